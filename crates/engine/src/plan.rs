@@ -1,0 +1,149 @@
+//! What will run, validated: the contract between a written [`crate::spec`]
+//! and the workers. Nothing in a [`Plan`] can be invalid any more.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::target::Target;
+
+/// A complete, immutable run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Name of the profile the workload came from.
+    pub profile: String,
+    /// What each client does.
+    pub workload: Workload,
+    /// Where, and as whom.
+    pub target: Target,
+    /// Clients at each load point, in the order they run.
+    pub load_points: Vec<u32>,
+    /// How often the whole series of load points is run.
+    pub repeat: u32,
+    /// Requests each client keeps in flight (closed loop).
+    pub outstanding: u32,
+    /// Time at full load before the measured window; not measured.
+    pub ramp_up: Duration,
+    /// Length of the measured window.
+    pub duration: Duration,
+    /// Time at full load after the measured window; not measured.
+    pub ramp_down: Duration,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Worker threads; each runs its share of the clients.
+    pub threads: u32,
+    /// What is asked of each session.
+    pub session: SessionOptions,
+    /// Whether data read back is compared with what was written.
+    pub verify: Verify,
+    /// Bounds on every wait.
+    pub limits: Limits,
+}
+
+/// The operations of one client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Request sizes and their share of the requests; weights sum to 100.
+    pub sizes: Vec<SizeWeight>,
+    /// Share of reads among reads and writes, 0 to 100.
+    pub read_percent: f64,
+    /// How offsets follow each other.
+    pub access: Access,
+    /// A FLUSH after every this many writes of a client; `None` is never.
+    pub flush_every_writes: Option<u32>,
+    /// The files worked on.
+    pub files: FileSet,
+}
+
+/// One request size of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeWeight {
+    /// Bytes per request, at least 1.
+    pub size: u32,
+    /// Percent of requests that have this size.
+    pub weight: f64,
+}
+
+/// Order of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Uniform over the offsets that are multiples of the request's size.
+    Random,
+    /// Each request starts where the client's previous one ended, then wraps.
+    Sequential,
+}
+
+/// Files on the share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSet {
+    /// Whether clients have files of their own.
+    pub scope: Scope,
+    /// Files per client, or in all when shared.
+    pub count: u32,
+    /// Bytes in each file.
+    pub size: u64,
+}
+
+/// Who works on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Each client has its own files.
+    Private,
+    /// All clients work on the same files.
+    Shared,
+}
+
+/// What is asked of a session during set-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// The one dialect to offer, or all that this build speaks.
+    pub dialect: Option<smbench_protocol::Dialect>,
+    /// Message signing.
+    pub signing: Mode,
+}
+
+/// A protocol feature as the user asks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// As the server requires.
+    #[default]
+    Auto,
+    /// On, or the run does not start.
+    Required,
+    /// Off, or the run does not start.
+    Off,
+}
+
+/// Whether contents are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Payloads are discarded unseen.
+    #[default]
+    Off,
+    /// Every byte read is compared with what was written.
+    ReadBack,
+}
+
+/// The longest each wait may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Until TCP is connected.
+    pub connect: Duration,
+    /// Until one set-up request (negotiate, session, tree, open) is answered.
+    pub setup: Duration,
+    /// Until one measured operation is answered; then the client counts as lost.
+    pub operation: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            setup: Duration::from_secs(30),
+            operation: Duration::from_secs(60),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Bodies of the hot commands, one file each, written by hand.
+//!
+//! A request's `encode` appends the body after the header that the caller has
+//! already written; offsets inside bodies count from the start of that header
+//! (MS-SMB2 2.2). A response's `decode` takes the whole message, header
+//! included, and borrows from it.
+
+pub mod read;
+pub mod write;
+
+/// An open on the server (MS-SMB2 2.2.14.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// Survives a reconnect of a durable open.
+    pub persistent: u64,
+    /// Valid for this connection.
+    pub volatile: u64,
+}
+
+impl FileId {
+    /// "The open created earlier in this compound" (MS-SMB2 3.2.4.1.4).
+    pub const RELATED: Self = Self {
+        persistent: u64::MAX,
+        volatile: u64::MAX,
+    };
+
+    /// The 16 bytes as they lie on the wire.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.persistent.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.volatile.to_le_bytes());
+        bytes
+    }
+
+    /// From the 16 bytes on the wire.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let [a, b] = [0, 8].map(|at| {
+            let mut half = [0; 8];
+            half.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(half)
+        });
+        Self {
+            persistent: a,
+            volatile: b,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! SMB2 WRITE (MS-SMB2 2.2.21, 2.2.22).
+
+use super::FileId;
+use crate::header::HEADER_LEN;
+use crate::wire::{DecodeError, Reader};
+
+/// Bytes of a WRITE request before its data: header and fixed body.
+pub const WRITE_REQUEST_FIXED: usize = HEADER_LEN + 48;
+
+/// Writes bytes at `offset` of an open file. The data is not a field: it
+/// follows the body, written straight into the send buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteRequest {
+    /// The open to write to.
+    pub file_id: FileId,
+    /// First byte, from the start of the file.
+    pub offset: u64,
+    /// Bytes that follow the body, up to the negotiated MaxWriteSize.
+    pub length: u32,
+    /// Zero, or SMB2_WRITEFLAG_WRITE_THROUGH (0x1) and its kin.
+    pub flags: u32,
+}
+
+impl WriteRequest {
+    /// Appends the body; the caller appends `length` bytes of data next.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut body = [0u8; 48];
+        body[0..2].copy_from_slice(&49u16.to_le_bytes());
+        body[2..4].copy_from_slice(&(WRITE_REQUEST_FIXED as u16).to_le_bytes());
+        body[4..8].copy_from_slice(&self.length.to_le_bytes());
+        body[8..16].copy_from_slice(&self.offset.to_le_bytes());
+        body[16..32].copy_from_slice(&self.file_id.to_bytes());
+        body[44..48].copy_from_slice(&self.flags.to_le_bytes());
+        out.extend_from_slice(&body);
+    }
+}
+
+/// What a successful WRITE did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteResponse {
+    /// Bytes the server took.
+    pub count: u32,
+}
+
+impl WriteResponse {
+    /// Reads the response in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(17, "WRITE response structure size")?;
+        reader.u16("WRITE reserved")?;
+        Ok(Self {
+            count: reader.u32("WRITE count")?,
+        })
+    }
+}

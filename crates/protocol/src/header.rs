@@ -1,0 +1,229 @@
+//! The 64-byte SMB2 packet header (MS-SMB2 2.2.1).
+//!
+//! One structure serves requests and responses, sync and async: the field at
+//! offset 32 is read as AsyncId or as Reserved + TreeId by the async flag.
+
+use crate::NtStatus;
+use crate::wire::{DecodeError, Reader};
+
+/// Bytes in the header.
+pub const HEADER_LEN: usize = 64;
+/// The four bytes every plain SMB2 message starts with.
+pub const PROTOCOL_ID: [u8; 4] = *b"\xFESMB";
+/// The message id of an unsolicited oplock or lease break (MS-SMB2 2.2.23).
+pub const UNSOLICITED: u64 = u64::MAX;
+
+/// Command codes (MS-SMB2 2.2.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.1.2")]
+pub enum Command {
+    Negotiate = 0,
+    SessionSetup = 1,
+    Logoff = 2,
+    TreeConnect = 3,
+    TreeDisconnect = 4,
+    Create = 5,
+    Close = 6,
+    Flush = 7,
+    Read = 8,
+    Write = 9,
+    Lock = 10,
+    Ioctl = 11,
+    Cancel = 12,
+    Echo = 13,
+    QueryDirectory = 14,
+    ChangeNotify = 15,
+    QueryInfo = 16,
+    SetInfo = 17,
+    OplockBreak = 18,
+}
+
+impl Command {
+    const ALL: [Self; 19] = [
+        Self::Negotiate,
+        Self::SessionSetup,
+        Self::Logoff,
+        Self::TreeConnect,
+        Self::TreeDisconnect,
+        Self::Create,
+        Self::Close,
+        Self::Flush,
+        Self::Read,
+        Self::Write,
+        Self::Lock,
+        Self::Ioctl,
+        Self::Cancel,
+        Self::Echo,
+        Self::QueryDirectory,
+        Self::ChangeNotify,
+        Self::QueryInfo,
+        Self::SetInfo,
+        Self::OplockBreak,
+    ];
+
+    /// The command with this code.
+    #[must_use]
+    pub fn from_code(code: u16) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
+    /// The name as MS-SMB2 writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Negotiate => "NEGOTIATE",
+            Self::SessionSetup => "SESSION_SETUP",
+            Self::Logoff => "LOGOFF",
+            Self::TreeConnect => "TREE_CONNECT",
+            Self::TreeDisconnect => "TREE_DISCONNECT",
+            Self::Create => "CREATE",
+            Self::Close => "CLOSE",
+            Self::Flush => "FLUSH",
+            Self::Read => "READ",
+            Self::Write => "WRITE",
+            Self::Lock => "LOCK",
+            Self::Ioctl => "IOCTL",
+            Self::Cancel => "CANCEL",
+            Self::Echo => "ECHO",
+            Self::QueryDirectory => "QUERY_DIRECTORY",
+            Self::ChangeNotify => "CHANGE_NOTIFY",
+            Self::QueryInfo => "QUERY_INFO",
+            Self::SetInfo => "SET_INFO",
+            Self::OplockBreak => "OPLOCK_BREAK",
+        }
+    }
+}
+
+/// Header flags (MS-SMB2 2.2.1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u32);
+
+impl Flags {
+    /// SMB2_FLAGS_SERVER_TO_REDIR: the message is a response.
+    pub const RESPONSE: Self = Self(0x0000_0001);
+    /// SMB2_FLAGS_ASYNC_COMMAND.
+    pub const ASYNC: Self = Self(0x0000_0002);
+    /// SMB2_FLAGS_RELATED_OPERATIONS.
+    pub const RELATED: Self = Self(0x0000_0004);
+    /// SMB2_FLAGS_SIGNED.
+    pub const SIGNED: Self = Self(0x0000_0008);
+
+    /// Whether every bit of `other` is set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A decoded header, or one to encode. The signature is not a field: it is
+/// written and checked in place by [`crate::crypto`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Credits this request consumes (one per 64 KiB of payload).
+    pub credit_charge: u16,
+    /// Status of a response; zero in a request.
+    pub status: NtStatus,
+    /// What the message asks or answers.
+    pub command: Command,
+    /// Credits asked for by a request or granted by a response.
+    pub credits: u16,
+    /// Flag bits.
+    pub flags: Flags,
+    /// Offset of the next message of a compound, or zero.
+    pub next_command: u32,
+    /// Pairs a response with its request.
+    pub message_id: u64,
+    /// AsyncId when [`Flags::ASYNC`] is set, else the TreeId in the upper half
+    /// as it lies on the wire; use [`Header::tree_id`].
+    pub async_or_tree: u64,
+    /// The session, zero before SESSION_SETUP has answered.
+    pub session_id: u64,
+}
+
+impl Header {
+    /// A request header with everything but the ids at rest.
+    #[must_use]
+    pub const fn request(command: Command, message_id: u64) -> Self {
+        Self {
+            credit_charge: 1,
+            status: NtStatus::SUCCESS,
+            command,
+            credits: 1,
+            flags: Flags(0),
+            next_command: 0,
+            message_id,
+            async_or_tree: 0,
+            session_id: 0,
+        }
+    }
+
+    /// The TreeId of a synchronous message.
+    #[must_use]
+    pub const fn tree_id(&self) -> u32 {
+        (self.async_or_tree >> 32) as u32
+    }
+
+    /// Sets the TreeId.
+    #[must_use]
+    pub const fn with_tree(mut self, tree_id: u32) -> Self {
+        self.async_or_tree = (tree_id as u64) << 32;
+        self
+    }
+
+    /// Appends the 64 bytes with a zero signature.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut bytes = [0u8; HEADER_LEN];
+        bytes[0..4].copy_from_slice(&PROTOCOL_ID);
+        bytes[4..6].copy_from_slice(&(HEADER_LEN as u16).to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.credit_charge.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.status.0.to_le_bytes());
+        bytes[12..14].copy_from_slice(&(self.command as u16).to_le_bytes());
+        bytes[14..16].copy_from_slice(&self.credits.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.flags.0.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.next_command.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.message_id.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.async_or_tree.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.session_id.to_le_bytes());
+        out.extend_from_slice(&bytes);
+    }
+
+    /// Reads the header at the start of `message`.
+    ///
+    /// # Errors
+    /// When the bytes are too few, do not start with `\xFESMB`, state another
+    /// structure size, or name a command MS-SMB2 does not have.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(message);
+        if reader.array::<4>("protocol id")? != PROTOCOL_ID {
+            return Err(Reader::new(message).error("protocol id"));
+        }
+        reader.structure_size(HEADER_LEN as u16, "header structure size")?;
+        let credit_charge = reader.u16("credit charge")?;
+        let status = NtStatus(reader.u32("status")?);
+        let before_command = reader;
+        let command = Command::from_code(reader.u16("command")?)
+            .ok_or(before_command.error("command code"))?;
+        Ok(Self {
+            credit_charge,
+            status,
+            command,
+            credits: reader.u16("credits")?,
+            flags: Flags(reader.u32("flags")?),
+            next_command: reader.u32("next command")?,
+            message_id: reader.u64("message id")?,
+            async_or_tree: reader.u64("tree id")?,
+            session_id: reader.u64("session id")?,
+        })
+        .and_then(|header| {
+            reader.array::<16>("signature")?;
+            Ok(header)
+        })
+    }
+}
