@@ -12,7 +12,8 @@ use thiserror::Error;
 pub struct DecodeError {
     /// The field or structure that could not be read.
     pub what: &'static str,
-    /// Offset from the start of the decoded slice.
+    /// Offset of the field at fault from the start of the decoded slice, at
+    /// most the slice's length.
     pub offset: usize,
 }
 
@@ -33,10 +34,11 @@ impl<'a> Reader<'a> {
         Self { bytes, at }
     }
 
+    /// An error at the cursor, or at the end when the bytes stop before it.
     pub(crate) fn error(&self, what: &'static str) -> DecodeError {
         DecodeError {
             what,
-            offset: self.at,
+            offset: self.at.min(self.bytes.len()),
         }
     }
 
@@ -82,18 +84,19 @@ impl<'a> Reader<'a> {
             Err(start.error(what))
         }
     }
-}
 
-/// The `len` bytes at `offset` of `message`, as SMB2 offset/length pairs
-/// address them (from the start of the SMB2 header).
-pub(crate) fn slice_at<'a>(
-    message: &'a [u8],
-    offset: usize,
-    len: usize,
-    what: &'static str,
-) -> Result<&'a [u8], DecodeError> {
-    offset
-        .checked_add(len)
-        .and_then(|end| message.get(offset..end))
-        .ok_or(DecodeError { what, offset })
+    /// The `len` bytes at `offset` of the whole message, as SMB2 offset/length
+    /// pairs address them. An error points at the cursor, so call this on a
+    /// copy of the reader made before the pair was read.
+    pub(crate) fn slice(
+        &self,
+        offset: usize,
+        len: usize,
+        what: &'static str,
+    ) -> Result<&'a [u8], DecodeError> {
+        offset
+            .checked_add(len)
+            .and_then(|end| self.bytes.get(offset..end))
+            .ok_or(self.error(what))
+    }
 }

@@ -5,8 +5,63 @@
 //! (MS-SMB2 2.2). A response's `decode` takes the whole message, header
 //! included, and borrows from it.
 
+pub mod close;
+pub mod create;
+pub mod error;
+pub mod flush;
+pub mod lock;
+pub mod query_info;
 pub mod read;
 pub mod write;
+
+use thiserror::Error;
+
+use crate::wire::{DecodeError, Reader};
+
+/// A request that cannot be put on the wire as asked.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("{what} of length {len} does not fit its length field")]
+pub struct EncodeError {
+    /// The field that is too long.
+    pub what: &'static str,
+    /// Its length, in the units of the length field.
+    pub len: usize,
+}
+
+impl EncodeError {
+    fn fit<T: TryFrom<usize>>(what: &'static str, len: usize) -> Result<T, Self> {
+        T::try_from(len).map_err(|_| Self { what, len })
+    }
+}
+
+/// A moment in units of 100 ns since 1601-01-01 UTC (MS-DTYP 2.3.3); zero
+/// where a server keeps no such time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileTime(pub u64);
+
+/// The four times of a file, in wire order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileTimes {
+    /// CreationTime.
+    pub created: FileTime,
+    /// LastAccessTime.
+    pub accessed: FileTime,
+    /// LastWriteTime.
+    pub written: FileTime,
+    /// ChangeTime: of data or attributes.
+    pub changed: FileTime,
+}
+
+impl FileTimes {
+    fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
+        Ok(Self {
+            created: FileTime(reader.u64(what)?),
+            accessed: FileTime(reader.u64(what)?),
+            written: FileTime(reader.u64(what)?),
+            changed: FileTime(reader.u64(what)?),
+        })
+    }
+}
 
 /// An open on the server (MS-SMB2 2.2.14.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

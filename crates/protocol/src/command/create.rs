@@ -1,0 +1,265 @@
+//! SMB2 CREATE (MS-SMB2 2.2.13, 2.2.14): opens or makes a file or directory.
+//!
+//! Create contexts pass through as raw bytes in a request and are not looked
+//! at in a response; who wants leases or durable handles decodes them.
+
+use super::{EncodeError, FileId, FileTimes};
+use crate::header::HEADER_LEN;
+use crate::wire::{DecodeError, Reader};
+
+/// Bytes of a CREATE request before its name: header and fixed body.
+pub const CREATE_REQUEST_FIXED: usize = HEADER_LEN + 56;
+
+/// Bits of [`CreateRequest::desired_access`] (MS-SMB2 2.2.13.1).
+#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.13.1")]
+pub mod access {
+    pub const FILE_READ_DATA: u32 = 0x0000_0001;
+    pub const FILE_WRITE_DATA: u32 = 0x0000_0002;
+    pub const FILE_APPEND_DATA: u32 = 0x0000_0004;
+    pub const FILE_READ_EA: u32 = 0x0000_0008;
+    pub const FILE_WRITE_EA: u32 = 0x0000_0010;
+    pub const FILE_EXECUTE: u32 = 0x0000_0020;
+    pub const FILE_DELETE_CHILD: u32 = 0x0000_0040;
+    pub const FILE_READ_ATTRIBUTES: u32 = 0x0000_0080;
+    pub const FILE_WRITE_ATTRIBUTES: u32 = 0x0000_0100;
+    pub const DELETE: u32 = 0x0001_0000;
+    pub const READ_CONTROL: u32 = 0x0002_0000;
+    pub const WRITE_DAC: u32 = 0x0004_0000;
+    pub const WRITE_OWNER: u32 = 0x0008_0000;
+    pub const SYNCHRONIZE: u32 = 0x0010_0000;
+    pub const MAXIMUM_ALLOWED: u32 = 0x0200_0000;
+    pub const GENERIC_ALL: u32 = 0x1000_0000;
+    pub const GENERIC_EXECUTE: u32 = 0x2000_0000;
+    pub const GENERIC_WRITE: u32 = 0x4000_0000;
+    pub const GENERIC_READ: u32 = 0x8000_0000;
+
+    /// The same bits as [`FILE_READ_DATA`], [`FILE_WRITE_DATA`] and
+    /// [`FILE_APPEND_DATA`], as they are named for a directory.
+    pub const FILE_LIST_DIRECTORY: u32 = FILE_READ_DATA;
+    pub const FILE_ADD_FILE: u32 = FILE_WRITE_DATA;
+    pub const FILE_ADD_SUBDIRECTORY: u32 = FILE_APPEND_DATA;
+}
+
+/// Bits of [`CreateRequest::file_attributes`] and of the attributes in
+/// responses (MS-FSCC 2.6).
+#[expect(missing_docs, reason = "the names are those of MS-FSCC 2.6")]
+pub mod attributes {
+    pub const FILE_ATTRIBUTE_READONLY: u32 = 0x0000_0001;
+    pub const FILE_ATTRIBUTE_HIDDEN: u32 = 0x0000_0002;
+    pub const FILE_ATTRIBUTE_SYSTEM: u32 = 0x0000_0004;
+    pub const FILE_ATTRIBUTE_DIRECTORY: u32 = 0x0000_0010;
+    pub const FILE_ATTRIBUTE_ARCHIVE: u32 = 0x0000_0020;
+    pub const FILE_ATTRIBUTE_NORMAL: u32 = 0x0000_0080;
+    pub const FILE_ATTRIBUTE_TEMPORARY: u32 = 0x0000_0100;
+    pub const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x0000_0400;
+}
+
+/// Bits of [`CreateRequest::share_access`] (MS-SMB2 2.2.13).
+#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.13")]
+pub mod share {
+    pub const FILE_SHARE_READ: u32 = 0x0000_0001;
+    pub const FILE_SHARE_WRITE: u32 = 0x0000_0002;
+    pub const FILE_SHARE_DELETE: u32 = 0x0000_0004;
+
+    /// Others may do anything meanwhile.
+    pub const ALL: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+}
+
+/// Bits of [`CreateRequest::options`] (MS-SMB2 2.2.13).
+#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.13")]
+pub mod options {
+    pub const FILE_DIRECTORY_FILE: u32 = 0x0000_0001;
+    pub const FILE_WRITE_THROUGH: u32 = 0x0000_0002;
+    pub const FILE_SEQUENTIAL_ONLY: u32 = 0x0000_0004;
+    pub const FILE_NO_INTERMEDIATE_BUFFERING: u32 = 0x0000_0008;
+    pub const FILE_NON_DIRECTORY_FILE: u32 = 0x0000_0040;
+    pub const FILE_RANDOM_ACCESS: u32 = 0x0000_0800;
+    pub const FILE_DELETE_ON_CLOSE: u32 = 0x0000_1000;
+    pub const FILE_OPEN_FOR_BACKUP_INTENT: u32 = 0x0000_4000;
+    pub const FILE_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    pub const FILE_OPEN_NO_RECALL: u32 = 0x0040_0000;
+}
+
+/// What to do when the name exists, and when it does not (MS-SMB2 2.2.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Disposition {
+    /// Replace what exists, else create.
+    Supersede = 0,
+    /// Open what exists, else fail.
+    Open = 1,
+    /// Fail if it exists, else create.
+    Create = 2,
+    /// Open what exists, else create.
+    OpenIf = 3,
+    /// Truncate what exists, else fail.
+    Overwrite = 4,
+    /// Truncate what exists, else create.
+    OverwriteIf = 5,
+}
+
+/// How far the client may cache, as asked for and as granted (MS-SMB2 2.2.13).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum OplockLevel {
+    /// No caching.
+    #[default]
+    None = 0x00,
+    /// Shared read caching.
+    LevelII = 0x01,
+    /// Read and write caching.
+    Exclusive = 0x08,
+    /// Exclusive, and the handle too.
+    Batch = 0x09,
+    /// What the lease context says.
+    Lease = 0xFF,
+}
+
+impl OplockLevel {
+    const ALL: [Self; 5] = [
+        Self::None,
+        Self::LevelII,
+        Self::Exclusive,
+        Self::Batch,
+        Self::Lease,
+    ];
+
+    /// The level with this wire value.
+    #[must_use]
+    pub fn from_wire(value: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| *level as u8 == value)
+    }
+}
+
+/// What the server did about the name (MS-SMB2 2.2.14). A newtype because an
+/// unknown value says nothing about the open and must not fail it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CreateAction(pub u32);
+
+impl CreateAction {
+    /// FILE_SUPERSEDED.
+    pub const SUPERSEDED: Self = Self(0);
+    /// FILE_OPENED.
+    pub const OPENED: Self = Self(1);
+    /// FILE_CREATED.
+    pub const CREATED: Self = Self(2);
+    /// FILE_OVERWRITTEN.
+    pub const OVERWRITTEN: Self = Self(3);
+}
+
+/// Opens or makes `name`. The impersonation level is always Impersonation,
+/// which is what file servers expect of a user's client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreateRequest<'a> {
+    /// Path below the share, parts separated by `\`, none in front; empty for
+    /// the share's root. At most 32,767 UTF-16 units.
+    pub name: &'a str,
+    /// [`access`] bits.
+    pub desired_access: u32,
+    /// [`attributes`] bits of a file that gets created.
+    pub file_attributes: u32,
+    /// [`share`] bits.
+    pub share_access: u32,
+    /// What to do when the name exists, and when it does not.
+    pub disposition: Disposition,
+    /// [`options`] bits.
+    pub options: u32,
+    /// Caching asked for.
+    pub oplock: OplockLevel,
+    /// Encoded create contexts (MS-SMB2 2.2.13.2), usually empty.
+    pub contexts: &'a [u8],
+}
+
+impl CreateRequest<'_> {
+    /// Appends the body.
+    ///
+    /// # Errors
+    /// When the name or the contexts do not fit their length fields; `out` is
+    /// then as it was.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let name_len = self.name.encode_utf16().count() * 2;
+        let name_len_field = EncodeError::fit("file name", name_len)?;
+        let contexts_len_field: u32 = EncodeError::fit("create contexts", self.contexts.len())?;
+        let name_end = CREATE_REQUEST_FIXED + name_len;
+        let contexts_at = name_end.next_multiple_of(8);
+
+        let mut body = [0u8; CREATE_REQUEST_FIXED - HEADER_LEN];
+        body[0..2].copy_from_slice(&57u16.to_le_bytes());
+        body[3] = self.oplock as u8;
+        body[4..8].copy_from_slice(&IMPERSONATION.to_le_bytes());
+        body[24..28].copy_from_slice(&self.desired_access.to_le_bytes());
+        body[28..32].copy_from_slice(&self.file_attributes.to_le_bytes());
+        body[32..36].copy_from_slice(&self.share_access.to_le_bytes());
+        body[36..40].copy_from_slice(&(self.disposition as u32).to_le_bytes());
+        body[40..44].copy_from_slice(&self.options.to_le_bytes());
+        body[44..46].copy_from_slice(&(CREATE_REQUEST_FIXED as u16).to_le_bytes());
+        body[46..48].copy_from_slice(&u16::to_le_bytes(name_len_field));
+        if !self.contexts.is_empty() {
+            body[48..52].copy_from_slice(&(contexts_at as u32).to_le_bytes());
+            body[52..56].copy_from_slice(&contexts_len_field.to_le_bytes());
+        }
+        out.extend_from_slice(&body);
+        for unit in self.name.encode_utf16() {
+            out.extend_from_slice(&unit.to_le_bytes());
+        }
+        if !self.contexts.is_empty() {
+            out.resize(out.len() + (contexts_at - name_end), 0);
+            out.extend_from_slice(self.contexts);
+        } else if self.name.is_empty() {
+            // "The Buffer field MUST be at least one byte in length."
+            out.push(0);
+        }
+        Ok(())
+    }
+}
+
+/// ImpersonationLevel: Impersonation (MS-SMB2 2.2.13).
+const IMPERSONATION: u32 = 2;
+
+/// The open that a successful CREATE made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreateResponse {
+    /// Caching granted.
+    pub oplock_level: OplockLevel,
+    /// What happened to the name.
+    pub create_action: CreateAction,
+    /// The file's four times.
+    pub times: FileTimes,
+    /// Bytes the file takes on the server's disk.
+    pub allocation_size: u64,
+    /// Bytes in the file.
+    pub end_of_file: u64,
+    /// [`attributes`] bits.
+    pub file_attributes: u32,
+    /// The open, for the requests that follow.
+    pub file_id: FileId,
+}
+
+impl CreateResponse {
+    /// Reads the response in `message`. Create contexts are not looked at.
+    ///
+    /// # Errors
+    /// When a field is missing, or the oplock level is none MS-SMB2 has.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(89, "CREATE response structure size")?;
+        let before_oplock = reader;
+        let oplock_level = OplockLevel::from_wire(reader.u8("CREATE oplock level")?)
+            .ok_or(before_oplock.error("CREATE oplock level"))?;
+        reader.u8("CREATE flags")?;
+        let response = Self {
+            oplock_level,
+            create_action: CreateAction(reader.u32("CREATE action")?),
+            times: FileTimes::read(&mut reader, "CREATE times")?,
+            allocation_size: reader.u64("CREATE allocation size")?,
+            end_of_file: reader.u64("CREATE end of file")?,
+            file_attributes: reader.u32("CREATE file attributes")?,
+            file_id: {
+                reader.u32("CREATE reserved")?;
+                FileId::from_bytes(reader.array("CREATE file id")?)
+            },
+        };
+        reader.array::<8>("CREATE contexts offset and length")?;
+        Ok(response)
+    }
+}

@@ -1,0 +1,40 @@
+//! SMB2 FLUSH (MS-SMB2 2.2.17, 2.2.18).
+
+use super::FileId;
+use crate::header::HEADER_LEN;
+use crate::wire::{DecodeError, Reader};
+
+/// Asks the server to bring what it holds of a file to stable storage. The
+/// open needs write access (MS-SMB2 3.3.5.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlushRequest {
+    /// The open to flush.
+    pub file_id: FileId,
+}
+
+impl FlushRequest {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut body = [0u8; 24];
+        body[0..2].copy_from_slice(&24u16.to_le_bytes());
+        body[8..24].copy_from_slice(&self.file_id.to_bytes());
+        out.extend_from_slice(&body);
+    }
+}
+
+/// The server's word that the data is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlushResponse;
+
+impl FlushResponse {
+    /// Checks the response in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(4, "FLUSH response structure size")?;
+        reader.u16("FLUSH reserved")?;
+        Ok(Self)
+    }
+}
