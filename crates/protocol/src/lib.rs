@@ -2,14 +2,29 @@
 //!
 //! The caller owns the socket and the clock. Decoders face hostile bytes: they
 //! never panic and never allocate by a length a peer states.
+//!
+//! A connection starts as a [`handshake::Handshake`] and becomes a
+//! [`connection::Connection`]; [`frame::Inbound`] cuts the received stream
+//! into the messages both take.
 
+mod auth;
 pub mod command;
+pub mod connection;
+pub mod credit;
+pub mod crypto;
 mod dialect;
+pub mod directory;
+pub mod frame;
+pub mod handshake;
 pub mod header;
+mod setup;
 mod status;
 mod wire;
 
+pub use auth::{AuthError, Credentials};
 pub use command::FileId;
+pub use connection::{Completion, Connection, Event, Negotiated, NoCredit, ProtocolError};
 pub use dialect::{Dialect, SigningAlgorithm, UnknownDialect};
+pub use handshake::{Handshake, HandshakeError, Progress, SessionConfig, SigningPolicy};
 pub use status::NtStatus;
 pub use wire::DecodeError;

@@ -55,9 +55,10 @@ pub struct QueryInfoRequest {
 impl QueryInfoRequest {
     /// Appends the body.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        // No input buffer, and so no Buffer byte either: unlike READ and
-        // CREATE, MS-SMB2 does not ask for one here, and clients send none.
-        let mut body = [0u8; 40];
+        // The last byte is the one-byte Buffer that StructureSize counts.
+        // MS-SMB2 does not ask for it without an input buffer and Windows
+        // leaves it out; Samba's client sends it, so every server takes both.
+        let mut body = [0u8; 41];
         body[0..2].copy_from_slice(&41u16.to_le_bytes());
         body[2] = self.info_type as u8;
         body[3] = self.class;

@@ -1,0 +1,123 @@
+//! Authentication tokens for SESSION_SETUP: SPNEGO with NTLMv2, by `sspi`.
+//!
+//! No network and no clock here: NTLM needs neither. Kerberos will, and will
+//! then get them handed in.
+
+use std::fmt;
+
+use sspi::{
+    AuthIdentity, BufferType, ClientRequestFlags, CredentialUse, CredentialsBuffers,
+    DataRepresentation, Negotiate, NegotiateConfig, SecurityBuffer, SecurityStatus, Sspi, SspiImpl,
+    Username, ntlm::NtlmConfig,
+};
+use thiserror::Error;
+
+/// Who logs on. `Debug` shows no password.
+#[derive(Clone)]
+pub struct Credentials {
+    /// Domain or workgroup; empty for a local account.
+    pub domain: String,
+    /// Account name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Credentials({}\\{})", self.domain, self.user)
+    }
+}
+
+/// The authentication exchange failed on this side.
+#[derive(Debug, Error)]
+pub enum AuthError {
+    /// The user or domain contains `\` or `@` where it must not.
+    #[error("the user name mixes the forms DOMAIN;USER and USER@REALM")]
+    UserName,
+    /// The security package rejected what the server sent.
+    #[error("the server's authentication token was not accepted: {0}")]
+    Token(String),
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
+fn token_error(error: sspi::Error) -> AuthError {
+    // The description is a fixed text; the error's context may quote buffers.
+    AuthError::Token(format!("{:?}: {}", error.error_type, error.description))
+}
+
+/// The client's half of one authentication.
+pub(crate) struct Authenticator {
+    package: Negotiate,
+    credentials: Option<CredentialsBuffers>,
+    complete: bool,
+}
+
+impl Authenticator {
+    pub(crate) fn new(credentials: &Credentials) -> Result<Self, AuthError> {
+        let domain = Some(credentials.domain.as_str()).filter(|domain| !domain.is_empty());
+        let identity = AuthIdentity {
+            username: Username::new(&credentials.user, domain).map_err(|_| AuthError::UserName)?,
+            password: credentials.password.clone().into(),
+        };
+        let mut package = Negotiate::new_client(NegotiateConfig::new(
+            Box::new(NtlmConfig::default()),
+            Some("ntlm,!kerberos,!pku2u".to_owned()),
+            "smbench".to_owned(),
+        ))
+        .map_err(token_error)?;
+        let acquired = package
+            .acquire_credentials_handle()
+            .with_credential_use(CredentialUse::Outbound)
+            .with_auth_data(&sspi::Credentials::AuthIdentity(identity))
+            .execute(&mut package)
+            .map_err(token_error)?;
+        Ok(Self {
+            package,
+            credentials: acquired.credentials_handle,
+            complete: false,
+        })
+    }
+
+    /// The token to send after receiving `token` (empty at first).
+    pub(crate) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
+        let mut output = [SecurityBuffer::new(Vec::new(), BufferType::Token)];
+        let mut input = [SecurityBuffer::new(token.to_vec(), BufferType::Token)];
+        let mut builder = self
+            .package
+            .initialize_security_context()
+            .with_credentials_handle(&mut self.credentials)
+            .with_context_requirements(
+                ClientRequestFlags::INTEGRITY | ClientRequestFlags::USE_SESSION_KEY,
+            )
+            .with_target_data_representation(DataRepresentation::Native)
+            .with_input(&mut input)
+            .with_output(&mut output);
+        let result = self
+            .package
+            .initialize_security_context_impl(&mut builder)
+            .map_err(token_error)?
+            .resolve_to_result()
+            .map_err(token_error)?;
+        self.complete = result.status == SecurityStatus::Ok;
+        let [token] = output;
+        Ok(token.buffer)
+    }
+
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The first 16 bytes of the exchanged key (MS-SMB2 3.2.5.3).
+    pub(crate) fn session_key(&self) -> Result<[u8; 16], AuthError> {
+        let keys = self
+            .package
+            .query_context_session_key()
+            .map_err(token_error)?;
+        keys.session_key
+            .as_ref()
+            .first_chunk::<16>()
+            .copied()
+            .ok_or_else(|| AuthError::Token("session key shorter than 16 bytes".to_owned()))
+    }
+}

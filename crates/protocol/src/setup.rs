@@ -1,0 +1,39 @@
+//! Bodies of the set-up commands, by smb-rs's message crates.
+//!
+//! None of these is sent while measuring, so they may allocate. Their encoders
+//! write offsets that count from the SMB2 header; hence the header-sized gap
+//! in front.
+
+use std::io::Cursor;
+
+use binrw::{BinRead, BinWrite, Endian};
+
+use crate::header::HEADER_LEN;
+use crate::wire::DecodeError;
+
+/// Appends `body`.
+pub(crate) fn encode<T>(body: &T, out: &mut Vec<u8>)
+where
+    T: for<'a> BinWrite<Args<'a> = ()>,
+{
+    let mut cursor = Cursor::new(vec![0; HEADER_LEN]);
+    cursor.set_position(HEADER_LEN as u64);
+    body.write_options(&mut cursor, Endian::Little, ())
+        .unwrap_or_else(|error| unreachable!("our own requests encode: {error}"));
+    out.extend_from_slice(&cursor.get_ref()[HEADER_LEN..]);
+}
+
+/// Reads the body after the header of `message`.
+pub(crate) fn decode<T>(message: &[u8], what: &'static str) -> Result<T, DecodeError>
+where
+    T: for<'a> BinRead<Args<'a> = ()>,
+{
+    let mut cursor = Cursor::new(message);
+    cursor.set_position(HEADER_LEN as u64);
+    T::read_options(&mut cursor, Endian::Little, ()).map_err(|_| DecodeError {
+        what,
+        offset: usize::try_from(cursor.position())
+            .unwrap_or(message.len())
+            .min(message.len()),
+    })
+}
