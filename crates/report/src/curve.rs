@@ -1,0 +1,190 @@
+//! Load points averaged over their passes: a curve over clients and its peak.
+//!
+//! A pass that is not valid stays out of every average; a row without any
+//! valid pass still shows its numbers but is never the peak. Throughput is the
+//! mean over passes, as published NetBench results have it; latency is pooled
+//! over all operations of those passes. Not here: printing.
+
+use crate::doc::{LoadPointDoc, PeakDoc};
+use crate::latency::{LatencyDoc, pool};
+
+/// One row per number of clients, ascending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve<'a> {
+    /// The rows.
+    pub rows: Vec<Row<'a>>,
+}
+
+/// All passes at one number of clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row<'a> {
+    /// Clients asked for.
+    pub clients: u32,
+    /// The passes the numbers below come from: the valid ones, or all when
+    /// none is. Never empty.
+    pub passes: Vec<&'a LoadPointDoc>,
+    /// The passes that are not valid.
+    pub invalid: Vec<&'a LoadPointDoc>,
+    /// Throughput in Mbit/s, mean over passes.
+    pub throughput_mbps: f64,
+    /// Sample standard deviation of the throughput; `None` for one pass.
+    pub throughput_deviation_mbps: Option<f64>,
+    /// Operations per second, mean over passes.
+    pub ops_per_s: f64,
+    /// Response times pooled over passes; `None` without operations.
+    pub latency_ns: Option<LatencyDoc>,
+    /// Microseconds of the generator's CPU per operation, over all passes.
+    pub cpu_us_per_op: Option<f64>,
+    /// Failed operations of all passes, the invalid ones and ramps included.
+    pub errors: u64,
+}
+
+impl Row<'_> {
+    /// Whether the numbers may be quoted.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.passes.iter().all(|pass| pass.valid)
+    }
+}
+
+impl<'a> Curve<'a> {
+    /// Averages the load points of a run.
+    #[must_use]
+    pub fn of(load_points: &'a [LoadPointDoc]) -> Self {
+        let mut points: Vec<_> = load_points.iter().collect();
+        points.sort_by_key(|point| point.clients);
+        let rows = points
+            .chunk_by(|left, right| left.clients == right.clients)
+            .map(row)
+            .collect();
+        Self { rows }
+    }
+
+    /// The row with the highest throughput among the valid ones that saw
+    /// operations; the one with fewer clients when two are equal.
+    #[must_use]
+    pub fn peak_row(&self) -> Option<&Row<'a>> {
+        self.peak_index().map(|at| &self.rows[at])
+    }
+
+    /// The peak, and how far the plateau around it reaches.
+    #[must_use]
+    pub fn peak(&self) -> Option<PeakDoc> {
+        let at = self.peak_index()?;
+        let row = &self.rows[at];
+        let latency = row.latency_ns?;
+        let near = |row: &&Row<'_>| {
+            quotable(row) && row.throughput_mbps >= 0.95 * self.rows[at].throughput_mbps
+        };
+        let last = self.rows[at..].iter().take_while(near).last();
+        let first = self.rows[..=at].iter().rev().take_while(near).last();
+        Some(PeakDoc {
+            throughput_mbps: row.throughput_mbps,
+            clients: row.clients,
+            latency_mean_ns: latency.mean,
+            latency_p99_ns: latency.p99,
+            passes: u32::try_from(row.passes.len()).unwrap_or(u32::MAX),
+            within_95_percent_clients: last.unwrap_or(row).clients,
+            within_95_percent_from_clients: first.unwrap_or(row).clients,
+        })
+    }
+
+    fn peak_index(&self) -> Option<usize> {
+        let mut peak: Option<usize> = None;
+        for (at, row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| quotable(row))
+        {
+            if peak.is_none_or(|best| row.throughput_mbps > self.rows[best].throughput_mbps) {
+                peak = Some(at);
+            }
+        }
+        peak
+    }
+}
+
+fn quotable(row: &Row<'_>) -> bool {
+    row.is_valid() && row.latency_ns.is_some()
+}
+
+fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
+    let (valid, invalid): (Vec<&'a LoadPointDoc>, Vec<_>) =
+        points.iter().partition(|point| point.valid);
+    let passes = if valid.is_empty() {
+        invalid.clone()
+    } else {
+        valid
+    };
+    let throughput: Vec<f64> = passes.iter().map(|pass| pass.throughput_mbps).collect();
+    let operations = total(
+        passes
+            .iter()
+            .flat_map(|pass| &pass.ops)
+            .map(|(_, op)| op.count),
+    );
+    let cpu_s: f64 = passes
+        .iter()
+        .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s)
+        .sum();
+    let hdrs = passes
+        .iter()
+        .flat_map(|pass| pass.ops.values())
+        .map(|op| &op.hdr);
+    Row {
+        clients: points.first().map_or(0, |point| point.clients),
+        throughput_mbps: mean(&throughput),
+        throughput_deviation_mbps: deviation(&throughput),
+        ops_per_s: mean(&passes.iter().map(|pass| pass.ops_per_s).collect::<Vec<_>>()),
+        latency_ns: LatencyDoc::of(&pool(hdrs)),
+        cpu_us_per_op: (operations > 0).then(|| cpu_s * 1e6 / operations as f64),
+        errors: total(
+            points
+                .iter()
+                .flat_map(|point| point.whole.values())
+                .map(|op| op.errors),
+        ),
+        passes,
+        invalid,
+    }
+}
+
+/// A sum that a hostile document cannot make overflow.
+pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// 0 for no values.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Of a sample (n - 1), since a few passes stand for all that could be run.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / degrees as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviation_is_that_of_a_sample() {
+        assert_eq!(deviation(&[]), None);
+        assert_eq!(deviation(&[5.0]), None);
+        assert_eq!(deviation(&[5.0, 5.0]), Some(0.0));
+        // Squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32 around the mean 5.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert_eq!(mean(&values), 5.0);
+        assert_eq!(deviation(&values), Some((32.0_f64 / 7.0).sqrt()));
+    }
+
+    #[test]
+    fn sums_saturate() {
+        assert_eq!(total([u64::MAX, 1].into_iter()), u64::MAX);
+    }
+}

@@ -1,0 +1,236 @@
+//! From what a run measured to its document: the definitions of the numbers.
+//!
+//! Throughput is application bytes over the window in 10^6 bits per second; a
+//! mean is over operations, never over means; a point is valid only when every
+//! client ran the whole window. Not here: averages over passes.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use smbench_engine::record::{
+    ClientUsage, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals, Outcome, Recorder,
+    RunRecord, ServerFacts, SetupRecord,
+};
+
+use super::{
+    ClientDoc, DropoutDoc, FailureDoc, LoadPointDoc, LoopDoc, OpDoc, OutcomeDoc, Place, PlanDoc,
+    RunDoc, SCHEMA_VERSION, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+};
+use crate::curve::Curve;
+use crate::latency::{Hdr, LatencyDoc};
+
+/// What a reader must be told that no measurement shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disclosure {
+    /// Where the server ran.
+    pub place: Place,
+    /// Anything that bears on the numbers, one sentence each: that server
+    /// and generator share a machine, what the server does on a FLUSH.
+    pub notes: Vec<String>,
+}
+
+impl RunDoc {
+    /// The document of a run, finished or not.
+    #[must_use]
+    pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
+        let load_points: Vec<_> = record.load_points.iter().map(load_point).collect();
+        let peak = Curve::of(&load_points).peak();
+        let (outcome, outcome_reason) = match &record.outcome {
+            Outcome::Complete => (OutcomeDoc::Complete, None),
+            Outcome::Interrupted => (OutcomeDoc::Interrupted, None),
+            Outcome::Aborted(reason) => (OutcomeDoc::Aborted, Some(reason.clone())),
+        };
+        // The formatter panics on a clock set before 1970.
+        let started = record.started.max(SystemTime::UNIX_EPOCH);
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc {
+                name: "smbench".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            started: humantime::format_rfc3339_seconds(started).to_string(),
+            outcome,
+            outcome_reason,
+            plan: PlanDoc::from(&record.plan),
+            pacing: LoopDoc::Closed,
+            server: server(&record.server, disclosure),
+            load_points,
+            peak,
+            leftover: record.leftover.clone(),
+        }
+    }
+}
+
+fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
+    ServerDoc {
+        url: facts.url.clone(),
+        dialect: facts.dialect.name().to_owned(),
+        signing: facts
+            .signing
+            .map_or("off", |algorithm| algorithm.name())
+            .to_owned(),
+        encryption: "off".to_owned(),
+        max_read_bytes: facts.max_read,
+        max_write_bytes: facts.max_write,
+        max_transact_bytes: facts.max_transact,
+        place: disclosure.place,
+        notes: disclosure.notes,
+    }
+}
+
+fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
+    let all = record.ops.window_all();
+    let bytes_read = record.ops.window(OpKind::Read).bytes;
+    let bytes_written = record.ops.window(OpKind::Write).bytes;
+    let invalid_reason = invalid_reason(record);
+    LoadPointDoc {
+        clients: record.clients,
+        repeat: record.repeat,
+        window_s: record.window.as_secs_f64(),
+        valid: invalid_reason.is_none(),
+        invalid_reason,
+        throughput_mbps: throughput_mbps(bytes_read + bytes_written, record.window),
+        ops_per_s: per_second(all.count as f64, record.window),
+        bytes_read,
+        bytes_written,
+        errors: all.errors,
+        latency_ns: LatencyDoc::of(&all.service),
+        ops: by_kind(&record.ops, |kind| op(record.ops.window(kind))),
+        whole: by_kind(&record.ops, |kind| totals(record.ops.whole(kind))),
+        failures: failures(&record.ops),
+        dropouts: record
+            .dropouts
+            .iter()
+            .map(|dropout| DropoutDoc {
+                client: dropout.client,
+                reason: dropout.reason.clone(),
+            })
+            .collect(),
+        client: client(record.client, all.count),
+        setup: setup(&record.setup),
+        credit_starved_s: record.credit_starved.as_secs_f64(),
+    }
+}
+
+/// Drop-outs alone make a point invalid, whoever forgot to say so.
+fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
+    let dropped = || {
+        let (count, clients) = (record.dropouts.len(), record.clients);
+        (count > 0).then(|| format!("{count} of {clients} clients dropped out"))
+    };
+    record.invalid.clone().or_else(dropped)
+}
+
+/// Mbit/s (10^6 bits); 0 for a window of no length.
+fn throughput_mbps(bytes: u64, window: Duration) -> f64 {
+    per_second(bytes as f64 * 8.0 / 1e6, window)
+}
+
+fn per_second(amount: f64, window: Duration) -> f64 {
+    if window.is_zero() {
+        0.0
+    } else {
+        amount / window.as_secs_f64()
+    }
+}
+
+/// One value for each kind of which anything was answered.
+fn by_kind<T>(ops: &Recorder, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
+    OpKind::ALL
+        .into_iter()
+        .filter(|kind| ops.whole(*kind) != OpTotals::default())
+        .map(|kind| (kind.name().to_owned(), value(kind)))
+        .collect()
+}
+
+fn op(record: &OpRecord) -> OpDoc {
+    let service_ns = LatencyDoc::of(&record.service);
+    OpDoc {
+        count: record.count,
+        bytes: record.bytes,
+        errors: record.errors,
+        service_ns,
+        // A closed loop sends an operation the moment it is due.
+        response_ns: service_ns,
+        hdr: Hdr::from(&record.service),
+    }
+}
+
+fn totals(totals: OpTotals) -> TotalsDoc {
+    TotalsDoc {
+        count: totals.count,
+        bytes: totals.bytes,
+        errors: totals.errors,
+    }
+}
+
+fn failures(ops: &Recorder) -> Vec<FailureDoc> {
+    let named = |failure: &Failure| match failure {
+        Failure::Short => ("short".to_owned(), None),
+        Failure::WrongData => ("wrong-data".to_owned(), None),
+        Failure::Status(status) => {
+            let code = format!("0x{:08X}", status.0);
+            let name = status.name().unwrap_or(&code).to_owned();
+            (name, Some(code))
+        }
+    };
+    ops.failures()
+        .iter()
+        .map(|((kind, failure), count)| {
+            let (status, code) = named(failure);
+            FailureDoc {
+                op: kind.name().to_owned(),
+                status,
+                code,
+                count: *count,
+            }
+        })
+        .collect()
+}
+
+fn client(usage: ClientUsage, operations: u64) -> ClientDoc {
+    let cpu_us = (usage.cpu_user + usage.cpu_system).as_secs_f64() * 1e6;
+    ClientDoc {
+        cpu_user_s: usage.cpu_user.as_secs_f64(),
+        cpu_system_s: usage.cpu_system.as_secs_f64(),
+        cpu_us_per_op: (operations > 0).then(|| cpu_us / operations as f64),
+        max_rss_bytes: usage.max_rss_bytes,
+    }
+}
+
+fn setup(record: &SetupRecord) -> SetupDoc {
+    SetupDoc {
+        sessions: record.session.len(),
+        elapsed_s: record.elapsed.as_secs_f64(),
+        latency_ns: LatencyDoc::of(&record.session),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_in_decimal_megabits() {
+        let cases = [
+            (125_000, 1, 1.0),
+            (1_250_000_000, 10, 1000.0),
+            (1 << 20, 8, 1.048_576),
+            (1, 0, 0.0),
+        ];
+        for (bytes, seconds, mbps) in cases {
+            assert_eq!(throughput_mbps(bytes, Duration::from_secs(seconds)), mbps);
+        }
+    }
+
+    #[test]
+    fn cpu_per_operation_needs_operations() {
+        let usage = ClientUsage {
+            cpu_user: Duration::from_millis(300),
+            cpu_system: Duration::from_millis(700),
+            max_rss_bytes: 1,
+        };
+        assert_eq!(client(usage, 100_000).cpu_us_per_op, Some(10.0));
+        assert_eq!(client(usage, 0).cpu_us_per_op, None);
+    }
+}

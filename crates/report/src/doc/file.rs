@@ -1,0 +1,187 @@
+//! Documents as files.
+//!
+//! A file is replaced whole or not at all, so a reader never meets half a
+//! document; every error is one line that names the file.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use super::{LoadPointDoc, RunDoc, SCHEMA_VERSION};
+use crate::units::{counted, plain};
+
+/// Why a document could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("write {path}: {source}")]
+pub struct SaveError {
+    /// The document's file.
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Why a file could not be read as a document.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is no such file.
+    #[error("read {path}: there is no such file")]
+    NotFound {
+        /// The file asked for.
+        path: PathBuf,
+    },
+    /// The file exists but cannot be read.
+    #[error("read {path}: {source}")]
+    Unreadable {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The text is not JSON.
+    #[error("read {path}: not JSON: {detail}")]
+    NotJson {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        detail: String,
+    },
+    /// JSON, but nothing that smbench wrote.
+    #[error("read {path}: not an smbench result: it has no schema_version")]
+    NotAResult {
+        /// The file asked for.
+        path: PathBuf,
+    },
+    /// The format is newer than this build.
+    #[error(
+        "read {path}: written by a newer smbench: schema_version {found}, this build reads {SCHEMA_VERSION}"
+    )]
+    Newer {
+        /// The file asked for.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A key is missing or has the wrong type, or keys contradict each other.
+    #[error("read {path}: not a valid result: {detail}")]
+    Malformed {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong, with line and column where there is one.
+        detail: String,
+    },
+}
+
+/// The part of a document that tells how to read the rest.
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u64,
+}
+
+impl RunDoc {
+    /// The document as indented JSON with a final newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| {
+            unreachable!("string keys and plain values always have a JSON form: {error}")
+        });
+        json + "\n"
+    }
+
+    /// Writes the document, replacing any older one at once.
+    ///
+    /// # Errors
+    ///
+    /// When the file, or its temporary neighbour, cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), SaveError> {
+        let at = |source| SaveError {
+            path: path.to_owned(),
+            source,
+        };
+        let name = path
+            .file_name()
+            .ok_or_else(|| at(io::ErrorKind::InvalidFilename.into()))?;
+        // In the same directory, since a rename is atomic only within one
+        // file system.
+        let temporary = path.with_file_name(format!(
+            ".{}.{}.tmp",
+            name.to_string_lossy(),
+            std::process::id()
+        ));
+        fs::write(&temporary, self.to_json())
+            .and_then(|()| fs::rename(&temporary, path))
+            .map_err(|error| {
+                // Nothing more can be done when the removal fails as well.
+                let _ = fs::remove_file(&temporary);
+                at(error)
+            })
+    }
+
+    /// Reads a document that this build or an older one wrote.
+    ///
+    /// # Errors
+    ///
+    /// One line per [`LoadError`]; nothing a file holds makes this panic.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let bytes = fs::read(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => LoadError::NotFound {
+                path: path.to_owned(),
+            },
+            _ => LoadError::Unreadable {
+                path: path.to_owned(),
+                source,
+            },
+        })?;
+        Self::parse(&bytes, path)
+    }
+
+    fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
+        let path = || path.to_owned();
+        let malformed = |detail: String| LoadError::Malformed {
+            path: path(),
+            detail: plain(&detail),
+        };
+        // The version first: a newer document may lack what this build
+        // thinks it needs, and that must not be called an error in it.
+        let version: Version =
+            serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+                Category::Data => LoadError::NotAResult { path: path() },
+                Category::Syntax | Category::Eof | Category::Io => LoadError::NotJson {
+                    path: path(),
+                    detail: plain(&error.to_string()),
+                },
+            })?;
+        match version.schema_version {
+            found if found > u64::from(SCHEMA_VERSION) => {
+                return Err(LoadError::Newer {
+                    path: path(),
+                    found,
+                });
+            }
+            0 => return Err(malformed("there is no schema_version 0".to_owned())),
+            _ => {}
+        }
+        let doc: Self =
+            serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        doc.load_points
+            .iter()
+            .try_for_each(consistent)
+            .map_err(malformed)?;
+        Ok(doc)
+    }
+}
+
+/// What is pooled from the histograms must be what the counts claim.
+fn consistent(point: &LoadPointDoc) -> Result<(), String> {
+    let differs = point.ops.iter().find(|(_, op)| op.hdr.count() != op.count);
+    differs.map_or(Ok(()), |(name, op)| {
+        Err(format!(
+            "load point of {}, pass {}: {name} has count {} but a histogram of {}",
+            counted(point.clients.into(), "client"),
+            point.repeat,
+            op.count,
+            op.hdr.count()
+        ))
+    })
+}

@@ -1,0 +1,257 @@
+//! The result document: versioned JSON that other programs read.
+//!
+//! Invariants: a key is added but never renamed or given another unit while
+//! [`SCHEMA_VERSION`] stays; every number is finite; what was not measured is
+//! `null`, never zero; no secret is ever in it. The types are the format, so
+//! they mirror the engine's instead of borrowing them.
+//! Not here: what is derived from several load points (see [`crate::curve`]).
+
+mod convert;
+mod file;
+mod plan;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use convert::Disclosure;
+pub use file::{LoadError, SaveError};
+pub use plan::{AccessDoc, LimitsDoc, ModeDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc};
+
+use crate::latency::{Hdr, LatencyDoc};
+
+/// The version of the format this build writes, and the newest it reads.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that is known about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunDoc {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// What wrote the document.
+    pub tool: ToolDoc,
+    /// Wall-clock time of the start, RFC 3339 in UTC, to the second.
+    pub started: String,
+    /// How the run ended.
+    pub outcome: OutcomeDoc,
+    /// Why the run was aborted; `null` unless it was.
+    pub outcome_reason: Option<String>,
+    /// What was asked for: enough to run it again.
+    pub plan: PlanDoc,
+    /// What makes an operation start.
+    #[serde(rename = "loop")]
+    pub pacing: LoopDoc,
+    /// The server, as negotiated and as disclosed.
+    pub server: ServerDoc,
+    /// One element per load point and pass, in the order they ran.
+    pub load_points: Vec<LoadPointDoc>,
+    /// The highest valid load point; `null` when there is none.
+    pub peak: Option<PeakDoc>,
+    /// What could not be removed from the share; `null` when nothing was left.
+    pub leftover: Option<String>,
+}
+
+/// The program that wrote a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolDoc {
+    /// `smbench`.
+    pub name: String,
+    /// Its release.
+    pub version: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeDoc {
+    /// Every planned load point was run.
+    Complete,
+    /// Interrupted by the user.
+    Interrupted,
+    /// Given up because of the server or the network.
+    Aborted,
+}
+
+/// What makes an operation start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoopDoc {
+    /// The answer to an earlier one. No operation is ever due before it is
+    /// sent, so response times equal service times.
+    Closed,
+}
+
+/// Where a server ran, seen from the generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Wherever the target URL says.
+    Remote,
+    /// On this machine, started by smbench for this run.
+    Embedded,
+}
+
+/// The server under test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerDoc {
+    /// The target without its password.
+    pub url: String,
+    /// Negotiated dialect: `2.1`, `3.1.1`.
+    pub dialect: String,
+    /// `off`, `hmac-sha256` or `aes-128-cmac`.
+    pub signing: String,
+    /// `off` or the name of the cipher.
+    pub encryption: String,
+    /// Largest READ the server answers, in bytes.
+    pub max_read_bytes: u32,
+    /// Largest WRITE the server accepts, in bytes.
+    pub max_write_bytes: u32,
+    /// Largest transaction (query, directory listing) in bytes.
+    pub max_transact_bytes: u32,
+    /// Where the server ran.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// What a reader must know to judge the numbers, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One load point of one pass. "Window" is the measured time without ramps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadPointDoc {
+    /// Clients asked for.
+    pub clients: u32,
+    /// Which pass over the series of load points, from 1.
+    pub repeat: u32,
+    /// Length of the window in seconds.
+    pub window_s: f64,
+    /// Whether the numbers may be quoted.
+    pub valid: bool,
+    /// Why not; `null` when valid.
+    pub invalid_reason: Option<String>,
+    /// Application bytes read and written in the window per second, in
+    /// Mbit/s (10^6 bits).
+    pub throughput_mbps: f64,
+    /// Operations completed without error in the window, per second.
+    pub ops_per_s: f64,
+    /// Payload bytes of READs in the window.
+    pub bytes_read: u64,
+    /// Payload bytes of WRITEs in the window.
+    pub bytes_written: u64,
+    /// Operations of the window that failed; those of the ramps are in
+    /// `whole` only.
+    pub errors: u64,
+    /// Response times of all operations of the window; `null` without any.
+    pub latency_ns: Option<LatencyDoc>,
+    /// The window by operation: `read`, `write`, `flush`.
+    pub ops: BTreeMap<String, OpDoc>,
+    /// From the first operation to the last, ramps included, by operation:
+    /// what the server's side must have seen.
+    pub whole: BTreeMap<String, TotalsDoc>,
+    /// Failed operations by cause, ramps included.
+    pub failures: Vec<FailureDoc>,
+    /// Clients that did not run the whole window.
+    pub dropouts: Vec<DropoutDoc>,
+    /// The generator's own use of CPU and memory.
+    pub client: ClientDoc,
+    /// Setting up the sessions.
+    pub setup: SetupDoc,
+    /// Seconds, summed over clients, in which a request was due but the
+    /// server had granted no credit for it.
+    pub credit_starved_s: f64,
+}
+
+/// One kind of operation in the window of a load point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpDoc {
+    /// Completed without error.
+    pub count: u64,
+    /// Payload bytes they moved.
+    pub bytes: u64,
+    /// Completed with an error status or with wrong data.
+    pub errors: u64,
+    /// From sent to done; `null` when `count` is 0.
+    pub service_ns: Option<LatencyDoc>,
+    /// From due to done; `null` when `count` is 0.
+    pub response_ns: Option<LatencyDoc>,
+    /// The histogram of service times in nanoseconds: base64 of
+    /// `HdrHistogram` V2 with DEFLATE, 1 ns to 1 h, 3 digits.
+    pub hdr: Hdr,
+}
+
+/// One kind of operation over a whole load point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TotalsDoc {
+    /// Answered without error.
+    pub count: u64,
+    /// Payload bytes they moved.
+    pub bytes: u64,
+    /// Answered with an error status or with wrong data.
+    pub errors: u64,
+}
+
+/// Failed operations of one kind and cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureDoc {
+    /// `read`, `write`, `flush`.
+    pub op: String,
+    /// The NTSTATUS by name, or by number where it has none here; `short`
+    /// for an answer with too few bytes, `wrong-data` under verification.
+    pub status: String,
+    /// The NTSTATUS as `0xC0000022`; `null` when it was no status.
+    pub code: Option<String>,
+    /// How many.
+    pub count: u64,
+}
+
+/// A client that did not finish its load point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropoutDoc {
+    /// Its number, from 0.
+    pub client: u32,
+    /// What happened.
+    pub reason: String,
+}
+
+/// What the generator's process used in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientDoc {
+    /// CPU seconds in user mode.
+    pub cpu_user_s: f64,
+    /// CPU seconds in the kernel.
+    pub cpu_system_s: f64,
+    /// Microseconds of both per operation; `null` without operations.
+    pub cpu_us_per_op: Option<f64>,
+    /// Largest resident set of the process so far, in bytes.
+    pub max_rss_bytes: u64,
+}
+
+/// Setting up the sessions of a load point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetupDoc {
+    /// Sessions that were set up.
+    pub sessions: u64,
+    /// Seconds from the first connect to the last session ready.
+    pub elapsed_s: f64,
+    /// From connect to tree connected, over sessions; `null` without any.
+    pub latency_ns: Option<LatencyDoc>,
+}
+
+/// The highest point of the curve averaged over the valid passes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeakDoc {
+    /// Mean over the valid passes, in Mbit/s.
+    pub throughput_mbps: f64,
+    /// At this many clients.
+    pub clients: u32,
+    /// Mean response time there, over all operations of those passes.
+    pub latency_mean_ns: f64,
+    /// 99th percentile of the response time there.
+    pub latency_p99_ns: u64,
+    /// Valid passes averaged there.
+    pub passes: u32,
+    /// The last load point, counting up from the peak, before throughput
+    /// falls below 95 % of it.
+    pub within_95_percent_clients: u32,
+    /// The same counting down: from here on throughput stays within 95 %.
+    pub within_95_percent_from_clients: u32,
+}

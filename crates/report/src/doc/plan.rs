@@ -1,0 +1,202 @@
+//! The plan of a run as its document keeps it: everything needed to run it
+//! again, in the document's own words and with units in the names.
+//! Not here: the target, which is `server.url`, and the password.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use smbench_engine::plan::{Access, Limits, Mode, Plan, Scope, Verify, Workload};
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanDoc {
+    /// Name of the profile.
+    pub profile: String,
+    /// Equal for plans that measure the same thing.
+    pub digest: String,
+    /// What each client does.
+    pub workload: WorkloadDoc,
+    /// Clients at each load point, in the order they run.
+    pub load_points: Vec<u32>,
+    /// Passes over the series of load points.
+    pub repeat: u32,
+    /// Requests each client keeps in flight.
+    pub outstanding: u32,
+    /// Seconds at full load before the window.
+    pub ramp_up_s: f64,
+    /// Seconds in the window.
+    pub duration_s: f64,
+    /// Seconds at full load after the window.
+    pub ramp_down_s: f64,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Worker threads of the generator.
+    pub threads: u32,
+    /// The one dialect offered, or `auto`.
+    pub dialect: String,
+    /// Signing as asked for; what came of it is `server.signing`.
+    pub signing: ModeDoc,
+    /// Whether data read was compared with what was written.
+    pub verify: VerifyDoc,
+    /// Bounds on every wait.
+    pub limits: LimitsDoc,
+    /// Size of all files on the share at the largest load point.
+    pub bytes_on_share: u64,
+}
+
+/// What each client does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadDoc {
+    /// Request sizes and their weights.
+    pub sizes: Vec<SizeDoc>,
+    /// Share of reads among reads and writes, 0 to 100.
+    pub read_percent: f64,
+    /// How offsets follow each other.
+    pub access: AccessDoc,
+    /// A FLUSH after every this many writes of a client; `null` is never.
+    pub flush_every_writes: Option<u32>,
+    /// Whether clients have files of their own.
+    pub scope: ScopeDoc,
+    /// Files per client, or in all when shared.
+    pub files: u32,
+    /// Bytes in each file.
+    pub file_bytes: u64,
+}
+
+/// One request size of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeDoc {
+    /// Bytes per request.
+    pub bytes: u32,
+    /// Percent of requests that have this size.
+    pub weight_percent: f64,
+}
+
+/// Order of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessDoc {
+    /// Uniform over the multiples of the request's size.
+    Random,
+    /// Each request starts where the client's previous one ended.
+    Sequential,
+}
+
+/// Who works on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScopeDoc {
+    /// Each client has its own files.
+    Private,
+    /// All clients work on the same files.
+    Shared,
+}
+
+/// A protocol feature as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModeDoc {
+    /// As the server requires.
+    Auto,
+    /// On, or no run.
+    Required,
+    /// Off, or no run.
+    Off,
+}
+
+/// Whether contents are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerifyDoc {
+    /// Payloads are discarded unseen.
+    Off,
+    /// Every byte read is compared with what was written.
+    ReadBack,
+}
+
+/// The longest each wait may take, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitsDoc {
+    /// Until TCP is connected.
+    pub connect_s: f64,
+    /// Until one set-up request is answered.
+    pub setup_s: f64,
+    /// Until one measured operation is answered.
+    pub operation_s: f64,
+}
+
+impl From<&Plan> for PlanDoc {
+    fn from(plan: &Plan) -> Self {
+        Self {
+            profile: plan.profile.clone(),
+            digest: plan.digest(),
+            workload: WorkloadDoc::from(&plan.workload),
+            load_points: plan.load_points.clone(),
+            repeat: plan.repeat,
+            outstanding: plan.outstanding,
+            ramp_up_s: plan.ramp_up.as_secs_f64(),
+            duration_s: plan.duration.as_secs_f64(),
+            ramp_down_s: plan.ramp_down.as_secs_f64(),
+            seed: plan.seed,
+            threads: plan.threads,
+            dialect: plan
+                .session
+                .dialect
+                .map_or("auto", |dialect| dialect.name())
+                .to_owned(),
+            signing: ModeDoc::from(plan.session.signing),
+            verify: match plan.verify {
+                Verify::Off => VerifyDoc::Off,
+                Verify::ReadBack => VerifyDoc::ReadBack,
+            },
+            limits: LimitsDoc::from(plan.limits),
+            bytes_on_share: plan.bytes_on_share(),
+        }
+    }
+}
+
+impl From<&Workload> for WorkloadDoc {
+    fn from(workload: &Workload) -> Self {
+        let sizes = workload.sizes.iter().map(|entry| SizeDoc {
+            bytes: entry.size,
+            weight_percent: entry.weight,
+        });
+        Self {
+            sizes: sizes.collect(),
+            read_percent: workload.read_percent,
+            access: match workload.access {
+                Access::Random => AccessDoc::Random,
+                Access::Sequential => AccessDoc::Sequential,
+            },
+            flush_every_writes: workload.flush_every_writes,
+            scope: match workload.files.scope {
+                Scope::Private => ScopeDoc::Private,
+                Scope::Shared => ScopeDoc::Shared,
+            },
+            files: workload.files.count,
+            file_bytes: workload.files.size,
+        }
+    }
+}
+
+impl From<Mode> for ModeDoc {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Auto => Self::Auto,
+            Mode::Required => Self::Required,
+            Mode::Off => Self::Off,
+        }
+    }
+}
+
+impl From<Limits> for LimitsDoc {
+    fn from(limits: Limits) -> Self {
+        let [connect_s, setup_s, operation_s] = [limits.connect, limits.setup, limits.operation]
+            .map(|limit: Duration| limit.as_secs_f64());
+        Self {
+            connect_s,
+            setup_s,
+            operation_s,
+        }
+    }
+}

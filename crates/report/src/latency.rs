@@ -1,0 +1,292 @@
+//! Latency summaries, and the histograms they come from.
+//!
+//! A document carries every histogram whole ([`Hdr`]), so that percentiles
+//! over several passes are those of all their operations: histograms are
+//! merged, percentiles never averaged. A decoded [`Hdr`] always has the
+//! engine's bounds and a bounded count; whatever a file says instead is an
+//! error when it is read.
+
+use std::io::Read;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::read::ZlibDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{
+    Deserializer as HdrReader, Serializer as _, V2DeflateSerializer,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smbench_engine::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
+
+/// Latencies of a number of operations, in nanoseconds, each true to three
+/// significant digits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyDoc {
+    /// Arithmetic mean over all operations.
+    pub mean: f64,
+    /// The fastest operation.
+    pub min: u64,
+    /// The slowest operation.
+    pub max: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+}
+
+impl LatencyDoc {
+    /// Summarises a histogram of nanoseconds; `None` when it is empty, since
+    /// no operation has no latency, not a latency of zero.
+    #[must_use]
+    pub fn of(histogram: &Histogram<u64>) -> Option<Self> {
+        (!histogram.is_empty()).then(|| Self {
+            mean: histogram.mean(),
+            min: histogram.min(),
+            max: histogram.max(),
+            p50: histogram.value_at_quantile(0.5),
+            p90: histogram.value_at_quantile(0.9),
+            p95: histogram.value_at_quantile(0.95),
+            p99: histogram.value_at_quantile(0.99),
+            p999: histogram.value_at_quantile(0.999),
+        })
+    }
+}
+
+/// A latency histogram as a document keeps it: in JSON the base64 of
+/// `HdrHistogram`'s V2 encoding with DEFLATE, which the HdrHistogram libraries of
+/// other languages read as it is; in memory only the buckets that were hit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hdr {
+    /// A latency in nanoseconds within the bucket, and its count.
+    buckets: Vec<(u64, u64)>,
+}
+
+impl From<&Histogram<u64>> for Hdr {
+    fn from(histogram: &Histogram<u64>) -> Self {
+        let buckets = histogram
+            .iter_recorded()
+            .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
+            .collect();
+        Self { buckets }
+    }
+}
+
+/// All operations of several histograms as one.
+#[must_use]
+pub fn pool<'a>(parts: impl IntoIterator<Item = &'a Hdr>) -> Histogram<u64> {
+    let mut pooled = latency_histogram();
+    for (latency, count) in parts.into_iter().flat_map(|part| &part.buckets) {
+        pooled.saturating_record_n(*latency, *count);
+    }
+    pooled
+}
+
+impl Hdr {
+    /// Operations recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    fn encode(&self) -> String {
+        let mut encoded = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&pool([self]), &mut encoded)
+            .unwrap_or_else(|error| unreachable!("bounded counts fit the encoding: {error}"));
+        BASE64.encode(encoded)
+    }
+
+    fn decode(text: &str) -> Result<Self, HdrError> {
+        let plain = inflate(&BASE64.decode(text).map_err(|_| HdrError::Base64)?)?;
+        check_plain(&plain)?;
+        let histogram: Histogram<u64> = HdrReader::new()
+            .deserialize(&mut plain.as_slice())
+            .map_err(|_| HdrError::Encoding)?;
+        if histogram.len() > HIGHEST_COUNT {
+            return Err(HdrError::Encoding);
+        }
+        Ok(Self::from(&histogram))
+    }
+}
+
+impl Serialize for Hdr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.encode())
+    }
+}
+
+impl<'de> Deserialize<'de> for Hdr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::decode(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Why a string is not a latency histogram of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum HdrError {
+    #[error("the histogram is not base64")]
+    Base64,
+    #[error("the histogram is not in HdrHistogram's V2 encoding with DEFLATE")]
+    Encoding,
+    #[error("the histogram does not span 1 ns to 1 h with 3 digits")]
+    Bounds,
+}
+
+/// Operations one histogram may hold: so far below `u64::MAX` that no number
+/// of load points a file can hold makes a pooled sum overflow.
+const HIGHEST_COUNT: u64 = 1 << 44;
+/// Longer than any histogram of our bounds, at 9 bytes for each of 34,000 counts.
+const PLAIN_LENGTH_MAX: u64 = 512 << 10;
+/// Cookie, payload length, normalizing offset, digits, lowest, highest, ratio.
+const PLAIN_HEADER: usize = 40;
+const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+
+/// Undoes DEFLATE here instead of in `hdrhistogram`, whose reader allocates
+/// whatever length up to 4 GiB the data states.
+fn inflate(encoded: &[u8]) -> Result<Vec<u8>, HdrError> {
+    let (cookie, rest) = encoded.split_first_chunk().ok_or(HdrError::Encoding)?;
+    let (length, deflated) = rest.split_first_chunk().ok_or(HdrError::Encoding)?;
+    let stated = u64::from(u32::from_be_bytes(*length));
+    if u32::from_be_bytes(*cookie) != COMPRESSED_COOKIE || stated != deflated.len() as u64 {
+        return Err(HdrError::Encoding);
+    }
+    let mut plain = Vec::new();
+    ZlibDecoder::new(deflated)
+        .take(PLAIN_LENGTH_MAX)
+        .read_to_end(&mut plain)
+        .map_err(|_| HdrError::Encoding)?;
+    Ok(plain)
+}
+
+/// Admits only what `hdrhistogram`'s reader digests without overflow and
+/// without allocating beyond our bounds.
+fn check_plain(plain: &[u8]) -> Result<(), HdrError> {
+    let header: &[u8; PLAIN_HEADER] = plain.first_chunk().ok_or(HdrError::Encoding)?;
+    let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| header[at + i]));
+    let stated = word(0) & u64::from(u32::MAX);
+    if stated != (plain.len() - PLAIN_HEADER) as u64 {
+        return Err(HdrError::Encoding);
+    }
+    let digits = word(8) & u64::from(u32::MAX);
+    if digits != u64::from(LATENCY_DIGITS) || word(16) != 1 || word(24) != HIGHEST_LATENCY_NS {
+        return Err(HdrError::Bounds);
+    }
+    // A run of i64::MIN empty buckets, which the reader would negate.
+    if plain[PLAIN_HEADER..].windows(9).any(|run| run == [0xFF; 9]) {
+        return Err(HdrError::Encoding);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn histogram(latencies: &[u64]) -> Histogram<u64> {
+        let mut histogram = latency_histogram();
+        for latency in latencies {
+            histogram.saturating_record(*latency);
+        }
+        histogram
+    }
+
+    /// The encoding of arbitrary plain V2 bytes.
+    fn wrap(plain: &[u8]) -> String {
+        use std::io::Write as _;
+        let mut deflate =
+            flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        deflate.write_all(plain).unwrap();
+        let deflated = deflate.finish().unwrap();
+        let mut encoded = COMPRESSED_COOKIE.to_be_bytes().to_vec();
+        encoded.extend((deflated.len() as u32).to_be_bytes());
+        encoded.extend(deflated);
+        BASE64.encode(encoded)
+    }
+
+    /// A plain V2 encoding with our bounds and this payload.
+    fn plain(payload: &[u8]) -> Vec<u8> {
+        let mut plain = 0x1c84_9313_u32.to_be_bytes().to_vec();
+        plain.extend((payload.len() as u32).to_be_bytes());
+        plain.extend(0_u32.to_be_bytes());
+        plain.extend(u32::from(LATENCY_DIGITS).to_be_bytes());
+        plain.extend(1_u64.to_be_bytes());
+        plain.extend(HIGHEST_LATENCY_NS.to_be_bytes());
+        plain.extend(1.0_f64.to_be_bytes());
+        plain.extend(payload);
+        plain
+    }
+
+    #[test]
+    fn no_operation_has_no_latency() {
+        assert_eq!(LatencyDoc::of(&latency_histogram()), None);
+        let empty = Hdr::default();
+        assert_eq!(Hdr::decode(&empty.encode()), Ok(empty));
+    }
+
+    #[test]
+    fn other_languages_recognise_the_encoding() {
+        // What every HdrHistogram log in V2 + DEFLATE begins with.
+        assert!(Hdr::default().encode().starts_with("HISTFAAAA"));
+    }
+
+    proptest! {
+        #[test]
+        fn encoding_keeps_every_bucket(latencies in prop::collection::vec(1..u64::MAX, 0..200)) {
+            let hdr = Hdr::from(&histogram(&latencies));
+            prop_assert_eq!(hdr.count(), latencies.len() as u64);
+            prop_assert_eq!(Hdr::decode(&hdr.encode()), Ok(hdr));
+        }
+
+        #[test]
+        fn pooled_parts_equal_the_whole(
+            first in prop::collection::vec(1..HIGHEST_LATENCY_NS, 1..200),
+            second in prop::collection::vec(1..HIGHEST_LATENCY_NS, 1..200),
+        ) {
+            let pooled = pool([&Hdr::from(&histogram(&first)), &Hdr::from(&histogram(&second))]);
+            let whole = histogram(&[first, second].concat());
+            prop_assert_eq!(LatencyDoc::of(&pooled), LatencyDoc::of(&whole));
+        }
+
+        #[test]
+        fn arbitrary_payloads_are_refused_or_counted(payload in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(hdr) = Hdr::decode(&wrap(&plain(&payload))) {
+                prop_assert!(hdr.count() <= HIGHEST_COUNT);
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_histograms_are_refused() {
+        let mut short = plain(&[2]);
+        short.truncate(PLAIN_HEADER - 1);
+        let mut lying = plain(&[2]);
+        lying[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+        let mut coarse = plain(&[2]);
+        coarse[15] = 2;
+        let most_zeros = plain(&[0xFF; 9]);
+        let most_operations = plain(&[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
+        let cases = [
+            ("!".to_owned(), HdrError::Base64),
+            (String::new(), HdrError::Encoding),
+            (BASE64.encode("HIST, but not really"), HdrError::Encoding),
+            (wrap(&short), HdrError::Encoding),
+            (wrap(&lying), HdrError::Encoding),
+            (wrap(&coarse), HdrError::Bounds),
+            (wrap(&most_zeros), HdrError::Encoding),
+            (wrap(&most_operations), HdrError::Encoding),
+            (wrap(&vec![0; 1 << 20]), HdrError::Encoding),
+        ];
+        for (text, error) in cases {
+            assert_eq!(Hdr::decode(&text), Err(error), "{text}");
+        }
+        assert_eq!(Hdr::decode(&wrap(&plain(&[0, 2]))).unwrap().count(), 1);
+    }
+}

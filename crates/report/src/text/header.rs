@@ -1,0 +1,133 @@
+//! What was run, in a handful of labelled lines.
+
+use crate::doc::{
+    AccessDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc, ServerDoc, VerifyDoc,
+    WorkloadDoc,
+};
+use crate::units::{bytes, counted, percent, plain, seconds};
+
+/// A working set below this fits the memory of any file server.
+const CACHED_ANYWHERE_BYTES: u64 = 1 << 30;
+
+pub(super) fn lines(doc: &RunDoc) -> String {
+    let mut lines = vec![
+        ("run", run(doc)),
+        ("profile", workload(&doc.plan)),
+        ("server", server(&doc.server)),
+        ("load", load(doc)),
+        ("data", data(&doc.plan)),
+        ("window", window(&doc.plan)),
+    ];
+    lines.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
+    lines
+        .into_iter()
+        .map(|(label, text)| format!("{label:<9}{text}\n"))
+        .collect()
+}
+
+fn run(doc: &RunDoc) -> String {
+    let outcome = match doc.outcome {
+        OutcomeDoc::Complete => "complete",
+        OutcomeDoc::Interrupted => "interrupted",
+        OutcomeDoc::Aborted => "aborted",
+    };
+    let reason = doc
+        .outcome_reason
+        .as_ref()
+        .map(|reason| format!(": {}", plain(reason)))
+        .unwrap_or_default();
+    format!(
+        "{}, {} {}, {outcome}{reason}",
+        plain(&doc.started),
+        plain(&doc.tool.name),
+        plain(&doc.tool.version)
+    )
+}
+
+fn workload(plan: &PlanDoc) -> String {
+    let workload = &plan.workload;
+    let access = match workload.access {
+        AccessDoc::Random => "random",
+        AccessDoc::Sequential => "sequential",
+    };
+    let mut parts = vec![
+        sizes(workload),
+        access.to_owned(),
+        format!("{} reads", percent(workload.read_percent)),
+    ];
+    if let Some(writes) = workload.flush_every_writes {
+        parts.push(format!("flush every {}", counted(writes.into(), "write")));
+    }
+    format!("{}: {}", plain(&plan.profile), parts.join(", "))
+}
+
+fn sizes(workload: &WorkloadDoc) -> String {
+    let sizes = || workload.sizes.iter().map(|entry| u64::from(entry.bytes));
+    match (sizes().min(), sizes().max()) {
+        (Some(least), Some(most)) if least == most => bytes(most),
+        (Some(least), Some(most)) => format!("{} to {}", bytes(least), bytes(most)),
+        _ => "no requests".to_owned(),
+    }
+}
+
+fn server(server: &ServerDoc) -> String {
+    let place = match server.place {
+        Place::Remote => "",
+        Place::Embedded => " (embedded)",
+    };
+    format!(
+        "{}{place}, SMB {}, signing {}, encryption {}",
+        plain(&server.url),
+        plain(&server.dialect),
+        plain(&server.signing),
+        plain(&server.encryption)
+    )
+}
+
+fn load(doc: &RunDoc) -> String {
+    let pacing = match doc.pacing {
+        LoopDoc::Closed => "closed loop",
+    };
+    let verify = match doc.plan.verify {
+        VerifyDoc::Off => "",
+        VerifyDoc::ReadBack => ", every byte read is verified",
+    };
+    format!(
+        "{pacing}, {} outstanding per client, {}, seed {}{verify}",
+        doc.plan.outstanding,
+        counted(doc.plan.threads.into(), "thread"),
+        doc.plan.seed
+    )
+}
+
+fn data(plan: &PlanDoc) -> String {
+    let workload = &plan.workload;
+    let scope = match workload.scope {
+        ScopeDoc::Private => "per client",
+        ScopeDoc::Shared => "shared by all clients",
+    };
+    let hint = if plan.bytes_on_share < CACHED_ANYWHERE_BYTES {
+        " (fits the cache of any server)"
+    } else {
+        ""
+    };
+    format!(
+        "{} of {} {scope}, {} on the share{hint}",
+        counted(workload.files.into(), "file"),
+        bytes(workload.file_bytes),
+        bytes(plan.bytes_on_share)
+    )
+}
+
+fn window(plan: &PlanDoc) -> String {
+    let passes = match plan.repeat {
+        1 => "1 pass".to_owned(),
+        repeat => format!("{repeat} passes"),
+    };
+    format!(
+        "{} per load point, ramps of {} and {} excluded, {passes}",
+        seconds(plan.duration_s),
+        seconds(plan.ramp_up_s),
+        seconds(plan.ramp_down_s)
+    )
+}

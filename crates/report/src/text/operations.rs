@@ -1,0 +1,77 @@
+//! The operations of one load point, side by side: those of the peak, or of
+//! the last row when no row may be quoted.
+
+use std::collections::BTreeSet;
+
+use smbench_engine::record::OpKind;
+
+use super::grid::{RowName, grid, or_dash};
+use crate::curve::{Curve, Row, total};
+use crate::doc::OpDoc;
+use crate::latency::{LatencyDoc, pool};
+use crate::units;
+
+const HEADER: [&str; 10] = [
+    "op", "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
+];
+
+/// `None` when no operation was answered at that load point.
+pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
+    let row = curve.peak_row().or(curve.rows.last())?;
+    let names: BTreeSet<&str> = row
+        .passes
+        .iter()
+        .flat_map(|pass| pass.whole.keys().chain(pass.ops.keys()))
+        .map(String::as_str)
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    let mut names: Vec<_> = names.into_iter().collect();
+    // Names this build does not know follow in alphabetical order.
+    names.sort_by_key(|name| {
+        let known = OpKind::ALL.iter().position(|kind| kind.name() == *name);
+        known.unwrap_or(OpKind::ALL.len())
+    });
+    let all = total(
+        row.passes
+            .iter()
+            .flat_map(|pass| pass.ops.values())
+            .map(|op| op.count),
+    );
+    let rows = names.iter().map(|name| cells(row, name, all)).collect();
+    let title = format!(
+        "operations at {}\n",
+        units::counted(row.clients.into(), "client")
+    );
+    let header = HEADER.to_vec();
+    Some(title + &grid(RowName::Text, header, rows))
+}
+
+fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
+    let passes = || row.passes.iter();
+    let ops = || passes().filter_map(|pass| pass.ops.get(name));
+    let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));
+    let (count, bytes) = (sum(|op| op.count), sum(|op| op.bytes));
+    let window_s: f64 = passes().map(|pass| pass.window_s).sum();
+    // A FLUSH moves nothing, which is not a throughput of zero.
+    let mbps = (bytes > 0 && window_s > 0.0).then(|| bytes as f64 * 8.0 / 1e6 / window_s);
+    let latencies = LatencyDoc::of(&pool(ops().map(|op| &op.hdr)));
+    let latency =
+        |of: fn(&LatencyDoc) -> f64| or_dash(latencies.as_ref().map(|doc| units::latency(of(doc))));
+    let errors = passes()
+        .filter_map(|pass| pass.whole.get(name))
+        .map(|whole| whole.errors);
+    vec![
+        units::plain(name),
+        count.to_string(),
+        or_dash((all > 0).then(|| units::percent(count as f64 / all as f64 * 100.0))),
+        or_dash(mbps.map(units::throughput)),
+        latency(|doc| doc.mean),
+        latency(|doc| doc.p50 as f64),
+        latency(|doc| doc.p95 as f64),
+        latency(|doc| doc.p99 as f64),
+        latency(|doc| doc.max as f64),
+        total(errors).to_string(),
+    ]
+}

@@ -1,0 +1,86 @@
+//! The table of load points and the peak line under it.
+
+use super::grid::{RowName, grid, or_dash};
+use crate::curve::{Curve, Row};
+use crate::latency::LatencyDoc;
+use crate::units;
+
+/// Whether the table has a column for the deviation between passes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deviation {
+    Shown,
+    Absent,
+}
+
+pub(super) fn table(curve: &Curve<'_>) -> String {
+    let repeated = |row: &Row<'_>| row.throughput_deviation_mbps.is_some();
+    let deviation = if curve.rows.iter().any(repeated) {
+        Deviation::Shown
+    } else {
+        Deviation::Absent
+    };
+    let mut header = vec!["clients", "Mbit/s"];
+    if deviation == Deviation::Shown {
+        header.push("±");
+    }
+    header.extend([
+        "ops/s", "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "us/op",
+    ]);
+    let rows = curve.rows.iter().map(|row| cells(row, deviation)).collect();
+    let mut text = grid(RowName::Number, header, rows);
+    text += "us/op: CPU time of the generator, not of the server, per operation\n";
+    if deviation == Deviation::Shown {
+        text +=
+            "±: standard deviation over passes; latencies are over the operations of all passes\n";
+    }
+    text
+}
+
+fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<String> {
+    let mark = if row.invalid.is_empty() { "" } else { "! " };
+    let mut cells = vec![
+        format!("{mark}{}", row.clients),
+        units::throughput(row.throughput_mbps),
+    ];
+    if deviation == Deviation::Shown {
+        cells.push(or_dash(
+            row.throughput_deviation_mbps.map(units::throughput),
+        ));
+    }
+    cells.push(units::rate(row.ops_per_s));
+    let latency = |of: fn(&LatencyDoc) -> f64| {
+        or_dash(row.latency_ns.as_ref().map(|doc| units::latency(of(doc))))
+    };
+    cells.extend([
+        latency(|doc| doc.mean),
+        latency(|doc| doc.p50 as f64),
+        latency(|doc| doc.p95 as f64),
+        latency(|doc| doc.p99 as f64),
+        latency(|doc| doc.p999 as f64),
+        latency(|doc| doc.max as f64),
+        row.errors.to_string(),
+        or_dash(row.cpu_us_per_op.map(units::cpu_us)),
+    ]);
+    cells
+}
+
+pub(super) fn peak_line(curve: &Curve<'_>) -> String {
+    let Some(peak) = curve.peak() else {
+        return "no peak: no valid load point saw an operation\n".to_owned();
+    };
+    let (from, to) = (
+        peak.within_95_percent_from_clients,
+        peak.within_95_percent_clients,
+    );
+    let plateau = if from == to {
+        "no other load point within 95 %".to_owned()
+    } else {
+        format!("within 95 % from {from} to {to} clients")
+    };
+    format!(
+        "peak {} Mbit/s at {}, mean response {}; {plateau}\n",
+        units::throughput(peak.throughput_mbps),
+        units::counted(peak.clients.into(), "client"),
+        units::latency(peak.latency_mean_ns)
+    )
+}

@@ -1,0 +1,97 @@
+//! What went wrong: footnotes of the load points, failures, starvation,
+//! leftovers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::curve::{Curve, Row};
+use crate::doc::{LoadPointDoc, RunDoc};
+use crate::units::{counted, plain, seconds};
+
+/// Drop-outs spelled out per load point; the document has them all.
+const DROPOUTS_SHOWN: usize = 3;
+
+/// One footnote for each pass that is not valid, and its drop-outs.
+pub(super) fn invalid_points(curve: &Curve<'_>) -> String {
+    curve
+        .rows
+        .iter()
+        .flat_map(|row| row.invalid.iter().map(move |pass| footnote(row, pass)))
+        .collect()
+}
+
+fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
+    let verdict = if row.is_valid() {
+        "left out of the averages"
+    } else {
+        "not valid"
+    };
+    let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
+    let mut text = format!(
+        "! {}, pass {}: {verdict}: {}\n",
+        counted(pass.clients.into(), "client"),
+        pass.repeat,
+        plain(reason)
+    );
+    for dropout in pass.dropouts.iter().take(DROPOUTS_SHOWN) {
+        text += &format!("  client {}: {}\n", dropout.client, plain(&dropout.reason));
+    }
+    let more = pass.dropouts.len().saturating_sub(DROPOUTS_SHOWN);
+    if more > 0 {
+        text += &format!("  and {}\n", counted(more as u64, "other"));
+    }
+    text
+}
+
+/// Failures of the whole run, waits for credits and what is left on the
+/// share; empty when all went well.
+pub(super) fn lines(doc: &RunDoc) -> String {
+    let mut text = failures(&doc.load_points);
+    text.extend(doc.load_points.iter().filter_map(starved));
+    if let Some(leftover) = &doc.leftover {
+        text += &format!("left on the share: {}\n", plain(leftover));
+    }
+    text
+}
+
+/// A line per operation and cause, over all load points, ramps included.
+fn failures(points: &[LoadPointDoc]) -> String {
+    let mut causes: BTreeMap<(String, String), (u64, BTreeSet<u32>)> = BTreeMap::new();
+    for point in points {
+        for failure in &point.failures {
+            let cause = cause(&failure.status, failure.code.as_deref());
+            let (count, clients) = causes.entry((plain(&failure.op), cause)).or_default();
+            *count = count.saturating_add(failure.count);
+            clients.insert(point.clients);
+        }
+    }
+    let line = |((op, cause), (count, clients)): ((String, String), (u64, BTreeSet<u32>))| {
+        let clients: Vec<_> = clients.iter().map(u32::to_string).collect();
+        let (times, points) = (counted(count, "time"), clients.join(", "));
+        format!("failed: {op}, {cause}: {times}, at load points {points}\n")
+    };
+    causes.into_iter().map(line).collect()
+}
+
+/// Below this share of the clients' time, waits for credits change nothing.
+const STARVED_WORTH_TELLING: f64 = 0.01;
+
+fn starved(point: &LoadPointDoc) -> Option<String> {
+    let clients_s = f64::from(point.clients) * point.window_s;
+    (point.credit_starved_s > STARVED_WORTH_TELLING * clients_s).then(|| {
+        format!(
+            "starved of credits: {} over {}, pass {}: the server allowed less load than planned\n",
+            seconds(point.credit_starved_s),
+            counted(point.clients.into(), "client"),
+            point.repeat
+        )
+    })
+}
+
+/// `STATUS_DISK_FULL (0xC000007F)`, or one of the two where they are equal.
+fn cause(status: &str, code: Option<&str>) -> String {
+    let status = plain(status);
+    match code.map(plain) {
+        Some(code) if code != status => format!("{status} ({code})"),
+        _ => status,
+    }
+}

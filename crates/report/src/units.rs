@@ -1,0 +1,181 @@
+//! The one place that turns numbers into text for people.
+//!
+//! Three to four significant digits, the unit after a space, no thousands
+//! separators, so that a column can be pasted into a spreadsheet as it is.
+//! Not here: documents and CSV, which carry full precision.
+
+const NS_PER_US: f64 = 1e3;
+const NS_PER_MS: f64 = 1e6;
+const NS_PER_S: f64 = 1e9;
+
+/// A time in nanoseconds, in us, ms or s, whichever reads best: `1.23 ms`.
+#[must_use]
+pub fn latency(nanoseconds: f64) -> String {
+    // Chosen after rounding: 999.6 us is written 1.00 ms, never 1000 us.
+    let (scale, unit) = if nanoseconds < 999.5 * NS_PER_US {
+        (NS_PER_US, "us")
+    } else if nanoseconds < 999.5 * NS_PER_MS {
+        (NS_PER_MS, "ms")
+    } else {
+        (NS_PER_S, "s")
+    };
+    format!("{} {unit}", three_digits(nanoseconds / scale))
+}
+
+/// A throughput in Mbit/s, without its unit: `941.3`, `1138`.
+///
+/// One decimal below 1000, none from there; below 1 three digits count.
+#[must_use]
+pub fn throughput(mbps: f64) -> String {
+    if mbps >= 999.95 {
+        format!("{mbps:.0}")
+    } else if mbps >= 0.995 || mbps == 0.0 {
+        format!("{mbps:.1}")
+    } else {
+        format!("{mbps:.3}")
+    }
+}
+
+/// A rate per second, without its unit: `9.53`, `95.3`, `95310`.
+#[must_use]
+pub fn rate(per_second: f64) -> String {
+    three_digits(per_second)
+}
+
+/// Microseconds of CPU per operation, without the unit: `10.4`.
+#[must_use]
+pub fn cpu_us(microseconds: f64) -> String {
+    three_digits(microseconds)
+}
+
+/// A share or weight in percent, with its sign: `80 %`, `12.5 %`.
+#[must_use]
+pub fn percent(value: f64) -> String {
+    format!("{} %", short(value))
+}
+
+/// A duration in seconds: `10 s`, `0.5 s`.
+#[must_use]
+pub fn seconds(value: f64) -> String {
+    format!("{} s", short(value))
+}
+
+/// A size in bytes with a binary unit: `512 B`, `64 KiB`, `1.50 GiB`.
+#[must_use]
+pub fn bytes(value: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+    match UNITS.into_iter().find(|(scale, _)| value >= *scale) {
+        None => format!("{value} B"),
+        Some((scale, unit)) if value.is_multiple_of(scale) => format!("{} {unit}", value / scale),
+        Some((scale, unit)) => {
+            format!("{} {unit}", three_digits(value as f64 / scale as f64))
+        }
+    }
+}
+
+/// A number of things: `1 client`, `16 clients`.
+#[must_use]
+pub fn counted(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
+/// Text of foreign origin made safe for one line of a terminal: control
+/// characters, escape sequences among them, become `?`.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
+}
+
+/// Three significant digits, all digits above the point.
+fn three_digits(value: f64) -> String {
+    if value < 9.995 {
+        format!("{value:.2}")
+    } else if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+/// At most two decimals, and none that are zero.
+fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_choose_their_unit_after_rounding() {
+        let cases = [
+            (850.0, "0.85 us"),
+            (12_300.0, "12.3 us"),
+            (999_400.0, "999 us"),
+            (999_600.0, "1.00 ms"),
+            (1_234_567.0, "1.23 ms"),
+            (9_996_000.0, "10.0 ms"),
+            (123_456_789.0, "123 ms"),
+            (999_600_000.0, "1.00 s"),
+            (3_600e9, "3600 s"),
+        ];
+        for (nanoseconds, text) in cases {
+            assert_eq!(latency(nanoseconds), text);
+        }
+    }
+
+    #[test]
+    fn throughput_has_one_decimal_below_a_thousand() {
+        let cases = [
+            (0.0, "0.0"),
+            (0.0123, "0.012"),
+            (1.0, "1.0"),
+            (941.26, "941.3"),
+            (999.94, "999.9"),
+            (999.96, "1000"),
+            (12_345.6, "12346"),
+        ];
+        for (mbps, text) in cases {
+            assert_eq!(throughput(mbps), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_exact_where_they_can_be() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (65_536, "64 KiB"),
+            (1_048_576, "1 MiB"),
+            (1_610_612_736, "1.50 GiB"),
+            (u64::MAX, "16777216 TiB"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(bytes(value), text);
+        }
+    }
+
+    #[test]
+    fn small_numbers_lose_their_trailing_zeros() {
+        assert_eq!(percent(80.0), "80 %");
+        assert_eq!(percent(33.333), "33.33 %");
+        assert_eq!(seconds(0.5), "0.5 s");
+        assert_eq!(seconds(600.0), "600 s");
+        assert_eq!(counted(1, "client"), "1 client");
+        assert_eq!(counted(0, "client"), "0 clients");
+    }
+
+    #[test]
+    fn foreign_text_cannot_steer_a_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\nc"), "a?[2Jb?c");
+    }
+}

@@ -1,0 +1,270 @@
+//! The keys and the arithmetic of documents.
+
+use serde_json::Value;
+use smbench_engine::clock::Nanos;
+use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
+use smbench_protocol::NtStatus;
+use smbench_report::RunDoc;
+use smbench_report::latency::{LatencyDoc, pool};
+
+use crate::samples::{PASSWORD, curve, document, dropped, point, run};
+
+fn json(doc: &RunDoc) -> Value {
+    serde_json::from_str(&doc.to_json()).unwrap()
+}
+
+/// The values at a path like `load_points[].ops.*.count`.
+fn at<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
+    let mut found = vec![root];
+    for key in path.split('.') {
+        let (name, each) = match key.strip_suffix("[]") {
+            Some(name) => (name, true),
+            None => (key, false),
+        };
+        found = found
+            .into_iter()
+            .flat_map(|value| match name {
+                "*" => value.as_object().unwrap().values().collect(),
+                _ => vec![
+                    value
+                        .get(name)
+                        .unwrap_or_else(|| panic!("{path}: no {name}")),
+                ],
+            })
+            .flat_map(|value| match each {
+                true => value.as_array().unwrap().iter().collect(),
+                false => vec![value],
+            })
+            .collect();
+    }
+    found
+}
+
+#[test]
+fn contracted_keys_have_their_types() {
+    let integer: fn(&Value) -> bool = Value::is_u64;
+    let number: fn(&Value) -> bool = Value::is_f64;
+    let string: fn(&Value) -> bool = Value::is_string;
+    let boolean: fn(&Value) -> bool = Value::is_boolean;
+    let mut contract = vec![
+        ("schema_version".to_owned(), integer),
+        ("plan.profile".to_owned(), string),
+        ("plan.seed".to_owned(), integer),
+        ("plan.digest".to_owned(), string),
+        ("plan.outstanding".to_owned(), integer),
+        ("plan.bytes_on_share".to_owned(), integer),
+        ("server.url".to_owned(), string),
+        ("server.dialect".to_owned(), string),
+        ("server.signing".to_owned(), string),
+        ("server.encryption".to_owned(), string),
+        ("server.where".to_owned(), string),
+        ("loop".to_owned(), string),
+        ("outcome".to_owned(), string),
+        ("started".to_owned(), string),
+        ("load_points[].clients".to_owned(), integer),
+        ("load_points[].repeat".to_owned(), integer),
+        ("load_points[].window_s".to_owned(), number),
+        ("load_points[].valid".to_owned(), boolean),
+        ("load_points[].throughput_mbps".to_owned(), number),
+        ("load_points[].ops_per_s".to_owned(), number),
+        ("load_points[].bytes_read".to_owned(), integer),
+        ("load_points[].bytes_written".to_owned(), integer),
+        ("load_points[].errors".to_owned(), integer),
+        ("load_points[].credit_starved_s".to_owned(), number),
+        ("load_points[].setup.sessions".to_owned(), integer),
+        ("load_points[].setup.elapsed_s".to_owned(), number),
+        ("load_points[].client.cpu_user_s".to_owned(), number),
+        ("load_points[].client.cpu_system_s".to_owned(), number),
+        ("load_points[].client.cpu_us_per_op".to_owned(), number),
+        ("load_points[].client.max_rss_bytes".to_owned(), integer),
+        ("peak.throughput_mbps".to_owned(), number),
+        ("peak.clients".to_owned(), integer),
+        ("peak.latency_mean_ns".to_owned(), number),
+        ("peak.within_95_percent_clients".to_owned(), integer),
+    ];
+    for op in ["read", "write", "flush"] {
+        for totals in ["ops", "whole"] {
+            for key in ["count", "bytes", "errors"] {
+                contract.push((format!("load_points[].{totals}.{op}.{key}"), integer));
+            }
+        }
+        contract.push((format!("load_points[].ops.{op}.hdr"), string));
+    }
+    for summary in [
+        "latency_ns",
+        "setup.latency_ns",
+        "ops.*.service_ns",
+        "ops.*.response_ns",
+    ] {
+        contract.push((format!("load_points[].{summary}.mean"), number));
+        for key in ["min", "max", "p50", "p90", "p95", "p99", "p999"] {
+            contract.push((format!("load_points[].{summary}.{key}"), integer));
+        }
+    }
+    let json = json(&document(&curve()));
+    for (path, has_type) in contract {
+        let values = at(&json, &path);
+        assert!(!values.is_empty(), "{path}");
+        assert!(values.into_iter().all(has_type), "{path}");
+    }
+}
+
+#[test]
+fn throughput_counts_application_bytes_of_the_window() {
+    let json = json(&document(&run(vec![point(8, 1, 1600)])));
+    let point = &json["load_points"][0];
+    // 16,000 reads and 4,000 writes of 4 KiB; the flushes move nothing and
+    // the read in the ramp does not count.
+    assert_eq!(point["bytes_read"], 65_536_000);
+    assert_eq!(point["bytes_written"], 16_384_000);
+    assert_eq!(point["throughput_mbps"], 65.536);
+    assert_eq!(point["ops_per_s"], 2001.0);
+    assert_eq!(point["ops"]["read"]["count"], 16_000);
+    assert_eq!(point["whole"]["read"]["count"], 16_001);
+    assert_eq!(point["client"]["cpu_us_per_op"], 500_000.0 / 20_010.0);
+    assert_eq!(json["started"], "2026-01-02T03:04:05Z");
+    assert_eq!(json["loop"], "closed");
+}
+
+#[test]
+fn failures_are_named() {
+    let mut point = point(1, 1, 4);
+    for (failure, phase) in [
+        (Failure::Status(NtStatus::DISK_FULL), Phase::Window),
+        (Failure::Status(NtStatus::DISK_FULL), Phase::Outside),
+        (Failure::Status(NtStatus(0xC123_4567)), Phase::Window),
+        (Failure::Short, Phase::Window),
+        (Failure::WrongData, Phase::Window),
+    ] {
+        point.ops.failure(OpKind::Write, failure, phase);
+    }
+    let json = json(&document(&run(vec![point])));
+    let point = &json["load_points"][0];
+    assert_eq!(point["errors"], 4);
+    assert_eq!(point["whole"]["write"]["errors"], 5);
+    let expected = serde_json::json!([
+        {"op": "write", "status": "STATUS_DISK_FULL", "code": "0xC000007F", "count": 2},
+        {"op": "write", "status": "0xC1234567", "code": "0xC1234567", "count": 1},
+        {"op": "write", "status": "short", "code": null, "count": 1},
+        {"op": "write", "status": "wrong-data", "code": null, "count": 1},
+    ]);
+    assert_eq!(point["failures"], expected);
+}
+
+#[test]
+fn what_was_not_measured_is_null() {
+    let mut point = point(1, 1, 0);
+    point.ops = Default::default();
+    point.ops.success(OpKind::Read, 1, Nanos(1), Phase::Outside);
+    point.window = Default::default();
+    let json = json(&document(&run(vec![point])));
+    let point = &json["load_points"][0];
+    assert_eq!(json["peak"], Value::Null);
+    assert_eq!(point["throughput_mbps"], 0.0);
+    assert_eq!(point["latency_ns"], Value::Null);
+    assert_eq!(point["ops"]["read"]["service_ns"], Value::Null);
+    assert_eq!(point["client"]["cpu_us_per_op"], Value::Null);
+    assert_eq!(point["ops"].get("write"), None);
+}
+
+#[test]
+fn a_run_says_how_it_ended() {
+    let cases = [
+        (Outcome::Complete, "complete", Value::Null),
+        (Outcome::Interrupted, "interrupted", Value::Null),
+        (
+            Outcome::Aborted("server is gone".to_owned()),
+            "aborted",
+            "server is gone".into(),
+        ),
+    ];
+    for (outcome, name, reason) in cases {
+        let mut record = run(Vec::new());
+        record.outcome = outcome;
+        let json = json(&document(&record));
+        assert_eq!(json["outcome"], name);
+        assert_eq!(json["outcome_reason"], reason);
+    }
+}
+
+#[test]
+fn no_document_holds_the_password() {
+    let record = curve();
+    assert_eq!(record.plan.target.password.expose(), PASSWORD);
+    assert!(!document(&record).to_json().contains(PASSWORD));
+}
+
+#[test]
+fn drop_outs_make_a_point_invalid_without_being_told() {
+    let doc = document(&run(vec![dropped(point(8, 1, 100), 2)]));
+    assert!(!doc.load_points[0].valid);
+    assert_eq!(
+        doc.load_points[0].invalid_reason.as_deref(),
+        Some("2 of 8 clients dropped out")
+    );
+    assert_eq!(doc.peak, None);
+}
+
+#[test]
+fn peak_is_the_highest_valid_point() {
+    let mut record = curve();
+    record.load_points.push(dropped(point(32, 1, 9000), 1));
+    let peak = document(&record).peak.unwrap();
+    assert_eq!(peak.clients, 8);
+    assert_eq!(peak.throughput_mbps, 65.536);
+    assert_eq!(peak.within_95_percent_from_clients, 4);
+    assert_eq!(peak.within_95_percent_clients, 8);
+    assert_eq!(peak.latency_p99_ns / 1000, 2000);
+}
+
+#[test]
+fn peak_is_that_of_the_averaged_curve() {
+    // 8 clients have the best single pass, 16 the best mean.
+    let record = run(vec![
+        point(8, 1, 2000),
+        point(16, 1, 1600),
+        point(8, 2, 1000),
+        point(16, 2, 1680),
+    ]);
+    let peak = document(&record).peak.unwrap();
+    assert_eq!((peak.clients, peak.passes), (16, 2));
+    assert!((peak.throughput_mbps - (65.536 + 68.8128) / 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn an_invalid_pass_stays_out_of_the_average() {
+    let record = run(vec![point(8, 1, 1600), dropped(point(8, 2, 100), 1)]);
+    let peak = document(&record).peak.unwrap();
+    assert_eq!((peak.throughput_mbps, peak.passes), (65.536, 1));
+}
+
+#[test]
+fn pooled_percentiles_are_those_of_one_histogram() {
+    let (first, second) = (point(8, 1, 400), point(8, 2, 1600));
+    let mut both = first.ops.clone();
+    both.merge(&second.ops);
+    let expected = LatencyDoc::of(&both.window(OpKind::Write).service);
+    let doc = document(&run(vec![first, second]));
+    let parts = doc.load_points.iter().map(|point| &point.ops["write"].hdr);
+    assert_eq!(LatencyDoc::of(&pool(parts)), expected);
+    let peak = doc.peak.unwrap();
+    let all = LatencyDoc::of(&both.window_all().service).unwrap();
+    assert!((peak.latency_mean_ns - all.mean).abs() < 1e-3);
+    assert_eq!(peak.latency_p99_ns, all.p99);
+}
+
+#[test]
+fn the_plan_is_kept_whole() {
+    let plan = json(&document(&curve()))["plan"].take();
+    assert_eq!(plan["load_points"], serde_json::json!([1, 4, 8, 16]));
+    assert_eq!(plan["ramp_up_s"], 2.0);
+    assert_eq!(plan["duration_s"], 10.0);
+    assert_eq!(plan["ramp_down_s"], 0.5);
+    assert_eq!(plan["dialect"], "3.1.1");
+    assert_eq!(plan["signing"], "auto");
+    assert_eq!(plan["verify"], "off");
+    assert_eq!(plan["workload"]["sizes"][1]["bytes"], 65_536);
+    assert_eq!(plan["workload"]["flush_every_writes"], 100);
+    assert_eq!(plan["bytes_on_share"], 16 << 20);
+    assert_eq!(plan["digest"], curve().plan.digest());
+}

@@ -1,0 +1,12 @@
+//! Result documents, from a record made through the engine's public API to
+//! everything a user or another program reads.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers beside the tests fail them by panicking"
+)]
+
+mod document;
+mod files;
+mod samples;
+mod text;

@@ -1,0 +1,153 @@
+//! Records as a run would make them, with round numbers.
+
+use std::time::{Duration, SystemTime};
+
+use smbench_engine::clock::Nanos;
+use smbench_engine::plan::{
+    Access, FileSet, Limits, Mode, Plan, Scope, SessionOptions, SizeWeight, Verify, Workload,
+};
+use smbench_engine::record::{
+    ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Recorder, RunRecord,
+    ServerFacts, SetupRecord, latency_histogram,
+};
+use smbench_engine::target::{Secret, Target};
+use smbench_protocol::{Dialect, SigningAlgorithm};
+use smbench_report::{Disclosure, Place, RunDoc};
+
+/// Occurs nowhere else, so that a leak is found by searching for it.
+pub(crate) const PASSWORD: &str = "hunter2-must-not-leak";
+
+pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
+    Plan {
+        profile: "file-server".to_owned(),
+        workload: Workload {
+            sizes: vec![
+                SizeWeight {
+                    size: 4096,
+                    weight: 90.0,
+                },
+                SizeWeight {
+                    size: 65_536,
+                    weight: 10.0,
+                },
+            ],
+            read_percent: 80.0,
+            access: Access::Sequential,
+            flush_every_writes: Some(100),
+            files: FileSet {
+                scope: Scope::Private,
+                count: 1,
+                size: 1 << 20,
+            },
+        },
+        target: Target {
+            domain: String::new(),
+            user: "bench".to_owned(),
+            host: "files.example".to_owned(),
+            port: 445,
+            share: "data".to_owned(),
+            path: String::new(),
+            password: Secret::new(PASSWORD),
+        },
+        load_points: load_points.to_vec(),
+        repeat,
+        outstanding: 4,
+        ramp_up: Duration::from_secs(2),
+        duration: Duration::from_secs(10),
+        ramp_down: Duration::from_millis(500),
+        seed: 42,
+        threads: 2,
+        session: SessionOptions {
+            dialect: Some(Dialect::Smb311),
+            signing: Mode::Auto,
+        },
+        verify: Verify::Off,
+        limits: Limits::default(),
+    }
+}
+
+/// One pass at a load point: per second of its 10 s window, `reads` reads of
+/// 4 KiB at 1 ms, a quarter as many writes at 2 ms, and one flush at 30 ms.
+pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
+    let mut ops = Recorder::default();
+    for _ in 0..reads * 10 {
+        ops.success(OpKind::Read, 4096, Nanos(1_000_000), Phase::Window);
+    }
+    for _ in 0..reads * 10 / 4 {
+        ops.success(OpKind::Write, 4096, Nanos(2_000_000), Phase::Window);
+    }
+    for _ in 0..10 {
+        ops.success(OpKind::Flush, 0, Nanos(30_000_000), Phase::Window);
+    }
+    ops.success(OpKind::Read, 4096, Nanos(9_000_000), Phase::Outside);
+    let mut session = latency_histogram();
+    session.saturating_record_n(5_000_000, clients.into());
+    LoadPointRecord {
+        clients,
+        repeat,
+        window: Duration::from_secs(10),
+        ops,
+        dropouts: Vec::new(),
+        invalid: None,
+        client: ClientUsage {
+            cpu_user: Duration::from_millis(100),
+            cpu_system: Duration::from_millis(400),
+            max_rss_bytes: 48 << 20,
+        },
+        setup: SetupRecord {
+            session,
+            elapsed: Duration::from_millis(25),
+        },
+        credit_starved: Duration::from_millis(1),
+    }
+}
+
+/// The point as it would be had a client been lost.
+pub(crate) fn dropped(mut point: LoadPointRecord, clients: u32) -> LoadPointRecord {
+    point.dropouts = (0..clients)
+        .map(|client| Dropout {
+            client,
+            reason: "connection reset by the server".to_owned(),
+        })
+        .collect();
+    point
+}
+
+pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
+    let mut clients: Vec<_> = load_points.iter().map(|point| point.clients).collect();
+    clients.dedup();
+    let repeat = load_points.iter().map(|point| point.repeat).max();
+    RunRecord {
+        plan: plan(&clients, repeat.unwrap_or(1)),
+        server: ServerFacts {
+            url: "smb://bench@files.example/data".to_owned(),
+            dialect: Dialect::Smb311,
+            signing: Some(SigningAlgorithm::AesCmac),
+            max_read: 8 << 20,
+            max_write: 8 << 20,
+            max_transact: 1 << 20,
+        },
+        started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045),
+        load_points,
+        outcome: Outcome::Complete,
+        leftover: None,
+    }
+}
+
+pub(crate) fn document(record: &RunRecord) -> RunDoc {
+    let disclosure = Disclosure {
+        place: Place::Remote,
+        notes: vec!["server and generator share this machine".to_owned()],
+    };
+    RunDoc::from_record(record, disclosure)
+}
+
+/// Load points that rise to a peak at 8 clients and fall again.
+pub(crate) fn curve() -> RunRecord {
+    run(vec![
+        point(1, 1, 400),
+        point(4, 1, 1560),
+        point(8, 1, 1600),
+        point(16, 1, 800),
+    ])
+}

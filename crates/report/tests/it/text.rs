@@ -1,0 +1,156 @@
+//! What people read.
+
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use smbench_engine::clock::Nanos;
+use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
+use smbench_protocol::NtStatus;
+use smbench_report::{render, write_csv};
+
+use crate::samples::{curve, document, dropped, point, run};
+
+/// The report without its header, which one test shows whole.
+fn body(text: &str) -> &str {
+    text.split_once("\n\n").unwrap().1
+}
+
+#[test]
+fn a_plain_run() {
+    assert_snapshot!(render(&document(&curve())), @"
+    run      2026-01-02T03:04:05Z, smbench 0.1.0, complete
+    profile  file-server: 4 KiB to 64 KiB, sequential, 80 % reads, flush every 100 writes
+    server   smb://bench@files.example/data, SMB 3.1.1, signing aes-128-cmac, encryption off
+    load     closed loop, 4 outstanding per client, 2 threads, seed 42
+    data     1 file of 1 MiB per client, 16 MiB on the share (fits the cache of any server)
+    window   10 s per load point, ramps of 2 s and 0.5 s excluded, 1 pass
+    note     server and generator share this machine
+
+    clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          1    16.4    501  1.26 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       0   99.8
+          4    63.9   1951  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.6
+          8    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
+         16    32.8   1001  1.23 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   50.0
+    us/op: CPU time of the generator, not of the server, per operation
+
+    peak 65.5 Mbit/s at 8 clients, mean response 1.21 ms; within 95 % from 4 to 8 clients
+
+    operations at 8 clients
+    op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
+    read   16000  79.96 %    52.4  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       0
+    write   4000  19.99 %    13.1  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
+    flush     10   0.05 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
+    ");
+}
+
+#[test]
+fn several_passes_with_one_left_out() {
+    let record = run(vec![
+        point(8, 1, 1500),
+        point(16, 1, 1600),
+        point(8, 2, 1600),
+        dropped(point(16, 2, 100), 5),
+        point(8, 3, 1400),
+        point(16, 3, 1560),
+    ]);
+    assert_snapshot!(body(&render(&document(&record))), @"
+    clients  Mbit/s    ±  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          8    61.4  4.1   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
+       ! 16    64.7  1.2   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.3
+    us/op: CPU time of the generator, not of the server, per operation
+    ±: standard deviation over passes; latencies are over the operations of all passes
+    ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
+      client 0: connection reset by the server
+      client 1: connection reset by the server
+      client 2: connection reset by the server
+      and 2 others
+
+    peak 64.7 Mbit/s at 16 clients, mean response 1.21 ms; no other load point within 95 %
+
+    operations at 16 clients
+    op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
+    read   31600  79.96 %    51.8  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       0
+    write   7900  19.99 %    12.9  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
+    flush     20   0.05 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
+    ");
+}
+
+#[test]
+fn failures_and_leftovers_are_spelled_out() {
+    let mut failing = point(4, 1, 100);
+    let full = Failure::Status(NtStatus::DISK_FULL);
+    for _ in 0..3 {
+        failing.ops.failure(OpKind::Write, full, Phase::Window);
+    }
+    failing
+        .ops
+        .failure(OpKind::Read, Failure::WrongData, Phase::Outside);
+    failing.invalid = Some("4 of 1264 operations failed".to_owned());
+    failing.credit_starved = Duration::from_millis(2500);
+    let mut also = failing.clone();
+    also.credit_starved = Duration::from_millis(200);
+    also.clients = 2;
+    let mut record = run(vec![also, failing]);
+    record.leftover = Some("2 files in smbench-42".to_owned());
+    record.outcome = Outcome::Aborted("server closed the connection".to_owned());
+    let text = render(&document(&record));
+    assert!(text.contains("aborted: server closed the connection"));
+    assert_snapshot!(body(&text), @"
+    clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+        ! 2     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       4    397
+        ! 4     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       4    397
+    us/op: CPU time of the generator, not of the server, per operation
+    ! 2 clients, pass 1: not valid: 4 of 1264 operations failed
+    ! 4 clients, pass 1: not valid: 4 of 1264 operations failed
+
+    no peak: no valid load point saw an operation
+
+    operations at 4 clients
+    op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
+    read    1000  79.37 %     3.3  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       1
+    write    250  19.84 %   0.819  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       3
+    flush     10   0.79 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
+
+    failed: read, wrong-data: 2 times, at load points 2, 4
+    failed: write, STATUS_DISK_FULL (0xC000007F): 6 times, at load points 2, 4
+    starved of credits: 2.5 s over 4 clients, pass 1: the server allowed less load than planned
+    left on the share: 2 files in smbench-42
+    ");
+}
+
+#[test]
+fn a_run_without_load_points_says_so() {
+    let mut record = run(Vec::new());
+    record.outcome = Outcome::Interrupted;
+    let text = render(&document(&record));
+    assert!(text.contains("interrupted"));
+    assert_eq!(body(&text), "no load point was measured\n");
+}
+
+#[test]
+fn the_report_fits_100_columns() {
+    let slow = |repeat| {
+        let mut slow = point(10_000, repeat, 20_000);
+        slow.ops
+            .success(OpKind::Read, 4096, Nanos(123_456_789), Phase::Window);
+        dropped(slow, 1)
+    };
+    let record = run(vec![slow(1), slow(2)]);
+    let text = render(&document(&record));
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?}\n{text}");
+    assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+}
+
+#[test]
+fn csv_has_a_row_per_point_and_operation() {
+    let mut written = Vec::new();
+    write_csv(&document(&run(vec![point(8, 1, 1600)])), &mut written).unwrap();
+    assert_snapshot!(String::from_utf8(written).unwrap(), @"
+    clients,repeat,valid,window_s,op,count,bytes,errors,throughput_mbps,ops_per_s,response_mean_ns,response_min_ns,response_max_ns,response_p50_ns,response_p90_ns,response_p95_ns,response_p99_ns,response_p999_ns,client_cpu_us_per_op,client_max_rss_bytes
+    8,1,true,10,all,20010,81920000,0,65.536,2001,1214626.7346326837,999936,30015487,1000447,2000895,2000895,2000895,2000895,24.987506246876563,50331648
+    8,1,true,10,flush,10,0,0,0,1,30007296,29999104,30015487,30015487,30015487,30015487,30015487,30015487,,
+    8,1,true,10,read,16000,65536000,0,52.4288,1600,1000192,999936,1000447,1000447,1000447,1000447,1000447,1000447,,
+    8,1,true,10,write,4000,16384000,0,13.1072,400,2000384,1999872,2000895,2000895,2000895,2000895,2000895,2000895,,
+    ");
+}
