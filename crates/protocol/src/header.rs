@@ -227,3 +227,82 @@ impl Header {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERY_FIELD: Header = Header {
+        credit_charge: 0x0201,
+        status: NtStatus(0x0605_0403),
+        command: Command::SetInfo,
+        credits: 0x0a09,
+        flags: Flags(0x0e0d_0c0b),
+        next_command: 0x1211_100f,
+        message_id: 0x1a19_1817_1615_1413,
+        async_or_tree: 0x2221_201f_1e1d_1c1b,
+        session_id: 0x2a29_2827_2625_2423,
+    };
+
+    #[test]
+    fn every_field_lies_where_ms_smb2_puts_it() {
+        let mut out = vec![0xAA];
+        EVERY_FIELD.encode(&mut out);
+        let mut expected = vec![0xAA];
+        expected.extend_from_slice(b"\xFESMB\x40\x00");
+        expected.extend(0x01..=0x06);
+        expected.extend([17, 0]);
+        expected.extend(0x09..=0x2a);
+        expected.extend([0; 16]);
+        assert_eq!(out, expected);
+        assert_eq!(Header::decode(&out[1..]), Ok(EVERY_FIELD));
+        assert_eq!(EVERY_FIELD.tree_id(), 0x2221_201f);
+    }
+
+    #[test]
+    fn a_tree_id_leaves_the_reserved_half_zero() {
+        let header = Header::request(Command::Read, 9).with_tree(0x8765_4321);
+        assert_eq!(header.tree_id(), 0x8765_4321);
+        assert_eq!(header.async_or_tree, 0x8765_4321_0000_0000);
+        assert_eq!(header.with_tree(0).async_or_tree, 0);
+    }
+
+    #[test]
+    fn other_messages_are_refused_at_the_field_at_fault() {
+        let mut good = Vec::new();
+        EVERY_FIELD.encode(&mut good);
+        // An encrypted message, another structure size, the first code that is
+        // not a command of plain clients.
+        for (at, value) in [(0, 0xFD), (4, 0x41), (12, 19)] {
+            let mut bad = good.clone();
+            bad[at] = value;
+            assert_eq!(
+                Header::decode(&bad).map_err(|error| error.offset),
+                Err(at),
+                "byte {at}"
+            );
+        }
+        for len in 0..HEADER_LEN {
+            let error = Header::decode(&good[..len]).expect_err("cut short");
+            assert!(error.offset <= len, "cut to {len}: {error}");
+        }
+    }
+
+    #[test]
+    fn codes_and_commands_agree() {
+        for (code, command) in (0..).zip(Command::ALL) {
+            assert_eq!(command as u16, code);
+            assert_eq!(Command::from_code(code), Some(command));
+        }
+        assert_eq!(Command::from_code(19), None);
+        assert_eq!(Command::from_code(u16::MAX), None);
+    }
+
+    #[test]
+    fn flags_are_contained_only_whole() {
+        let both = Flags::RESPONSE.union(Flags::ASYNC);
+        assert!(both.contains(Flags::RESPONSE) && both.contains(Flags::ASYNC));
+        assert!(!Flags::RESPONSE.contains(both));
+        assert!(both.contains(Flags(0)));
+    }
+}
