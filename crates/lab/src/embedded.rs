@@ -1,0 +1,389 @@
+//! An SMB server in this process, with shares in memory.
+//!
+//! The server runs on a runtime of its own that one dedicated thread owns, so
+//! it can be started, stopped and dropped from plain threads and from inside
+//! any other runtime alike. Its limits are far above what one machine can
+//! offer, so that a benchmark meets the share's behaviour and not the guard
+//! rails of a server on a hostile network. Not here: what the shares store
+//! ([`MemoryShare`]).
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use smb_server::{Access, Share, SmbServer};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::options::check_name;
+use crate::{Fault, LabError, MemoryOptions, MemoryShare, Password, ShareAccess, Signing};
+
+/// Largest read and write the server negotiates, in bytes, which is the largest
+/// `smb-server` supports.
+const TRANSFER_BYTES_MAX: u32 = 8 * 1024 * 1024;
+/// Connections served at once: more than the loopback ports of one address.
+const CONNECTIONS_MAX: usize = 65_536;
+/// Sessions on one connection, which is a load axis of its own.
+const SESSIONS_PER_CONNECTION_MAX: usize = 65_536;
+/// How long a client may take to log on while thousands do so at once.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(120);
+/// How long a message may take to arrive or leave on a saturated machine.
+const IO_LIMIT: Duration = Duration::from_secs(300);
+/// How long a session may stay idle: longer than any run's think time.
+const IDLE_LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// How long a stop waits for requests in progress before it drops them.
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
+
+/// How an [`EmbeddedServer`] is set up.
+#[derive(Debug, Clone)]
+pub struct EmbeddedOptions {
+    /// The one account.
+    pub user: String,
+    /// Its password; a random one when absent.
+    pub password: Option<Password>,
+    /// Names of the shares, at least one, each with files of its own.
+    pub shares: Vec<String>,
+    /// Capacity of each share; see [`MemoryOptions::capacity_bytes`].
+    pub capacity_bytes: Option<u64>,
+    /// What clients may do on the shares.
+    pub access: ShareAccess,
+    /// How the shares misbehave.
+    pub fault: Fault,
+    /// Whether sessions must sign.
+    pub signing: Signing,
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> Self {
+        Self {
+            user: "smbench".to_owned(),
+            password: None,
+            shares: vec!["bench".to_owned()],
+            capacity_bytes: None,
+            access: ShareAccess::ReadWrite,
+            fault: Fault::None,
+            signing: Signing::Optional,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        }
+    }
+}
+
+/// A running server; dropping it stops it.
+#[derive(Debug)]
+pub struct EmbeddedServer {
+    user: String,
+    password: Password,
+    address: SocketAddr,
+    shares: Vec<MemoryShare>,
+    running: Option<Running>,
+}
+
+/// The thread that owns the server. Dropping `stop` ends it.
+#[derive(Debug)]
+struct Running {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl EmbeddedServer {
+    /// Starts a server and returns once it listens.
+    ///
+    /// Raises this process's soft limit on open files to its hard limit, because
+    /// every connection needs a descriptor.
+    ///
+    /// # Errors
+    /// [`LabError::NoShare`] and [`LabError::Name`] for unusable options,
+    /// [`LabError::Embedded`] for others the server refuses,
+    /// [`LabError::Listen`] when the address cannot be bound, and
+    /// [`LabError::Io`] when the system gives no thread, random bytes or limit.
+    pub fn start(options: EmbeddedOptions) -> Result<Self, LabError> {
+        check_name("user", &options.user)?;
+        options
+            .shares
+            .iter()
+            .try_for_each(|share| check_name("share", share))?;
+        if options.shares.is_empty() {
+            return Err(LabError::NoShare);
+        }
+        raise_open_file_limit()?;
+        let password = match &options.password {
+            Some(password) => password.clone(),
+            None => Password::random()?,
+        };
+        let shares: Vec<MemoryShare> = options.shares.iter().map(|s| share(s, &options)).collect();
+        let server = configure(&options, &password, &shares)?;
+        let (address, running) = run(server, options.listen)?;
+        Ok(Self {
+            user: options.user,
+            password,
+            address,
+            shares,
+            running: Some(running),
+        })
+    }
+
+    /// The first share as a target, such as `smb://smbench@127.0.0.1:4445/bench`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let address = reachable(self.address);
+        let share = self.memory().name();
+        format!("smb://{}@{address}/{share}", self.user)
+    }
+
+    /// The account's name.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// The account's password.
+    #[must_use]
+    pub fn password(&self) -> &str {
+        self.password.as_str()
+    }
+
+    /// The address the server listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The port the server listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The first share, to look inside.
+    #[must_use]
+    pub fn memory(&self) -> &MemoryShare {
+        // `start` refuses an empty list.
+        &self.shares[0]
+    }
+
+    /// The share called `name`, to look inside.
+    #[must_use]
+    pub fn share(&self, name: &str) -> Option<&MemoryShare> {
+        self.shares
+            .iter()
+            .find(|share| share.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Stops the server: no connection is left and the port is free. Requests in
+    /// progress are given two seconds.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for EmbeddedServer {
+    fn drop(&mut self) {
+        if let Some(Running { stop, thread }) = self.running.take() {
+            drop(stop);
+            // A panic in the server's thread was reported by its hook; there is
+            // nothing left to stop then.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn share(name: &str, options: &EmbeddedOptions) -> MemoryShare {
+    MemoryShare::new(MemoryOptions {
+        name: name.to_owned(),
+        capacity_bytes: options.capacity_bytes,
+        access: options.access,
+        fault: options.fault,
+    })
+}
+
+fn configure(
+    options: &EmbeddedOptions,
+    password: &Password,
+    shares: &[MemoryShare],
+) -> Result<SmbServer, LabError> {
+    let builder = SmbServer::builder()
+        .listen(options.listen)
+        .user(&options.user, password.as_str())
+        .require_signing(options.signing == Signing::Required)
+        .max_read_size(TRANSFER_BYTES_MAX)
+        .max_write_size(TRANSFER_BYTES_MAX)
+        .max_connections(CONNECTIONS_MAX)
+        .max_sessions_per_connection(SESSIONS_PER_CONNECTION_MAX)
+        .handshake_timeout(HANDSHAKE_LIMIT)
+        .io_timeout(IO_LIMIT)
+        .idle_timeout(IDLE_LIMIT)
+        // Off: all clients share one account and one address, so a test with a
+        // wrong password must not lock out the run after it.
+        .logon_throttle(0, Duration::ZERO);
+    let access = match options.access {
+        ShareAccess::ReadWrite => Access::ReadWrite,
+        ShareAccess::ReadOnly => Access::Read,
+    };
+    let builder = shares.iter().fold(builder, |builder, memory| {
+        builder.share(Share::new(memory.name(), memory.clone()).user(&options.user, access))
+    });
+    Ok(builder.build()?)
+}
+
+/// Starts the thread that serves, and waits until it listens.
+fn run(server: SmbServer, listen: SocketAddr) -> Result<(SocketAddr, Running), LabError> {
+    let runtime = runtime::Builder::new_multi_thread()
+        .thread_name("lab-server")
+        .enable_all()
+        .build()
+        .map_err(LabError::io("start the embedded server's runtime"))?;
+    let (stop, stopped) = oneshot::channel();
+    let (bound, binding) = mpsc::sync_channel(1);
+    let thread = thread::Builder::new()
+        .name("lab-server-main".to_owned())
+        .spawn(move || serve(runtime, server, &bound, stopped))
+        .map_err(LabError::io("start the embedded server's thread"))?;
+    let address = binding
+        .recv()
+        .unwrap_or_else(|_| Err(io::Error::other("the server's thread ended")))
+        .map_err(|source| LabError::Listen {
+            addr: listen,
+            source,
+        })?;
+    Ok((address, Running { stop, thread }))
+}
+
+/// Binds, reports the address, and serves until `stopped` resolves.
+///
+/// The runtime is owned here because dropping one inside another panics.
+fn serve(
+    runtime: Runtime,
+    server: SmbServer,
+    bound: &mpsc::SyncSender<io::Result<SocketAddr>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    runtime.block_on(async {
+        let address = server.bind().await;
+        let listens = address.is_ok();
+        // A failed send or a dropped stop channel means the starter gave up.
+        let _ = bound.send(address);
+        if !listens {
+            return;
+        }
+        let shutdown = server.shutdown_handle();
+        let serving = tokio::spawn(server.serve());
+        let _ = stopped.await;
+        shutdown.shutdown();
+        let _ = timeout(DRAIN_LIMIT, serving).await;
+    });
+    runtime.shutdown_timeout(DRAIN_LIMIT);
+}
+
+/// Raises the soft limit on open files to the hard limit.
+fn raise_open_file_limit() -> Result<(), LabError> {
+    let (soft, hard) =
+        getrlimit(Resource::RLIMIT_NOFILE).map_err(limit_error("read the limit on open files"))?;
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
+            .map_err(limit_error("raise the limit on open files"))?;
+    }
+    Ok(())
+}
+
+fn limit_error(action: &'static str) -> impl FnOnce(nix::Error) -> LabError {
+    move |errno| LabError::io(action)(errno.into())
+}
+
+/// An address a local client can connect to, for one that listens everywhere.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EmbeddedOptions, EmbeddedServer, reachable};
+    use crate::LabError;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_server_is_described_by_its_url_and_gone_after_stop() {
+        let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+        let port = server.port();
+        assert_eq!(
+            server.url(),
+            format!("smb://smbench@127.0.0.1:{port}/bench")
+        );
+        assert_eq!(server.password().len(), 32);
+        let address = server.address();
+        let client = TcpStream::connect(address).unwrap();
+        server.stop();
+        TcpStream::connect(address).unwrap_err();
+        drop(client);
+    }
+
+    #[test]
+    fn it_starts_and_stops_inside_another_runtime() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+            TcpStream::connect(server.address()).unwrap();
+            drop(server);
+        });
+    }
+
+    #[test]
+    fn every_share_has_files_of_its_own() {
+        let server = EmbeddedServer::start(EmbeddedOptions {
+            shares: vec!["one".into(), "two".into()],
+            ..EmbeddedOptions::default()
+        })
+        .unwrap();
+        server.memory().put("here", b"1").unwrap();
+        assert_eq!(server.share("ONE").unwrap().paths(), ["here"]);
+        assert!(server.share("two").unwrap().paths().is_empty());
+        assert!(server.share("three").is_none());
+    }
+
+    #[test]
+    fn unusable_options_are_refused() {
+        let start = |options| EmbeddedServer::start(options).unwrap_err();
+        let no_share = start(EmbeddedOptions {
+            shares: Vec::new(),
+            ..EmbeddedOptions::default()
+        });
+        assert!(matches!(no_share, LabError::NoShare));
+        let twice = start(EmbeddedOptions {
+            shares: vec!["a".into(), "A".into()],
+            ..EmbeddedOptions::default()
+        });
+        assert!(matches!(twice, LabError::Embedded(_)), "{twice}");
+        let bad_name = start(EmbeddedOptions {
+            user: "a@b".into(),
+            ..EmbeddedOptions::default()
+        });
+        assert!(matches!(bad_name, LabError::Name { what: "user", .. }));
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listen = taken.local_addr().unwrap();
+        let busy = start(EmbeddedOptions {
+            listen,
+            ..EmbeddedOptions::default()
+        });
+        assert_eq!(busy.to_string(), format!("cannot listen on {listen}"));
+    }
+
+    #[test]
+    fn the_url_of_a_server_that_listens_everywhere_is_reachable() {
+        let of = |text: &str| reachable(text.parse().unwrap()).to_string();
+        assert_eq!(of("0.0.0.0:445"), "127.0.0.1:445");
+        assert_eq!(of("[::]:445"), "[::1]:445");
+        assert_eq!(of("10.0.0.1:445"), "10.0.0.1:445");
+    }
+}

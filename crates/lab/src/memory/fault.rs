@@ -1,0 +1,69 @@
+//! Ways a share in memory misbehaves, so that tests can show that a client
+//! notices.
+//!
+//! Invariant: faults are counted over all handles of a share, so the same
+//! sequence of operations always meets the same faults.
+
+use std::num::NonZeroU64;
+
+use smb_server::{SmbError, SmbResult};
+
+/// How a share misbehaves. Operations count from 1 over the whole share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It does not.
+    #[default]
+    None,
+    /// Every n-th read that returns data returns it with one byte inverted.
+    /// What is stored stays intact.
+    FlipByteEvery(NonZeroU64),
+    /// Every n-th write is acknowledged and forgotten.
+    LoseWriteEvery(NonZeroU64),
+    /// Every n-th read that would return data fails with
+    /// `STATUS_UNEXPECTED_IO_ERROR`.
+    FailReadEvery(NonZeroU64),
+    /// Every n-th write fails with `STATUS_UNEXPECTED_IO_ERROR`.
+    FailWriteEvery(NonZeroU64),
+}
+
+/// Whether a write is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteFate {
+    Store,
+    Lose,
+}
+
+impl Fault {
+    /// Spoils `data`, the result of the `nth` read, if it is that one's turn.
+    pub(super) fn on_read(self, nth: u64, data: &mut [u8]) -> SmbResult<()> {
+        match self {
+            Self::FlipByteEvery(n) if is_due(nth, n) => {
+                let middle = data.len() / 2;
+                if let Some(byte) = data.get_mut(middle) {
+                    *byte = !*byte;
+                }
+                Ok(())
+            }
+            Self::FailReadEvery(n) if is_due(nth, n) => Err(injected()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Decides about the `nth` write.
+    pub(super) fn on_write(self, nth: u64) -> SmbResult<WriteFate> {
+        match self {
+            Self::LoseWriteEvery(n) if is_due(nth, n) => Ok(WriteFate::Lose),
+            Self::FailWriteEvery(n) if is_due(nth, n) => Err(injected()),
+            _ => Ok(WriteFate::Store),
+        }
+    }
+}
+
+fn is_due(nth: u64, every: NonZeroU64) -> bool {
+    nth.is_multiple_of(every.get())
+}
+
+fn injected() -> SmbError {
+    SmbError::Io(std::io::Error::other("injected fault"))
+}

@@ -1,0 +1,331 @@
+//! A share whose files live in memory.
+//!
+//! It stores what clients write and lets tests look inside: which paths exist,
+//! what files hold, how many operations arrived. It fills up, refuses writes or
+//! misbehaves on request. Share modes, locks, leases and delete-on-close are
+//! kept by `smb-server` above it, as that crate's documentation lays down; so is
+//! checking a handle's access.
+//!
+//! Invariants: the namespace lock is never held while content is copied, and
+//! never taken while a node is locked; no lock is held across an await.
+
+mod content;
+mod fault;
+mod handle;
+mod namespace;
+mod node;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use async_trait::async_trait;
+use smb_server::{
+    BackendCapabilities, Handle, OpenAction, OpenIntent, OpenOptions, ShareBackend, SmbError,
+    SmbPath, SmbResult, VolumeInfo,
+};
+
+pub use self::fault::Fault;
+use self::handle::MemoryHandle;
+use self::namespace::Namespace;
+use self::node::{CLUSTER_BYTES, Kind, Node, Space};
+use crate::ShareAccess;
+use crate::lock::{read, write};
+
+/// Capacity in bytes of a share that was given none: 1 TiB, more than a
+/// benchmark on one machine can fill and small enough to be reported sensibly.
+pub const NOMINAL_CAPACITY_BYTES: u64 = 1 << 40;
+
+/// How a [`MemoryShare`] behaves.
+#[derive(Debug, Clone)]
+pub struct MemoryOptions {
+    /// Name of the share, which is also the name of its root.
+    pub name: String,
+    /// Bytes all files together may hold, a file's holes included; writes past
+    /// it fail with `STATUS_DISK_FULL`. [`NOMINAL_CAPACITY_BYTES`] when absent.
+    pub capacity_bytes: Option<u64>,
+    /// What clients may do.
+    pub access: ShareAccess,
+    /// How the share misbehaves.
+    pub fault: Fault,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        Self {
+            name: "bench".to_owned(),
+            capacity_bytes: None,
+            access: ShareAccess::ReadWrite,
+            fault: Fault::None,
+        }
+    }
+}
+
+/// What reached a share since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryCounts {
+    /// Reads that found data. Reads at or past the end of a file do not count.
+    pub reads: u64,
+    /// Writes of at least one byte, lost and failed ones included.
+    pub writes: u64,
+    /// Flushes of files and directories.
+    pub flushes: u64,
+    /// Bytes returned by reads.
+    pub bytes_read: u64,
+    /// Bytes stored by writes.
+    pub bytes_written: u64,
+    /// Files and directories opened, including opens `smb-server` makes on its
+    /// own to check a path.
+    pub opens: u64,
+    /// Handles open now.
+    pub open_handles: u64,
+}
+
+/// A share in memory. Clones are handles to the same share.
+#[derive(Debug, Clone)]
+pub struct MemoryShare {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    options: MemoryOptions,
+    space: Arc<Space>,
+    namespace: RwLock<Namespace>,
+    counters: Counters,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    reads: AtomicU64,
+    writes: AtomicU64,
+    flushes: AtomicU64,
+    bytes_read: AtomicU64,
+    bytes_written: AtomicU64,
+    opens: AtomicU64,
+    closes: AtomicU64,
+}
+
+/// Adds to a statistic and returns the new value.
+fn count(counter: &AtomicU64, by: u64) -> u64 {
+    counter.fetch_add(by, Ordering::Relaxed) + by
+}
+
+impl MemoryShare {
+    /// An empty share.
+    #[must_use]
+    pub fn new(options: MemoryOptions) -> Self {
+        let space = Arc::new(Space::new(
+            options.capacity_bytes.unwrap_or(NOMINAL_CAPACITY_BYTES),
+        ));
+        let namespace = Namespace::new(&options.name, Arc::clone(&space));
+        Self {
+            shared: Arc::new(Shared {
+                options,
+                space,
+                namespace: RwLock::new(namespace),
+                counters: Counters::default(),
+            }),
+        }
+    }
+
+    /// The name of the share.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.options.name
+    }
+
+    /// What reached the share so far. The numbers are read one after the other,
+    /// so under load they may differ by what happened in between.
+    #[must_use]
+    pub fn counts(&self) -> MemoryCounts {
+        let counters = &self.shared.counters;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let closes = load(&counters.closes);
+        let opens = load(&counters.opens);
+        MemoryCounts {
+            reads: load(&counters.reads),
+            writes: load(&counters.writes),
+            flushes: load(&counters.flushes),
+            bytes_read: load(&counters.bytes_read),
+            bytes_written: load(&counters.bytes_written),
+            opens,
+            open_handles: opens.saturating_sub(closes),
+        }
+    }
+
+    /// Bytes the share can hold.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.shared.space.capacity_bytes
+    }
+
+    /// Bytes all files hold, including deleted ones that are still open.
+    #[must_use]
+    pub fn used_bytes(&self) -> u64 {
+        self.shared.space.used_bytes()
+    }
+
+    /// Every path on the share, parents first, with `/` between components and
+    /// at the end of directories.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        read(&self.shared.namespace).paths()
+    }
+
+    /// The whole content of the file at `path` (components separated by `/` or
+    /// `\`), or `None` when there is no file of that name.
+    #[must_use]
+    pub fn contents(&self, path: &str) -> Option<Vec<u8>> {
+        let node = read(&self.shared.namespace)
+            .find(&path.parse().ok()?)
+            .ok()?;
+        node.read(0, usize::MAX).ok()
+    }
+
+    /// Creates or overwrites the file at `path`, and the directories on the way
+    /// to it, without counting and whatever clients may do.
+    ///
+    /// # Errors
+    /// [`SmbError::NameInvalid`] for a malformed path,
+    /// [`SmbError::PathNotFound`] when a component is a file,
+    /// [`SmbError::IsDirectory`], and [`SmbError::DiskFull`].
+    pub fn put(&self, path: &str, contents: &[u8]) -> SmbResult<()> {
+        let path: SmbPath = path.parse()?;
+        let node = {
+            let mut namespace = write(&self.shared.namespace);
+            make_parents(&mut namespace, &path)?;
+            match namespace.find(&path) {
+                Err(SmbError::NotFound) => namespace.create(&path, Kind::File)?,
+                found => found?,
+            }
+        };
+        node.set_len(0)?;
+        node.write(0, contents)
+    }
+
+    fn check_writable(&self) -> SmbResult<()> {
+        match self.shared.options.access {
+            ShareAccess::ReadWrite => Ok(()),
+            ShareAccess::ReadOnly => Err(SmbError::AccessDenied),
+        }
+    }
+
+    /// Finds or makes the node an open asks for.
+    fn find_or_create(
+        &self,
+        path: &SmbPath,
+        opts: OpenOptions,
+    ) -> SmbResult<(Arc<Node>, OpenAction)> {
+        if !creates(opts.intent) {
+            let node = read(&self.shared.namespace).find(path)?;
+            return Ok((node, existing_action(opts.intent)));
+        }
+        let mut namespace = write(&self.shared.namespace);
+        match namespace.find(path) {
+            Ok(_) if opts.intent == OpenIntent::Create => Err(SmbError::Exists),
+            Ok(node) => Ok((node, existing_action(opts.intent))),
+            Err(SmbError::NotFound) => {
+                let kind = if opts.directory {
+                    Kind::Directory
+                } else {
+                    Kind::File
+                };
+                Ok((namespace.create(path, kind)?, OpenAction::Created))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn make_parents(namespace: &mut Namespace, path: &SmbPath) -> SmbResult<()> {
+    let Some(parent) = path.parent() else {
+        return Ok(());
+    };
+    make_parents(namespace, &parent)?;
+    match namespace.find(&parent) {
+        Err(SmbError::NotFound) => namespace.create(&parent, Kind::Directory).map(drop),
+        found => found.map(drop),
+    }
+}
+
+fn creates(intent: OpenIntent) -> bool {
+    matches!(
+        intent,
+        OpenIntent::Create | OpenIntent::OpenOrCreate | OpenIntent::OverwriteOrCreate
+    )
+}
+
+fn existing_action(intent: OpenIntent) -> OpenAction {
+    match intent {
+        OpenIntent::Truncate | OpenIntent::OverwriteOrCreate => OpenAction::Overwritten,
+        _ => OpenAction::Opened,
+    }
+}
+
+/// Whether `node`, which was there before, may be opened as asked (MS-FSA
+/// 2.1.5.1.2).
+fn check_existing(node: &Node, opts: OpenOptions, action: OpenAction) -> SmbResult<()> {
+    let overwrites = action == OpenAction::Overwritten;
+    match node.kind {
+        Kind::Directory if opts.non_directory || overwrites => Err(SmbError::IsDirectory),
+        Kind::File if opts.directory => Err(SmbError::NotADirectory),
+        Kind::File if (opts.write || overwrites) && node.is_read_only() => {
+            Err(SmbError::AccessDenied)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[async_trait]
+impl ShareBackend for MemoryShare {
+    async fn open(
+        &self,
+        path: &SmbPath,
+        opts: OpenOptions,
+    ) -> SmbResult<(Box<dyn Handle>, OpenAction)> {
+        let changes = opts.write || opts.write_attributes || opts.delete_on_close;
+        if changes || opts.intent != OpenIntent::Open {
+            self.check_writable()?;
+        }
+        let (node, action) = self.find_or_create(path, opts)?;
+        if action != OpenAction::Created {
+            check_existing(&node, opts, action)?;
+        }
+        if action == OpenAction::Overwritten {
+            node.set_len(0)?;
+        }
+        let handle = MemoryHandle::new(Arc::clone(&self.shared), node);
+        Ok((Box::new(handle), action))
+    }
+
+    async fn unlink(&self, path: &SmbPath) -> SmbResult<()> {
+        self.check_writable()?;
+        write(&self.shared.namespace).unlink(path)
+    }
+
+    async fn rename(&self, from: &SmbPath, to: &SmbPath, replace_if_exists: bool) -> SmbResult<()> {
+        self.check_writable()?;
+        write(&self.shared.namespace).rename(from, to, replace_if_exists)
+    }
+
+    fn capabilities(&self) -> BackendCapabilities {
+        let mut capabilities = BackendCapabilities::default();
+        capabilities.is_read_only = self.shared.options.access == ShareAccess::ReadOnly;
+        capabilities.case_sensitive = false;
+        capabilities
+    }
+
+    async fn volume_info(&self) -> SmbResult<VolumeInfo> {
+        let free_bytes = self.capacity_bytes().saturating_sub(self.used_bytes());
+        let mut volume = VolumeInfo::default();
+        volume.sectors_per_allocation_unit = 1;
+        volume.bytes_per_sector = CLUSTER_BYTES as u32;
+        volume.total_allocation_units = self.capacity_bytes() / CLUSTER_BYTES;
+        volume.caller_available_allocation_units = free_bytes / CLUSTER_BYTES;
+        volume.actual_available_allocation_units = free_bytes / CLUSTER_BYTES;
+        Ok(volume)
+    }
+}

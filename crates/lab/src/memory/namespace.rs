@@ -1,0 +1,199 @@
+//! Which names lead to which nodes.
+//!
+//! Names compare without case and keep the case they were given. Invariant:
+//! every directory that is linked, and no other, has an entry table here, so a
+//! path can never lead through a removed directory. The caller holds the lock
+//! that makes each call one step; contents and attributes live in [`Node`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use smb_server::{SmbError, SmbPath, SmbResult};
+
+use super::node::{Kind, Node, Space};
+use super::pattern::fold;
+
+/// Entries of one directory, by folded name.
+type Entries = BTreeMap<String, Arc<Node>>;
+
+/// The directory tree of one share.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    root: Arc<Node>,
+    /// Entry tables by the index of the directory node.
+    directories: HashMap<u64, Entries>,
+    space: Arc<Space>,
+    next_index: u64,
+}
+
+impl Namespace {
+    /// A tree of nothing but its root, which is called `share`.
+    pub(super) fn new(share: &str, space: Arc<Space>) -> Self {
+        let root = Arc::new(Node::new(1, share, Kind::Directory, Arc::clone(&space)));
+        Self {
+            directories: HashMap::from([(root.index, Entries::new())]),
+            root,
+            space,
+            next_index: 2,
+        }
+    }
+
+    /// The node at `path`; [`SmbError::NotFound`] when only the last component
+    /// is missing, [`SmbError::PathNotFound`] otherwise.
+    pub(super) fn find(&self, path: &SmbPath) -> SmbResult<Arc<Node>> {
+        let Some(name) = path.file_name() else {
+            return Ok(Arc::clone(&self.root));
+        };
+        let parent = self.parent(path)?;
+        self.child(parent, name).cloned().ok_or(SmbError::NotFound)
+    }
+
+    /// Makes a new node at `path`, where there is none.
+    pub(super) fn create(&mut self, path: &SmbPath, kind: Kind) -> SmbResult<Arc<Node>> {
+        let name = path.file_name().ok_or(SmbError::Exists)?;
+        let parent = Arc::clone(self.parent(path)?);
+        if self.child(&parent, name).is_some() {
+            return Err(SmbError::Exists);
+        }
+        let node = Arc::new(Node::new(
+            self.next_index,
+            name,
+            kind,
+            Arc::clone(&self.space),
+        ));
+        self.next_index += 1;
+        if kind == Kind::Directory {
+            self.directories.insert(node.index, Entries::new());
+        }
+        self.insert(&parent, name, Arc::clone(&node));
+        Ok(node)
+    }
+
+    /// Removes the file or empty directory at `path`.
+    pub(super) fn unlink(&mut self, path: &SmbPath) -> SmbResult<()> {
+        let name = path.file_name().ok_or(SmbError::AccessDenied)?;
+        let node = self.find(path)?;
+        if !self.is_empty(&node) {
+            return Err(SmbError::NotEmpty);
+        }
+        let parent = Arc::clone(self.parent(path)?);
+        self.directories.remove(&node.index);
+        self.remove(&parent, name);
+        node.unlinked();
+        Ok(())
+    }
+
+    /// Moves the node at `from` to `to`. An existing file there is replaced if
+    /// `replace_if_exists`, a directory never.
+    pub(super) fn rename(
+        &mut self,
+        from: &SmbPath,
+        to: &SmbPath,
+        replace_if_exists: bool,
+    ) -> SmbResult<()> {
+        let (Some(old_name), Some(new_name)) = (from.file_name(), to.file_name()) else {
+            return Err(SmbError::AccessDenied);
+        };
+        let node = self.find(from)?;
+        let source = Arc::clone(self.parent(from)?);
+        let target = Arc::clone(self.parent(to)?);
+        if self.is_above(&node, to) {
+            return Err(SmbError::AccessDenied);
+        }
+        let existing = self.child(&target, new_name);
+        if let Some(existing) = existing.filter(|other| !Arc::ptr_eq(other, &node)) {
+            if !replace_if_exists {
+                return Err(SmbError::Exists);
+            }
+            if existing.is_directory() || existing.is_read_only() {
+                return Err(SmbError::AccessDenied);
+            }
+            existing.unlinked();
+        }
+        self.remove(&source, old_name);
+        node.renamed(new_name);
+        self.insert(&target, new_name, node);
+        Ok(())
+    }
+
+    /// The entries of `directory` in order of their folded names; none once it
+    /// is removed.
+    pub(super) fn entries(&self, directory: &Node) -> impl Iterator<Item = &Arc<Node>> {
+        self.directories
+            .get(&directory.index)
+            .into_iter()
+            .flat_map(Entries::values)
+    }
+
+    /// Whether `node` has no entries; always so for a file.
+    pub(super) fn is_empty(&self, node: &Node) -> bool {
+        self.entries(node).next().is_none()
+    }
+
+    /// Every path below the root, parents first. Components are joined by `/`,
+    /// and directories end in one.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.collect_paths(&self.root, "", &mut paths);
+        paths
+    }
+
+    fn collect_paths(&self, directory: &Node, prefix: &str, paths: &mut Vec<String>) {
+        for node in self.entries(directory) {
+            let path = format!("{prefix}{}", node.name());
+            if node.is_directory() {
+                let path = format!("{path}/");
+                paths.push(path.clone());
+                self.collect_paths(node, &path, paths);
+            } else {
+                paths.push(path);
+            }
+        }
+    }
+
+    /// The directory that holds the last component of `path`.
+    fn parent(&self, path: &SmbPath) -> SmbResult<&Arc<Node>> {
+        let components = path.components();
+        let above = components
+            .split_last()
+            .map_or(components, |(_, above)| above);
+        above.iter().try_fold(&self.root, |directory, name| {
+            self.child(directory, name)
+                .filter(|node| node.is_directory())
+                .ok_or(SmbError::PathNotFound)
+        })
+    }
+
+    fn child(&self, directory: &Node, name: &str) -> Option<&Arc<Node>> {
+        self.directories.get(&directory.index)?.get(&fold(name))
+    }
+
+    /// Whether `path` leads through `node`.
+    fn is_above(&self, node: &Arc<Node>, path: &SmbPath) -> bool {
+        let mut directory = &self.root;
+        for name in path.components() {
+            if Arc::ptr_eq(directory, node) {
+                return true;
+            }
+            match self.child(directory, name) {
+                Some(next) => directory = next,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    fn insert(&mut self, directory: &Node, name: &str, node: Arc<Node>) {
+        if let Some(entries) = self.directories.get_mut(&directory.index) {
+            entries.insert(fold(name), node);
+            directory.entries_changed();
+        }
+    }
+
+    fn remove(&mut self, directory: &Node, name: &str) {
+        if let Some(entries) = self.directories.get_mut(&directory.index) {
+            entries.remove(&fold(name));
+            directory.entries_changed();
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Choices both servers share, and the names they accept.
+//!
+//! Not here: what only one of the servers knows.
+
+use crate::LabError;
+
+/// What a client may do on a share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ShareAccess {
+    /// Everything.
+    #[default]
+    ReadWrite,
+    /// Open and read what is there; anything else is refused with
+    /// `STATUS_ACCESS_DENIED`.
+    ReadOnly,
+}
+
+/// Whether a server insists on signed messages (MS-SMB2 3.3.5.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signing {
+    /// The server signs when the client asks for it.
+    #[default]
+    Optional,
+    /// The server requires every session to sign.
+    Required,
+}
+
+/// Checks that `name` needs no escaping in a URL, a path, or `smb.conf`.
+///
+/// `what` names the thing in the error.
+pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), LabError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(LabError::Name {
+        what,
+        name: name.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_name;
+
+    #[test]
+    fn names_that_would_need_escaping_are_refused() {
+        for good in ["bench", "a", "web-01_x.y"] {
+            check_name("share", good).unwrap();
+        }
+        for bad in ["", ".", "..", "-x", "a/b", "a b", "a]", "a\nb", "é", "C$"] {
+            let error = check_name("share", bad).unwrap_err();
+            assert!(error.to_string().starts_with("share name"), "{error}");
+        }
+    }
+}

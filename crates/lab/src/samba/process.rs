@@ -1,0 +1,165 @@
+//! The processes of one `smbd`: a group of their own, ended as a whole.
+//!
+//! Invariant: the leader is reaped last, so its process id, which names the
+//! group, cannot come to mean anything else while signals are sent to it. If
+//! this process dies without a chance to clean up, `smbd` ends by itself: run
+//! in the foreground it exits when the pipe on its standard input closes, and
+//! its children follow.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+
+/// How long smbd may take to end when asked to.
+const TERM_LIMIT: Duration = Duration::from_secs(5);
+/// How long the kernel may take to end it by force.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+/// How often the group is looked at while it ends.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// A process group led by a child; dropping it ends every member.
+#[derive(Debug)]
+pub(super) struct ProcessGroup {
+    leader: Child,
+    /// How long the group may take to end when asked to.
+    term_limit: Duration,
+}
+
+impl ProcessGroup {
+    /// Starts `command` as the leader of a new group, with a pipe as standard
+    /// input that closes when this process ends, however it ends.
+    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+        let leader = command.stdin(Stdio::piped()).process_group(0).spawn()?;
+        Ok(Self {
+            leader,
+            term_limit: TERM_LIMIT,
+        })
+    }
+
+    /// Whether the leader has ended. Does not reap it.
+    pub(super) fn has_exited(&self) -> bool {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        let status = waitid(Id::Pid(self.id()), flags);
+        !matches!(status, Ok(WaitStatus::StillAlive))
+    }
+
+    /// The process ids of all members that still run.
+    pub(super) fn members(&self) -> Vec<u32> {
+        running_members(self.leader.id())
+    }
+
+    fn id(&self) -> Pid {
+        // Linux process ids stay far below 2^31 (PID_MAX_LIMIT is 2^22).
+        Pid::from_raw(self.leader.id().cast_signed())
+    }
+
+    fn is_empty_within(&self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        loop {
+            if self.members().is_empty() {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        // The signals fail only when no member is left, which is the aim.
+        let _ = killpg(self.id(), Signal::SIGTERM);
+        if !self.is_empty_within(self.term_limit) {
+            let _ = killpg(self.id(), Signal::SIGKILL);
+            self.is_empty_within(KILL_LIMIT);
+        }
+        let _ = self.leader.wait();
+    }
+}
+
+/// The members of the process group `group`, without those that have ended and
+/// wait to be reaped.
+fn running_members(group: u32) -> Vec<u32> {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    processes
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| {
+            // Unreadable: the process ended since the folder was listed.
+            fs::read_to_string(format!("/proc/{pid}/stat"))
+                .is_ok_and(|stat| running_group(&stat) == Some(group))
+        })
+        .collect()
+}
+
+/// The process group in a line of `/proc/PID/stat`, unless the process is dead.
+fn running_group(stat: &str) -> Option<u32> {
+    // The name in parentheses may contain anything, parentheses included.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    let state = fields.next()?;
+    let group = fields.nth(1)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessGroup, running_group, running_members};
+    use std::process::Command;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn process_groups_are_read_from_stat_lines() {
+        assert_eq!(running_group("12 (smbd) S 1 34 34 0"), Some(34));
+        assert_eq!(running_group("12 (a) Z (b) R 1 34 34 0"), Some(34));
+        assert_eq!(running_group("12 (smbd) Z 1 34 34 0"), None);
+        assert_eq!(running_group(""), None);
+    }
+
+    /// Waits until the group of `leader` has `count` members.
+    fn wait_for(leader: u32, count: usize) {
+        for _ in 0..500 {
+            if running_members(leader).len() == count {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the group has {:?}", running_members(leader));
+    }
+
+    #[test]
+    fn dropping_a_group_ends_members_that_ignore_a_request() {
+        let script = "trap '' TERM; sleep 600 & sleep 600 & wait; wait";
+        let mut group = ProcessGroup::spawn(Command::new("sh").args(["-c", script])).unwrap();
+        group.term_limit = Duration::from_millis(100);
+        let leader = group.leader.id();
+        wait_for(leader, 3);
+        assert!(!group.has_exited());
+        drop(group);
+        assert_eq!(running_members(leader), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn an_ended_leader_is_noticed_and_its_children_are_ended() {
+        let script = "sleep 600 & exit 3";
+        let group = ProcessGroup::spawn(Command::new("sh").args(["-c", script])).unwrap();
+        let leader = group.leader.id();
+        while !group.has_exited() {
+            thread::yield_now();
+        }
+        wait_for(leader, 1);
+        drop(group);
+        assert_eq!(running_members(leader), [] as [u32; 0]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Programs the lab and its tests depend on.
+//!
+//! Invariant: on a developer's machine a missing program skips a test loudly;
+//! where the environment variable `CI` is set it fails the test, so that
+//! nothing goes untested unnoticed.
+
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::LabError;
+
+/// Where daemons live when `PATH` leaves administration folders out, as it
+/// does for ordinary users on Debian.
+const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/samba/sbin"];
+
+/// A program that may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tool {
+    program: &'static str,
+    package: &'static str,
+}
+
+impl Tool {
+    /// Samba's file server.
+    pub const SMBD: Self = Self::new("smbd", "samba");
+    /// Samba's user database editor.
+    pub const PDBEDIT: Self = Self::new("pdbedit", "samba");
+    /// Samba's command-line client.
+    pub const SMBCLIENT: Self = Self::new("smbclient", "smbclient");
+    /// Wireshark's command-line capture tool.
+    pub const TSHARK: Self = Self::new("tshark", "tshark");
+
+    /// A tool named by its program and the Debian package that has it.
+    #[must_use]
+    pub const fn new(program: &'static str, package: &'static str) -> Self {
+        Self { program, package }
+    }
+
+    /// The path of the program.
+    ///
+    /// # Errors
+    /// [`LabError::MissingTool`] when it is in no folder of `PATH` and in none
+    /// of the usual administration folders.
+    pub fn find(self) -> Result<PathBuf, LabError> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&path)
+            .chain(EXTRA_FOLDERS.iter().map(PathBuf::from))
+            .map(|folder| folder.join(self.program))
+            .find(|candidate| is_program(candidate))
+            .ok_or(LabError::MissingTool {
+                program: self.program,
+                package: self.package,
+            })
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Why a test cannot run here. Print it and return from the test.
+#[derive(Debug)]
+pub struct Skip(LabError);
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "*** TEST SKIPPED: {} ***", self.0)
+    }
+}
+
+/// Checks, at the start of a test, that the `tools` it needs are installed.
+///
+/// # Errors
+/// [`Skip`] naming the first missing tool; the test prints it and returns.
+///
+/// # Panics
+/// When a tool is missing and the environment variable `CI` is set.
+pub fn require(tools: &[Tool]) -> Result<(), Skip> {
+    require_with(tools, env::var_os("CI").is_some())
+}
+
+fn require_with(tools: &[Tool], is_ci: bool) -> Result<(), Skip> {
+    for tool in tools {
+        if let Err(missing) = tool.find() {
+            assert!(!is_ci, "this test must run in CI: {missing}");
+            return Err(Skip(missing));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tool, require_with};
+
+    const ABSENT: Tool = Tool::new("smbench-no-such-program", "no-such-package");
+
+    #[test]
+    fn a_present_program_is_found() {
+        let path = Tool::new("sh", "dash").find().unwrap();
+        assert!(path.ends_with("sh"), "{}", path.display());
+        require_with(&[Tool::new("sh", "dash")], true).unwrap();
+    }
+
+    #[test]
+    fn a_missing_program_skips_with_the_command_that_installs_it() {
+        let skip = require_with(&[ABSENT], false).unwrap_err();
+        assert_eq!(
+            skip.to_string(),
+            "*** TEST SKIPPED: smbench-no-such-program not found; \
+             install it with: apt-get install no-such-package ***"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "this test must run in CI: smbench-no-such-program not found")]
+    fn a_missing_program_fails_in_ci() {
+        let _ = require_with(&[ABSENT], true);
+    }
+}

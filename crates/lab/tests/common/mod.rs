@@ -1,0 +1,111 @@
+//! What the tests over the wire share: the real `smbclient` as the client.
+
+// Each test file is a program of its own and uses part of this module.
+#![allow(dead_code, clippy::allow_attributes)]
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use smbench_lab::{Tool, require};
+
+/// Whether the tools are here; if not, says loudly that the test is skipped.
+pub fn has(tools: &[Tool]) -> bool {
+    match require(tools) {
+        Ok(()) => true,
+        Err(skip) => {
+            // Not a print macro: the test harness would swallow the line.
+            let _ = writeln!(std::io::stderr(), "{skip}");
+            false
+        }
+    }
+}
+
+/// A logged-on `smbclient` in waiting.
+pub struct Client<'a> {
+    pub port: u16,
+    pub share: &'a str,
+    pub user: &'a str,
+    pub password: &'a str,
+    /// Further arguments.
+    pub arguments: &'a [&'a str],
+    /// Where `get` and `put` find local files.
+    pub folder: &'a Path,
+}
+
+impl Client<'_> {
+    /// Runs `script`, which must succeed, and returns what it printed.
+    pub fn run(&self, script: &str) -> String {
+        let output = self.output(script);
+        let text = printed(&output);
+        assert!(output.status.success(), "smbclient -c {script:?}: {text}");
+        text
+    }
+
+    /// Runs `script`, which must fail, and returns what it printed.
+    pub fn fail(&self, script: &str) -> String {
+        let output = self.output(script);
+        let text = printed(&output);
+        assert!(!output.status.success(), "smbclient -c {script:?}: {text}");
+        text
+    }
+
+    fn output(&self, script: &str) -> Output {
+        let port = self.port.to_string();
+        let service = format!("//127.0.0.1/{}", self.share);
+        Command::new(Tool::SMBCLIENT.find().unwrap())
+            .args(["--configfile", "/dev/null", "--port", &port])
+            .args(["--user", self.user])
+            .args(self.arguments)
+            .args([&service, "-c", script])
+            // An argument would show the password to every user of the machine.
+            .env("PASSWD", self.password)
+            .current_dir(self.folder)
+            .output()
+            .unwrap()
+    }
+}
+
+fn printed(output: &Output) -> String {
+    let bytes = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Bytes that differ from one place to the next.
+pub fn pattern(len_bytes: usize) -> Vec<u8> {
+    (0..len_bytes as u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect()
+}
+
+/// SMB2_NEGOTIATE_SIGNING_ENABLED (MS-SMB2 2.2.4).
+pub const SIGNING_ENABLED: u16 = 1;
+/// SMB2_NEGOTIATE_SIGNING_REQUIRED (MS-SMB2 2.2.4).
+pub const SIGNING_REQUIRED: u16 = 2;
+
+/// The SecurityMode of the server's answer to a NEGOTIATE (MS-SMB2 2.2.3, 2.2.4)
+/// for dialect 2.1, from a client that can sign and does not insist.
+pub fn security_mode(server: SocketAddr) -> u16 {
+    const HEADER_BYTES: usize = 64;
+    let mut request = vec![0; HEADER_BYTES + 38];
+    request[..4].copy_from_slice(b"\xfeSMB");
+    request[4] = 64; // StructureSize; the command, NEGOTIATE, is 0.
+    request[14] = 1; // CreditRequest
+    let body = &mut request[HEADER_BYTES..];
+    body[0] = 36; // StructureSize
+    body[2] = 1; // DialectCount
+    body[4] = 1; // SecurityMode: signing enabled
+    body[12] = 1; // ClientGuid
+    body[36..38].copy_from_slice(&0x0210_u16.to_le_bytes());
+
+    let mut stream = TcpStream::connect(server).unwrap();
+    let len = u32::try_from(request.len()).unwrap();
+    stream.write_all(&len.to_be_bytes()).unwrap();
+    stream.write_all(&request).unwrap();
+    let mut response = [0; 4 + HEADER_BYTES + 64];
+    stream.read_exact(&mut response).unwrap();
+    assert_eq!(response[4 + 8..4 + 12], [0; 4], "the status is success");
+    let mode = 4 + HEADER_BYTES + 2;
+    u16::from_le_bytes([response[mode], response[mode + 1]])
+}
