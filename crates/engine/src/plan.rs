@@ -1,11 +1,22 @@
 //! What will run, validated: the contract between a written [`crate::spec`]
-//! and the workers. Nothing in a [`Plan`] can be invalid any more.
+//! and the workers. Nothing in a [`Plan`] that [`Plan::resolve`] made can be
+//! invalid any more.
+
+mod digest;
+mod files;
+mod resolve;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::target::Target;
+
+pub use files::WorkFile;
+pub use resolve::{
+    FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REQUEST_BYTES_MAX,
+    SIZES_MAX, THREADS_MAX,
+};
 
 /// A complete, immutable run.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +49,39 @@ pub struct Plan {
     pub verify: Verify,
     /// Bounds on every wait.
     pub limits: Limits,
+}
+
+impl Plan {
+    /// The most clients any load point has.
+    #[must_use]
+    pub fn max_clients(&self) -> u32 {
+        self.load_points.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whether any WRITE or FLUSH can occur, so that files are opened for
+    /// writing (FLUSH needs write access: MS-SMB2 3.3.5.11).
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.workload.read_percent < 100.0 || self.workload.flush_every_writes.is_some()
+    }
+
+    /// Bytes of all files together at the largest load point.
+    #[must_use]
+    pub fn bytes_on_share(&self) -> u64 {
+        self.workload.files.bytes(self.max_clients())
+    }
+
+    /// Every file of the run, at the largest load point.
+    pub fn files(&self) -> impl Iterator<Item = WorkFile> + use<> {
+        self.workload.files.iter(self.max_clients())
+    }
+
+    /// Name of a client's file in the target's folder. `client` and `file` are
+    /// numbers from 0; shared files have the same name for every client.
+    #[must_use]
+    pub fn file_name(&self, client: u32, file: u32) -> String {
+        self.workload.files.file_name(client, file)
+    }
 }
 
 /// The operations of one client.

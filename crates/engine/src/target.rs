@@ -1,6 +1,17 @@
 //! Where a run goes: `smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]`.
+//!
+//! A [`Target`] that came out of [`Target::parse`] names a share and a folder
+//! that SMB can name. No error and no output of this module ever repeats the
+//! password, nor a part of the URL that could be one. Where passwords come
+//! from besides the URL is the caller's business.
 
 use std::fmt;
+use std::net::Ipv6Addr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// The TCP port of SMB without NetBIOS (MS-SMB2 2.1).
+pub const DEFAULT_PORT: u16 = 445;
 
 /// A parsed target URL and the password that was found for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +31,271 @@ pub struct Target {
     pub path: String,
     /// The password. Never printed.
     pub password: Secret,
+}
+
+/// Whether a URL carried a password, which shells and process lists show to
+/// others: worth a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UrlPassword {
+    /// It did not.
+    Absent,
+    /// It did, and [`Target::password`] holds it.
+    Present,
+}
+
+/// Why a text is no target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// No `smb://` at all.
+    #[error("the target has no scheme: write smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]")]
+    NoScheme,
+    /// A URL of something else.
+    #[error("the target's scheme is {0}: only smb:// is understood")]
+    OtherScheme(String),
+    /// Nothing where the server belongs.
+    #[error("the target names no host: write smb://USER@HOST/SHARE")]
+    NoHost,
+    /// The host is neither a name nor an address.
+    #[error(
+        "the target's host is neither a name nor an address; an IPv6 address goes in brackets, \
+         and in a user name or password @ : / ? # are written %40 %3A %2F %3F %23"
+    )]
+    BadHost,
+    /// The port is not 1 to 65535.
+    #[error(
+        "the target's port is not a number from 1 to 65535 (in a user name or password \
+         @ : / ? # are written %40 %3A %2F %3F %23)"
+    )]
+    BadPort,
+    /// A password or a domain without an account.
+    #[error("the target has a {0} but no user: write smb://USER@HOST/SHARE")]
+    NoUser(&'static str),
+    /// Only a server.
+    #[error("the target names no share: write smb://USER@HOST/SHARE")]
+    NoShare,
+    /// A character that SMB forbids in the part.
+    #[error("the target's {part} contains {character:?}, which SMB does not allow there")]
+    IllegalCharacter {
+        /// Which part of the URL.
+        part: &'static str,
+        /// The character.
+        character: char,
+    },
+    /// `?` or `#` as they stand would start a query or a fragment.
+    #[error("the target has a bare {0}: write ? as %3F and # as %23, or leave it out")]
+    QueryOrFragment(char),
+    /// A folder `.` or `..`, with which files could land outside the folder.
+    #[error("the target's path contains the folder `{0}`: write the path without it")]
+    DotSegment(String),
+    /// `%` without two hexadecimal digits.
+    #[error("the target's {0} contains a % without two hexadecimal digits: write % itself as %25")]
+    BadEscape(&'static str),
+    /// Escapes that make no text.
+    #[error("the target's {0} is not UTF-8 once its %XX escapes are decoded")]
+    NotUtf8(&'static str),
+}
+
+impl Target {
+    /// Reads a target URL. Every part may be percent-encoded; an IPv6 address
+    /// stands in brackets. A password (`USER:PASSWORD@`) is taken over, and
+    /// reported so that the caller can warn.
+    ///
+    /// # Errors
+    /// When the text is no such URL, or names something SMB cannot: the
+    /// characters `" * / : < > ? \ |` and control characters are illegal in
+    /// shares and folders (MS-FSCC 2.1.5).
+    pub fn parse(text: &str) -> Result<(Self, UrlPassword), TargetError> {
+        let rest = strip_scheme(text.trim())?;
+        if let Some(bare) = rest.chars().find(|c| matches!(c, '?' | '#')) {
+            return Err(TargetError::QueryOrFragment(bare));
+        }
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (account, server) = match authority.rsplit_once('@') {
+            Some((account, server)) => (account, server),
+            None => ("", authority),
+        };
+        let (host, port) = parse_server(server)?;
+        let (name, password) = match account.split_once(':') {
+            Some((name, password)) => (name, Some(decode("password", password)?)),
+            None => (account, None),
+        };
+        let (domain, user) = name.split_once(';').unwrap_or(("", name));
+        let (domain, user) = (decode("domain", domain)?, decode("user", user)?);
+        check_characters("domain", &domain, |_| false)?;
+        check_characters("user", &user, |_| false)?;
+        if user.is_empty() && password.is_some() {
+            return Err(TargetError::NoUser("password"));
+        }
+        if user.is_empty() && !domain.is_empty() {
+            return Err(TargetError::NoUser("domain"));
+        }
+        let (share, path) = parse_share(path)?;
+        let found = match password {
+            Some(_) => UrlPassword::Present,
+            None => UrlPassword::Absent,
+        };
+        let target = Self {
+            domain,
+            user,
+            host,
+            port,
+            share,
+            path,
+            password: Secret::new(password.unwrap_or_default()),
+        };
+        Ok((target, found))
+    }
+
+    /// The canonical URL without the password: what may be printed and stored.
+    /// [`Target::parse`] reads it back.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("smb://")?;
+        if !self.domain.is_empty() {
+            write!(f, "{};", encode(&self.domain))?;
+        }
+        if !self.user.is_empty() {
+            write!(f, "{}@", encode(&self.user))?;
+        }
+        if self.host.contains(':') {
+            write!(f, "[{}]", self.host)?;
+        } else {
+            f.write_str(&self.host)?;
+        }
+        if self.port != DEFAULT_PORT {
+            write!(f, ":{}", self.port)?;
+        }
+        write!(f, "/{}", encode(&self.share))?;
+        for folder in self.path.split('\\').filter(|folder| !folder.is_empty()) {
+            write!(f, "/{}", encode(folder))?;
+        }
+        Ok(())
+    }
+}
+
+fn strip_scheme(text: &str) -> Result<&str, TargetError> {
+    let (scheme, rest) = text.split_once("://").ok_or(TargetError::NoScheme)?;
+    if scheme.eq_ignore_ascii_case("smb") {
+        return Ok(rest);
+    }
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    // Anything else before the `://` may be a piece of a password.
+    Err(if is_scheme {
+        TargetError::OtherScheme(scheme.to_owned())
+    } else {
+        TargetError::NoScheme
+    })
+}
+
+/// `HOST[:PORT]` as a host without brackets and a port.
+fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
+    let (host, port) = match server.strip_prefix('[') {
+        Some(bracketed) => {
+            let (address, after) = bracketed.split_once(']').ok_or(TargetError::BadHost)?;
+            let address: Ipv6Addr = address.parse().map_err(|_| TargetError::BadHost)?;
+            let port = match after {
+                "" => None,
+                _ => Some(after.strip_prefix(':').ok_or(TargetError::BadHost)?),
+            };
+            (address.to_string(), port)
+        }
+        None => match server.split_once(':') {
+            Some((_, port)) if port.contains(':') => return Err(TargetError::BadHost),
+            Some((host, port)) => (host.to_owned(), Some(port)),
+            None => (server.to_owned(), None),
+        },
+    };
+    if host.is_empty() {
+        return Err(TargetError::NoHost);
+    }
+    let is_host = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
+    if !host.chars().all(is_host) {
+        return Err(TargetError::BadHost);
+    }
+    let port = match port {
+        None => DEFAULT_PORT,
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or(TargetError::BadPort)?,
+        Some(_) => return Err(TargetError::BadPort),
+    };
+    Ok((host, port))
+}
+
+/// `SHARE[/PATH]` as a share and a `\`-separated path.
+fn parse_share(text: &str) -> Result<(String, String), TargetError> {
+    let mut segments = text.split('/').filter(|segment| !segment.is_empty());
+    let share = decode("share", segments.next().ok_or(TargetError::NoShare)?)?;
+    check_characters("share", &share, is_reserved)?;
+    if matches!(share.as_str(), "." | "..") {
+        return Err(TargetError::DotSegment(share));
+    }
+    let mut folders = Vec::new();
+    for segment in segments {
+        let folder = decode("path", segment)?;
+        check_characters("path", &folder, is_reserved)?;
+        if matches!(folder.as_str(), "." | "..") {
+            return Err(TargetError::DotSegment(folder));
+        }
+        folders.push(folder);
+    }
+    Ok((share, folders.join("\\")))
+}
+
+/// Reserved in names of files and shares (MS-FSCC 2.1.5.2, 2.1.6).
+fn is_reserved(character: char) -> bool {
+    matches!(
+        character,
+        '"' | '*' | '/' | ':' | '<' | '>' | '?' | '\\' | '|'
+    )
+}
+
+fn check_characters(
+    part: &'static str,
+    text: &str,
+    is_illegal: fn(char) -> bool,
+) -> Result<(), TargetError> {
+    match text.chars().find(|c| c.is_control() || is_illegal(*c)) {
+        Some(character) => Err(TargetError::IllegalCharacter { part, character }),
+        None => Ok(()),
+    }
+}
+
+fn decode(part: &'static str, text: &str) -> Result<String, TargetError> {
+    let complete = text.split('%').skip(1).all(|escape| {
+        matches!(escape.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
+    });
+    if !complete {
+        return Err(TargetError::BadEscape(part));
+    }
+    match percent_decode_str(text).decode_utf8() {
+        Ok(decoded) => Ok(decoded.into_owned()),
+        Err(_) => Err(TargetError::NotUtf8(part)),
+    }
+}
+
+/// Everything but RFC 3986's unreserved characters, and `$` because the names
+/// of administrative shares end in it.
+const ENCODED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'$');
+
+fn encode(part: &str) -> impl fmt::Display {
+    utf8_percent_encode(part, &ENCODED)
 }
 
 /// A secret whose `Debug` and `Display` show nothing.
@@ -43,5 +319,177 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn target(text: &str) -> Target {
+        Target::parse(text).unwrap().0
+    }
+
+    #[test]
+    fn every_part_is_read() {
+        let (target, found) =
+            Target::parse("smb://WORK;ann:s%40crt@files.example:4450/data/bench/a%20b/").unwrap();
+        assert_eq!(found, UrlPassword::Present);
+        assert_eq!(
+            target,
+            Target {
+                domain: "WORK".into(),
+                user: "ann".into(),
+                host: "files.example".into(),
+                port: 4450,
+                share: "data".into(),
+                path: "bench\\a b".into(),
+                password: Secret::new("s@crt"),
+            }
+        );
+        assert_eq!(
+            target.redacted(),
+            "smb://WORK;ann@files.example:4450/data/bench/a%20b"
+        );
+    }
+
+    #[test]
+    fn optional_parts_may_be_left_out() {
+        let (target, found) = Target::parse("SMB://host/share").unwrap();
+        assert_eq!(found, UrlPassword::Absent);
+        assert_eq!((target.user.as_str(), target.port), ("", DEFAULT_PORT));
+        assert_eq!((target.path.as_str(), target.password.expose()), ("", ""));
+        assert_eq!(target.redacted(), "smb://host/share");
+    }
+
+    #[test]
+    fn addresses_of_both_families_work() {
+        let v6 = target("smb://ann@[fe80::0:1]:1445/s");
+        assert_eq!((v6.host.as_str(), v6.port), ("fe80::1", 1445));
+        assert_eq!(v6.redacted(), "smb://ann@[fe80::1]:1445/s");
+        assert_eq!(target("smb://[::1]/s").port, DEFAULT_PORT);
+        assert_eq!(
+            target("smb://127.0.0.1:445/s").redacted(),
+            "smb://127.0.0.1/s"
+        );
+    }
+
+    #[test]
+    fn an_at_sign_or_colon_in_the_password_needs_no_escape() {
+        assert_eq!(target("smb://ann:a:b@c@host/s").password.expose(), "a:b@c");
+    }
+
+    #[test]
+    fn an_administrative_share_keeps_its_dollar() {
+        assert_eq!(target("smb://h/C$/x").redacted(), "smb://h/C$/x");
+    }
+
+    #[test]
+    fn each_mistake_has_its_line() {
+        use TargetError as E;
+        let illegal = |part, character| E::IllegalCharacter { part, character };
+        for (text, error) in [
+            ("", E::NoScheme),
+            ("host/share", E::NoScheme),
+            ("\\\\host\\share", E::NoScheme),
+            ("http://host/share", E::OtherScheme("http".into())),
+            ("smb:///share", E::NoHost),
+            ("smb://ann@/share", E::NoHost),
+            ("smb://ann@:445/share", E::NoHost),
+            ("smb://ho st/share", E::BadHost),
+            ("smb://::1/share", E::BadHost),
+            ("smb://[::1/share", E::BadHost),
+            ("smb://[::1]445/share", E::BadHost),
+            ("smb://[nonsense]/share", E::BadHost),
+            ("smb://host:0/share", E::BadPort),
+            ("smb://host:65536/share", E::BadPort),
+            ("smb://host:/share", E::BadPort),
+            ("smb://host:+445/share", E::BadPort),
+            ("smb://:pw@host/share", E::NoUser("password")),
+            ("smb://DOM;@host/share", E::NoUser("domain")),
+            ("smb://host", E::NoShare),
+            ("smb://host/", E::NoShare),
+            ("smb://host//", E::NoShare),
+            ("smb://host/a*b", illegal("share", '*')),
+            ("smb://host/a%2Fb", illegal("share", '/')),
+            ("smb://host/s/a\\b", illegal("path", '\\')),
+            ("smb://host/s/a%00", illegal("path", '\0')),
+            ("smb://a%0Ab@host/s", illegal("user", '\n')),
+            ("smb://host/s?x=1", E::QueryOrFragment('?')),
+            ("smb://host/s#x", E::QueryOrFragment('#')),
+            ("smb://host/..", E::DotSegment("..".into())),
+            ("smb://host/s/a/../b", E::DotSegment("..".into())),
+            ("smb://host/s/%2e%2E/b", E::DotSegment("..".into())),
+            ("smb://host/s/./b", E::DotSegment(".".into())),
+            ("smb://host/s/a%2", E::BadEscape("path")),
+            ("smb://ann:100%@host/s", E::BadEscape("password")),
+            ("smb://host/s%FF", E::NotUtf8("share")),
+        ] {
+            let found = Target::parse(text).unwrap_err();
+            assert_eq!(found, error, "{text}");
+            assert!(!found.to_string().contains('\n'), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_secret_shows_nothing() {
+        let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
+        for shown in [
+            format!("{target:?} {target:#?}"),
+            target.to_string(),
+            target.redacted(),
+            format!("{:?} {}", target.password, target.password),
+        ] {
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        assert!(format!("{target:?}").contains("***"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_error_repeats_a_password(password in "hunter2[!-~]{0,6}") {
+            if let Err(error) = Target::parse(&format!("smb://ann:{password}@host/share")) {
+                let shown = format!("{error} {error:?}");
+                prop_assert!(!shown.contains("hunter2"), "{}", shown);
+            }
+        }
+
+        #[test]
+        fn the_redacted_url_reads_back(
+            domain in "[^\\p{C}]{0,6}",
+            user in "[^\\p{C}]{1,8}",
+            port in 1..=u16::MAX,
+            share in "[^\\p{C}\"*/:<>?\\\\|]{3,8}",
+            folders in proptest::collection::vec("[^\\p{C}\"*/:<>?\\\\|]{3,8}", 0..3),
+        ) {
+            let target = Target {
+                domain,
+                user,
+                host: "host.example".into(),
+                port,
+                share,
+                path: folders.join("\\"),
+                password: Secret::new("hunter2"),
+            };
+            let (read, found) = Target::parse(&target.redacted()).unwrap();
+            prop_assert_eq!(found, UrlPassword::Absent);
+            prop_assert_eq!(&read.password, &Secret::default());
+            prop_assert_eq!(Target { password: target.password.clone(), ..read }, target);
+        }
+
+        #[test]
+        fn hostile_text_never_panics(text in "smb://[ -~é]{0,40}") {
+            if let Ok((target, _)) = Target::parse(&text) {
+                prop_assert!(!target.host.is_empty() && !target.share.is_empty());
+            }
+        }
     }
 }

@@ -1,0 +1,377 @@
+//! What writes carry: contents that say who wrote them, where and when.
+//!
+//! A file is a row of 512-byte blocks, aligned in the file. Each block is a
+//! pure function of a [`Stamp`] and the block's offset, so that any part of a
+//! file can be made, and any whole block judged, without remembering it:
+//!
+//! ```text
+//! word  0      magic
+//! word  1      client | file << 32
+//! word  2      generation | run << 32
+//! word  3      offset of the block in the file
+//! word  4      seal: a hash of words 0 to 3
+//! word  5..61  filling: pseudo-random, seeded by the seal, incompressible
+//! word 61, 62  words 1 and 2 again
+//! word 63      the seal again
+//! ```
+//!
+//! Words are 64 bits, little-endian. The stamp stands at both ends so that a
+//! block which a read caught halfway through a write can be told from one that
+//! is damaged ([`check_torn`]). Which stamps may be found where is
+//! [`crate::verify`]'s business.
+
+use std::fmt;
+
+use crate::random::{GOLDEN_GAMMA, finalise};
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 512;
+
+const WORDS: usize = BLOCK_BYTES / 8;
+const HEADER_WORDS: usize = 5;
+const TRAILER_WORDS: usize = 3;
+/// "SMBENCH1", as bytes in the file.
+const MAGIC: u64 = u64::from_le_bytes(*b"SMBENCH1");
+
+/// Who wrote a block, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The client that wrote it, from 0; for the prepared contents of a shared
+    /// file, 0.
+    pub client: u32,
+    /// The file's index among the client's files, or among the shared ones.
+    pub file: u32,
+    /// Which of the client's writes: rising from 1; 0 is what the file was
+    /// prepared with.
+    pub generation: u32,
+    /// Which ledger's count the generation belongs to, for files that outlive
+    /// a load point: 0 for the preparation, then rising.
+    pub run: u32,
+}
+
+/// Contents that are not what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mismatch {
+    /// A byte differs from what the rest of its block says it should be.
+    #[error("byte {offset} is {found:#04x}, not {expected:#04x}")]
+    Byte {
+        /// The first wrong byte's offset in the file.
+        offset: u64,
+        /// What it should be.
+        expected: u8,
+        /// What it is.
+        found: u8,
+    },
+    /// A sound block, but of another client or file, or not yet written.
+    #[error("the block at {offset} holds {found}, which was never written there")]
+    Foreign {
+        /// The block's offset in the file.
+        offset: u64,
+        /// Whose it is.
+        found: Stamp,
+    },
+    /// A sound block that a later write had already replaced.
+    #[error("the block at {offset} holds {found}, but generation {oldest} was already stored")]
+    Stale {
+        /// The block's offset in the file.
+        offset: u64,
+        /// The oldest generation it could hold.
+        oldest: u32,
+        /// What it holds.
+        found: Stamp,
+    },
+}
+
+impl Mismatch {
+    /// Where in the file the contents are wrong.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        match self {
+            Self::Byte { offset, .. }
+            | Self::Foreign { offset, .. }
+            | Self::Stale { offset, .. } => *offset,
+        }
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "generation {} (run {}) of client {}, file {}",
+            self.generation, self.run, self.client, self.file
+        )
+    }
+}
+
+/// Fills `buf` with what `stamp` writes at `file_offset`, in bytes. Neither
+/// needs to be aligned: a block that is covered in part is cut out of the
+/// whole one.
+pub fn fill(buf: &mut [u8], file_offset: u64, stamp: Stamp) {
+    let within = (file_offset % BLOCK_BYTES as u64) as usize;
+    let head = match within {
+        0 => 0,
+        _ => buf.len().min(BLOCK_BYTES - within),
+    };
+    let (first, rest) = buf.split_at_mut(head);
+    let mut offset = file_offset - within as u64;
+    if head > 0 {
+        first.copy_from_slice(&block(offset, stamp)[within..within + head]);
+        offset += BLOCK_BYTES as u64;
+    }
+    let (blocks, last) = rest.as_chunks_mut::<BLOCK_BYTES>();
+    for whole in blocks {
+        fill_block(whole, offset, stamp);
+        offset += BLOCK_BYTES as u64;
+    }
+    if !last.is_empty() {
+        last.copy_from_slice(&block(offset, stamp)[..last.len()]);
+    }
+}
+
+/// Judges one block, read from `file_offset` (a multiple of 512), by its own
+/// header: every byte must be what its stamp wrote there.
+///
+/// # Errors
+/// The first byte that is not.
+pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Result<Stamp, Mismatch> {
+    let stamp = stamp_at(found, 1);
+    let expected = block(file_offset, stamp);
+    if *found == expected {
+        return Ok(stamp);
+    }
+    let at = first_difference(found, &expected);
+    // When the header contradicts its seal, the stamp in it cannot be trusted,
+    // and neither can anything expected from it; `at` is then the seal.
+    Err(Mismatch::Byte {
+        offset: file_offset + at as u64,
+        expected: expected[at],
+        found: found[at],
+    })
+}
+
+/// Judges one block that [`check`] refused, as one that a read caught halfway
+/// through a write: up to some byte it is what one stamp wrote, and from there
+/// to its end what another did. Returns both stamps, the front's first.
+///
+/// No file server promises that a read sees all or nothing of a concurrent
+/// write to the same bytes, and Linux's page cache does not provide it. A tear
+/// inside the header or the trailer, or by two writes at once, is not
+/// recognised.
+#[must_use]
+pub fn check_torn(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Option<(Stamp, Stamp)> {
+    let front = stamp_at(found, 1);
+    let back = stamp_at(found, WORDS - TRAILER_WORDS);
+    if front == back {
+        return None;
+    }
+    let tear = first_difference(found, &block(file_offset, front));
+    let behind = block(file_offset, back);
+    // The header and the last seal must be whole, each of its own stamp.
+    let possible = HEADER_WORDS * 8..(WORDS - 1) * 8;
+    let is_torn = possible.contains(&tear) && found[tear..] == behind[tear..];
+    is_torn.then_some((front, back))
+}
+
+fn first_difference(one: &[u8; BLOCK_BYTES], other: &[u8; BLOCK_BYTES]) -> usize {
+    let pairs = one.iter().zip(other);
+    pairs.take_while(|(a, b)| a == b).count()
+}
+
+/// The stamp in words `word` and `word + 1`, whatever it is worth.
+fn stamp_at(block: &[u8; BLOCK_BYTES], word: usize) -> Stamp {
+    let (halves, _) = block.as_chunks::<4>();
+    let half = |index: usize| u32::from_le_bytes(halves[index]);
+    Stamp {
+        client: half(2 * word),
+        file: half(2 * word + 1),
+        generation: half(2 * word + 2),
+        run: half(2 * word + 3),
+    }
+}
+
+fn block(file_offset: u64, stamp: Stamp) -> [u8; BLOCK_BYTES] {
+    let mut block = [0; BLOCK_BYTES];
+    fill_block(&mut block, file_offset, stamp);
+    block
+}
+
+fn fill_block(block: &mut [u8; BLOCK_BYTES], file_offset: u64, stamp: Stamp) {
+    let owner = u64::from(stamp.client) | u64::from(stamp.file) << 32;
+    let version = u64::from(stamp.generation) | u64::from(stamp.run) << 32;
+    let seal = mix(mix(mix(MAGIC ^ owner) ^ version) ^ file_offset);
+    let (words, _) = block.as_chunks_mut::<8>();
+    let header = [MAGIC, owner, version, file_offset, seal];
+    for (word, value) in words[..HEADER_WORDS].iter_mut().zip(header) {
+        *word = value.to_le_bytes();
+    }
+    let mut counter = seal;
+    for word in &mut words[HEADER_WORDS..WORDS - TRAILER_WORDS] {
+        counter = counter.wrapping_add(GOLDEN_GAMMA);
+        *word = scramble(counter).to_le_bytes();
+    }
+    let trailer = [owner, version, seal];
+    for (word, value) in words[WORDS - TRAILER_WORDS..].iter_mut().zip(trailer) {
+        *word = value.to_le_bytes();
+    }
+}
+
+/// One multiplication per word: enough that no compressor finds anything, and
+/// several times faster than a network. Not a generator for statistics.
+const fn scramble(word: u64) -> u64 {
+    let word = (word ^ (word >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    word ^ (word >> 29)
+}
+
+/// The finaliser of SplitMix64, for the seal: every bit of the input moves
+/// every bit of the output.
+const fn mix(word: u64) -> u64 {
+    finalise(word.wrapping_add(GOLDEN_GAMMA))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STAMP: Stamp = Stamp {
+        client: 7,
+        file: 1,
+        generation: 3,
+        run: 2,
+    };
+
+    fn stamps() -> impl Strategy<Value = Stamp> {
+        any::<(u32, u32, u32, u32)>().prop_map(|(client, file, generation, run)| Stamp {
+            client,
+            file,
+            generation,
+            run,
+        })
+    }
+
+    /// A block of one stamp up to `tear`, of another from there.
+    fn torn(front: Stamp, back: Stamp, tear: usize) -> [u8; BLOCK_BYTES] {
+        let mut mixed = block(512, front);
+        mixed[tear..].copy_from_slice(&block(512, back)[tear..]);
+        mixed
+    }
+
+    #[test]
+    fn the_layout_is_as_documented() {
+        let made = block(1024, STAMP);
+        assert_eq!(&made[..8], b"SMBENCH1");
+        assert_eq!(made[8..16], [7, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(made[16..24], [3, 0, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(made[24..32], 1024_u64.to_le_bytes());
+        assert_eq!(made[8..24], made[488..504]);
+        assert_eq!(made[32..40], made[504..512]);
+    }
+
+    /// Values of an independent implementation of the module's description.
+    #[test]
+    fn the_contents_are_frozen() {
+        let made = block(1024, STAMP);
+        let word = |at: usize| u64::from_le_bytes(made[at..at + 8].try_into().unwrap());
+        assert_eq!(
+            [word(32), word(40), word(480)],
+            [
+                6_392_201_792_345_444_584,
+                18_373_685_532_180_148_387,
+                891_192_018_974_577_119
+            ]
+        );
+    }
+
+    #[test]
+    fn the_filling_has_nothing_to_compress() {
+        let mut data = vec![0; 1 << 20];
+        fill(&mut data, 0, STAMP);
+        let (words, _) = data.as_chunks::<8>();
+        let fillings = words
+            .chunks(WORDS)
+            .flat_map(|block| &block[HEADER_WORDS..WORDS - TRAILER_WORDS]);
+        let distinct: HashSet<_> = fillings.clone().collect();
+        assert_eq!(distinct.len(), (1 << 20) / BLOCK_BYTES * 56);
+        let mut counts = [0_u32; 256];
+        for byte in fillings.flatten() {
+            counts[usize::from(*byte)] += 1;
+        }
+        let total: u32 = counts.iter().sum();
+        let mean = f64::from(total) / 256.0;
+        let chi_squared: f64 = counts
+            .iter()
+            .map(|count| (f64::from(*count) - mean).powi(2) / mean)
+            .sum();
+        // 255 degrees of freedom: beyond 380 once in a million.
+        assert!(chi_squared < 380.0, "{chi_squared}");
+    }
+
+    #[test]
+    fn a_tear_is_told_from_damage() {
+        let later = Stamp {
+            generation: 9,
+            ..STAMP
+        };
+        for tear in (40..=488).step_by(8) {
+            let mut mixed = torn(STAMP, later, tear);
+            assert!(check(&mixed, 512).is_err());
+            assert_eq!(check_torn(&mixed, 512), Some((STAMP, later)), "{tear}");
+            assert_eq!(check_torn(&mixed, 1024), None);
+            mixed[tear / 2] ^= 1;
+            assert_eq!(check_torn(&mixed, 512), None, "{tear}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_part_equals_the_cut_of_the_whole(
+            stamp in stamps(),
+            start in 0..2048_usize,
+            len in 0..4096_usize,
+            far: bool,
+        ) {
+            let base = if far { 1 << 40 } else { 0 };
+            let mut whole = vec![0; 8192];
+            fill(&mut whole, base, stamp);
+            let mut part = vec![0; len];
+            fill(&mut part, base + start as u64, stamp);
+            prop_assert_eq!(&part, &whole[start..start + len]);
+        }
+
+        #[test]
+        fn a_sound_block_gives_back_its_stamp(stamp in stamps(), index in 0..1_u64 << 40) {
+            let offset = index * BLOCK_BYTES as u64;
+            prop_assert_eq!(check(&block(offset, stamp), offset), Ok(stamp));
+        }
+
+        #[test]
+        fn a_block_from_elsewhere_is_found(stamp in stamps(), a in 0..1000_u64, b in 0..1000_u64) {
+            prop_assume!(a != b);
+            let moved = block(a * 512, stamp);
+            prop_assert!(check(&moved, b * 512).is_err());
+            prop_assert_eq!(check_torn(&moved, b * 512), None);
+        }
+
+        #[test]
+        fn any_flipped_bit_is_found(stamp in stamps(), bit in 0..BLOCK_BYTES * 8) {
+            let mut damaged = block(512, stamp);
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let mismatch = check(&damaged, 512).unwrap_err();
+            let in_stamp = (8..24).contains(&(bit / 8));
+            if !in_stamp {
+                prop_assert_eq!(mismatch.offset(), 512 + bit as u64 / 8);
+            }
+            prop_assert_eq!(check_torn(&damaged, 512), None);
+        }
+
+        #[test]
+        fn zeros_and_noise_are_no_block(noise in any::<u8>()) {
+            prop_assert!(check(&[noise; BLOCK_BYTES], 512).is_err());
+            prop_assert_eq!(check_torn(&[noise; BLOCK_BYTES], 512), None);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The identity of a run's work: equal digests mean the same operations were
+//! asked for in the same order, so their results can be compared.
+
+use std::fmt::Write as _;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde::Serialize;
+
+use super::{Mode, Plan, Verify, Workload};
+
+/// What determines the work, in the order it is digested. Not here: where it
+/// runs (host, account), how many threads share it, how long waits may take,
+/// and what the profile is called.
+#[derive(Serialize)]
+struct Work<'a> {
+    /// Raised whenever the same fields come to mean other operations.
+    version: u32,
+    workload: &'a Workload,
+    load_points: &'a [u32],
+    repeat: u32,
+    outstanding: u32,
+    ramp_up_ns: u128,
+    duration_ns: u128,
+    ramp_down_ns: u128,
+    seed: u64,
+    dialect: Option<&'static str>,
+    signing: Mode,
+    verify: bool,
+}
+
+impl Plan {
+    /// SHA-256, as 64 hexadecimal digits, over a canonical JSON text of all
+    /// that determines the work.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let hash = digest(&SHA256, self.canonical_json().as_bytes());
+        let mut hex = String::with_capacity(64);
+        for byte in hash.as_ref() {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        hex
+    }
+
+    /// One line of JSON with its keys in a fixed order.
+    fn canonical_json(&self) -> String {
+        let work = Work {
+            version: 1,
+            workload: &self.workload,
+            load_points: &self.load_points,
+            repeat: self.repeat,
+            outstanding: self.outstanding,
+            ramp_up_ns: self.ramp_up.as_nanos(),
+            duration_ns: self.duration.as_nanos(),
+            ramp_down_ns: self.ramp_down.as_nanos(),
+            seed: self.seed,
+            dialect: self.session.dialect.map(smbench_protocol::Dialect::name),
+            signing: self.session.signing,
+            verify: self.verify == Verify::ReadBack,
+        };
+        serde_json::to_string(&work)
+            .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::time::Duration;
+
+    use smbench_protocol::Dialect;
+
+    use super::*;
+    use crate::plan::resolve::tests::plan;
+    use crate::plan::{Access, Limits, Scope};
+    use crate::target::Secret;
+
+    #[test]
+    fn the_text_is_canonical() {
+        assert_eq!(
+            plan("read-4k").canonical_json(),
+            r#"{"version":1,"workload":{"sizes":[{"size":4096,"weight":100.0}],"#.to_owned()
+                + r#""read_percent":100.0,"access":"random","flush_every_writes":null,"#
+                + r#""files":{"scope":"shared","count":1,"size":1048576}},"#
+                + r#""load_points":[1,4,8,16],"repeat":1,"outstanding":1,"#
+                + r#""ramp_up_ns":1000000000,"duration_ns":3000000000,"ramp_down_ns":500000000,"#
+                + r#""seed":1,"dialect":null,"signing":"auto","verify":false}"#
+        );
+    }
+
+    #[test]
+    fn whatever_changes_the_work_changes_the_digest() {
+        let changes: [fn(&mut Plan); 16] = [
+            |_| {},
+            |plan| plan.workload.sizes[0].size = 8192,
+            |plan| plan.workload.read_percent = 50.0,
+            |plan| plan.workload.access = Access::Sequential,
+            |plan| plan.workload.flush_every_writes = Some(1),
+            |plan| plan.workload.files.scope = Scope::Private,
+            |plan| plan.workload.files.size = 1 << 21,
+            |plan| plan.load_points = vec![1, 4, 8],
+            |plan| plan.repeat = 2,
+            |plan| plan.outstanding = 2,
+            |plan| plan.duration = Duration::from_millis(3001),
+            |plan| plan.seed = 2,
+            |plan| plan.session.dialect = Some(Dialect::Smb21),
+            |plan| plan.session.signing = Mode::Required,
+            |plan| plan.verify = Verify::ReadBack,
+            |plan| plan.ramp_up = Duration::ZERO,
+        ];
+        let digests: HashSet<_> = changes
+            .iter()
+            .map(|change| {
+                let mut plan = plan("read-4k");
+                change(&mut plan);
+                plan.digest()
+            })
+            .collect();
+        assert_eq!(digests.len(), changes.len());
+        assert!(digests.iter().all(|hex| hex.len() == 64));
+    }
+
+    #[test]
+    fn where_and_as_whom_it_runs_does_not() {
+        let plain = plan("file-server");
+        let mut other = plain.clone();
+        other.target.host = "elsewhere".into();
+        other.target.user = "bob".into();
+        other.target.password = Secret::new("other");
+        other.threads += 1;
+        other.profile = "renamed".into();
+        other.limits = Limits {
+            operation: Duration::from_secs(1),
+            ..Limits::default()
+        };
+        assert_eq!(plain.digest(), other.digest());
+    }
+
+    #[test]
+    fn the_password_is_in_no_output() {
+        let plan = plan("file-server");
+        let password = plan.target.password.expose();
+        assert_eq!(password, "hunter2");
+        for shown in [
+            format!("{plan:?} {plan:#?}"),
+            plan.canonical_json(),
+            plan.digest(),
+        ] {
+            assert!(!shown.contains(password), "{shown}");
+        }
+    }
+}

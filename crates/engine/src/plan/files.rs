@@ -1,0 +1,130 @@
+//! The files of a run: how many, how large, and what they are called.
+
+use super::{FileSet, Scope};
+
+/// One file of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WorkFile {
+    /// The client it belongs to, from 0; 0 for a shared file.
+    pub client: u32,
+    /// Its index among the client's files, or among the shared ones, from 0.
+    pub file: u32,
+}
+
+impl FileSet {
+    /// The files that `clients` clients work on, client by client.
+    pub fn iter(&self, clients: u32) -> impl Iterator<Item = WorkFile> + use<> {
+        let count = self.count;
+        let owners = self.owners(clients);
+        (0..owners).flat_map(move |client| (0..count).map(move |file| WorkFile { client, file }))
+    }
+
+    /// Bytes of all files of `clients` clients.
+    #[must_use]
+    pub fn bytes(&self, clients: u32) -> u64 {
+        u64::from(self.owners(clients))
+            .saturating_mul(u64::from(self.count))
+            .saturating_mul(self.size)
+    }
+
+    /// Name of a file in the target's folder: `c00001-f000.dat` for a client's
+    /// own, `shared-f000.dat` for one that all work on.
+    #[must_use]
+    pub fn file_name(&self, client: u32, file: u32) -> String {
+        match self.scope {
+            Scope::Private => format!("c{client:05}-f{file:03}.dat"),
+            Scope::Shared => format!("shared-f{file:03}.dat"),
+        }
+    }
+
+    /// Whether [`FileSet::file_name`] makes names like this one; a clean-up
+    /// touches no other.
+    #[must_use]
+    pub fn is_file_name(name: &str) -> bool {
+        let number =
+            |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        name.strip_suffix(".dat")
+            .and_then(|stem| stem.split_once("-f"))
+            .is_some_and(|(owner, file)| {
+                number(file) && (owner == "shared" || owner.strip_prefix('c').is_some_and(number))
+            })
+    }
+
+    /// How many clients have files of their own.
+    fn owners(&self, clients: u32) -> u32 {
+        match self.scope {
+            Scope::Private => clients,
+            Scope::Shared => clients.min(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn files(scope: Scope) -> FileSet {
+        FileSet {
+            scope,
+            count: 3,
+            size: 1 << 20,
+        }
+    }
+
+    #[test]
+    fn private_files_multiply_by_clients() {
+        let set = files(Scope::Private);
+        assert_eq!(set.bytes(4), 12 << 20);
+        let all: Vec<_> = set.iter(4).collect();
+        assert_eq!(all.len(), 12);
+        assert_eq!(all[4], WorkFile { client: 1, file: 1 });
+        let names: HashSet<_> = all
+            .iter()
+            .map(|f| set.file_name(f.client, f.file))
+            .collect();
+        assert_eq!(names.len(), 12);
+        assert_eq!(set.file_name(1, 0), "c00001-f000.dat");
+    }
+
+    #[test]
+    fn shared_files_do_not() {
+        let set = files(Scope::Shared);
+        assert_eq!(set.bytes(4), 3 << 20);
+        assert_eq!(set.iter(4).count(), 3);
+        assert_eq!(set.iter(0).count(), 0);
+        assert_eq!(set.file_name(7, 2), "shared-f002.dat");
+    }
+
+    #[test]
+    fn its_own_names_are_recognised_and_no_others() {
+        for scope in [Scope::Private, Scope::Shared] {
+            let set = files(scope);
+            for file in set.iter(2) {
+                assert!(FileSet::is_file_name(
+                    &set.file_name(file.client, file.file)
+                ));
+            }
+        }
+        for name in [
+            "report.dat",
+            "c1-f.dat",
+            "c-f1.dat",
+            "cx-f1.dat",
+            "c1-f1.txt",
+            "shared-f1",
+        ] {
+            assert!(!FileSet::is_file_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sum_beyond_64_bits_saturates() {
+        let set = FileSet {
+            size: u64::MAX,
+            ..files(Scope::Private)
+        };
+        assert_eq!(set.bytes(2), u64::MAX);
+    }
+}

@@ -1,0 +1,249 @@
+//! Where profiles come from: the ones shipped with the program, and files.
+//!
+//! Reading a profile file is the only I/O among the engine's descriptions of
+//! work. What the content means is [`crate::spec`]'s, whether it can run is
+//! decided by [`Plan::resolve`](crate::plan::Plan::resolve).
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::spec::{Spec, SyntaxError};
+
+/// The profile that runs when none is named.
+pub const DEFAULT: &str = "file-server";
+
+/// Profiles shipped with the program: name and TOML text.
+pub const BUILTIN: [(&str, &str); 3] = [
+    ("file-server", include_str!("../profiles/file-server.toml")),
+    ("web-server", include_str!("../profiles/web-server.toml")),
+    ("read-4k", include_str!("../profiles/read-4k.toml")),
+];
+
+/// Bytes after which a file is no profile, whatever it holds.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A profile and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// A built-in profile's name, or the path as it was given: the place that
+    /// messages name.
+    pub origin: String,
+    /// Its content.
+    pub spec: Spec,
+}
+
+/// Why there is no profile to run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// Neither built in nor a path.
+    #[error(
+        "unknown profile `{0}`: expected one of {list}, or the path of a .toml file",
+        list = BUILTIN.map(|(name, _)| name).join(", ")
+    )]
+    Unknown(String),
+    /// The file cannot be read.
+    #[error("profile {path} cannot be read: {reason}")]
+    Unreadable {
+        /// The path as given.
+        path: String,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// The file is not a profile.
+    #[error("profile {origin}, {error}")]
+    Malformed {
+        /// The path as given.
+        origin: String,
+        /// Where and why.
+        error: SyntaxError,
+    },
+}
+
+/// The text of a built-in profile.
+#[must_use]
+pub fn builtin(name: &str) -> Option<&'static str> {
+    BUILTIN
+        .into_iter()
+        .find(|(builtin, _)| *builtin == name)
+        .map(|(_, text)| text)
+}
+
+/// The built-in profile of this name, or else the file at this path. A path is
+/// what contains a `/` or ends in `.toml`.
+///
+/// # Errors
+/// When there is no such profile, its file cannot be read (or is larger than
+/// 1 MiB), or its text is no profile.
+pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
+    if let Some(text) = builtin(name_or_path) {
+        return Profile::parse(name_or_path, text);
+    }
+    if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
+        return Err(ProfileError::Unknown(name_or_path.to_owned()));
+    }
+    let text = read(Path::new(name_or_path)).map_err(|reason| ProfileError::Unreadable {
+        path: name_or_path.to_owned(),
+        reason,
+    })?;
+    Profile::parse(name_or_path, &text)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(PROFILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > PROFILE_BYTES_MAX {
+        return Err(io::Error::other("larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+impl Profile {
+    /// Reads a profile's text; `origin` is what messages call it.
+    ///
+    /// # Errors
+    /// When the text is no profile.
+    pub fn parse(origin: &str, text: &str) -> Result<Self, ProfileError> {
+        match Spec::parse(text) {
+            Ok(spec) => Ok(Self {
+                origin: origin.to_owned(),
+                spec,
+            }),
+            Err(error) => Err(ProfileError::Malformed {
+                origin: origin.to_owned(),
+                error,
+            }),
+        }
+    }
+
+    /// The name results carry: the profile's own, or else its file's.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let stem = || {
+            Path::new(&self.origin)
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+        };
+        self.spec
+            .name
+            .clone()
+            .or_else(stem)
+            .unwrap_or_else(|| self.origin.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Access, Scope};
+    use crate::units::Size;
+
+    fn weights(profile: &Profile) -> Vec<(u64, f64)> {
+        let sizes = profile.spec.sizes.iter();
+        sizes.map(|size| (size.size.0, size.weight)).collect()
+    }
+
+    #[test]
+    fn the_published_patterns_are_exact() {
+        let file = load("file-server").unwrap();
+        assert_eq!(
+            weights(&file),
+            [
+                (512, 10.0),
+                (1024, 5.0),
+                (2048, 5.0),
+                (4096, 60.0),
+                (8192, 2.0),
+                (16_384, 4.0),
+                (32_768, 4.0),
+                (65_536, 10.0),
+            ]
+        );
+        assert_eq!(file.spec.read_percent, Some(80.0));
+        let web = load("web-server").unwrap();
+        assert_eq!(
+            weights(&web),
+            [
+                (512, 22.0),
+                (1024, 15.0),
+                (2048, 8.0),
+                (4096, 23.0),
+                (8192, 15.0),
+                (16_384, 2.0),
+                (32_768, 6.0),
+                (65_536, 7.0),
+                (131_072, 1.0),
+                (524_288, 1.0),
+            ]
+        );
+        assert_eq!(web.spec.read_percent, Some(100.0));
+        for profile in [file, web] {
+            assert_eq!(profile.spec.access, Some(Access::Random));
+            assert_eq!(profile.spec.files.scope, Some(Scope::Private));
+            assert_eq!(profile.spec.files.count, Some(1));
+            assert_eq!(profile.spec.files.size, Some(Size(1 << 20)));
+            assert_eq!(profile.spec.flush_every_writes, None);
+        }
+    }
+
+    #[test]
+    fn read_4k_shares_one_file() {
+        let profile = load("read-4k").unwrap();
+        assert_eq!(weights(&profile), [(4096, 100.0)]);
+        assert_eq!(profile.spec.read_percent, Some(100.0));
+        assert_eq!(profile.spec.files.scope, Some(Scope::Shared));
+        assert_eq!(profile.spec.files.size, Some(Size(1 << 20)));
+    }
+
+    #[test]
+    fn each_builtin_profile_calls_itself_by_its_name() {
+        for (name, _) in BUILTIN {
+            let profile = load(name).unwrap();
+            assert_eq!(profile.spec.name.as_deref(), Some(name));
+            assert!(profile.spec.description.is_some());
+        }
+        assert!(builtin(DEFAULT).is_some());
+    }
+
+    #[test]
+    fn a_path_is_read_as_a_file() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/profiles/read-4k.toml");
+        let profile = load(path).unwrap();
+        assert_eq!(profile.origin, path);
+        assert_eq!(profile.spec, load("read-4k").unwrap().spec);
+    }
+
+    #[test]
+    fn what_is_missing_or_malformed_is_named() {
+        assert_eq!(
+            load("file-sever").unwrap_err().to_string(),
+            "unknown profile `file-sever`: expected one of file-server, web-server, read-4k, \
+             or the path of a .toml file"
+        );
+        for path in ["./no-such-profile", "no-such-profile.toml"] {
+            assert_eq!(
+                load(path).unwrap_err().to_string(),
+                format!("profile {path} cannot be read: No such file or directory (os error 2)")
+            );
+        }
+        assert_eq!(
+            load("/dev/zero").unwrap_err().to_string(),
+            "profile /dev/zero cannot be read: larger than 1 MiB"
+        );
+        assert_eq!(
+            Profile::parse("my.toml", "name = \"x\"\nread = 1")
+                .unwrap_err()
+                .to_string(),
+            "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
+             `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `run`"
+        );
+    }
+
+    #[test]
+    fn a_nameless_profile_is_called_after_its_file() {
+        let profile = Profile::parse("dir/night.toml", "").unwrap();
+        assert_eq!(profile.name(), "night");
+    }
+}

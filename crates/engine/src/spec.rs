@@ -1,0 +1,353 @@
+//! What was written: a profile file and the options of a command line, before
+//! anyone has judged it.
+//!
+//! Everything is optional here and anything may be wrong; only
+//! [`Plan::resolve`](crate::plan::Plan::resolve) decides. A profile is TOML:
+//!
+//! ```toml
+//! name = "file-server"
+//! description = "what it is for"
+//! read_percent = 80
+//! access = "random"            # or "sequential"
+//! flush_every_writes = 100     # absent is never
+//! [files]
+//! scope = "private"            # or "shared"
+//! count = 1                    # per client, or in all when shared
+//! size = "1MiB"
+//! [[sizes]]                    # weights sum to 100
+//! size = "4KiB"
+//! weight = 100
+//! [run]                        # defaults that command-line options override
+//! clients = "1,4..60:4"
+//! outstanding = 1
+//! duration = "30s"
+//! ```
+//!
+//! Reading files and finding built-in profiles is [`crate::profile`]'s.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+use smbench_protocol::Dialect;
+
+use crate::clients::ClientList;
+use crate::plan::{Access, Mode, Scope, Verify};
+use crate::units::{Size, parse_duration};
+
+/// A profile as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// What results call it; the file's name when absent.
+    pub name: Option<String>,
+    /// What it is for, in a line.
+    pub description: Option<String>,
+    /// Share of reads among reads and writes, 0 to 100. Needed.
+    pub read_percent: Option<f64>,
+    /// Order of offsets; random when absent.
+    pub access: Option<Access>,
+    /// A FLUSH after every this many writes of a client; absent is never.
+    pub flush_every_writes: Option<u32>,
+    /// The files worked on.
+    pub files: FilesSpec,
+    /// The mix of request sizes. Needed.
+    pub sizes: Vec<SizeSpec>,
+    /// Defaults for options that the command line leaves out.
+    pub run: RunOptions,
+}
+
+/// The `[files]` table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilesSpec {
+    /// Private when absent.
+    pub scope: Option<Scope>,
+    /// 1 when absent.
+    pub count: Option<u32>,
+    /// 1 MiB when absent.
+    pub size: Option<Size>,
+}
+
+/// One `[[sizes]]` table.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeSpec {
+    /// Bytes per request.
+    pub size: Size,
+    /// Percent of the requests.
+    pub weight: f64,
+}
+
+/// How to run a workload: the `[run]` table of a profile, and the options of a
+/// command line, which go before it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunOptions {
+    /// Clients at each load point.
+    pub clients: Option<ClientList>,
+    /// Requests each client keeps in flight.
+    pub outstanding: Option<u32>,
+    /// Length of the measured window.
+    #[serde(deserialize_with = "duration")]
+    pub duration: Option<Duration>,
+    /// Time at full load before the window.
+    #[serde(deserialize_with = "duration")]
+    pub ramp_up: Option<Duration>,
+    /// Time at full load after the window.
+    #[serde(deserialize_with = "duration")]
+    pub ramp_down: Option<Duration>,
+    /// Passes over the series of load points.
+    pub repeat: Option<u32>,
+    /// Seed of every random choice.
+    pub seed: Option<u64>,
+    /// Worker threads.
+    pub threads: Option<u32>,
+    /// The one dialect to offer, such as `3.1.1`.
+    #[serde(deserialize_with = "from_text::<Dialect, _>")]
+    pub dialect: Option<Dialect>,
+    /// Message signing.
+    pub sign: Option<Mode>,
+    /// Whether contents are checked; `true` or `false` in a file.
+    #[serde(deserialize_with = "verify")]
+    pub verify: Option<Verify>,
+    /// Bytes in each file, instead of what `[files]` says. Only a command line
+    /// can give it: a file has one place for each thing.
+    #[serde(skip)]
+    pub file_size: Option<Size>,
+}
+
+impl RunOptions {
+    /// These options, and those of `fallback` where these say nothing.
+    #[must_use]
+    pub fn or(self, fallback: Self) -> Self {
+        Self {
+            clients: self.clients.or(fallback.clients),
+            outstanding: self.outstanding.or(fallback.outstanding),
+            duration: self.duration.or(fallback.duration),
+            ramp_up: self.ramp_up.or(fallback.ramp_up),
+            ramp_down: self.ramp_down.or(fallback.ramp_down),
+            repeat: self.repeat.or(fallback.repeat),
+            seed: self.seed.or(fallback.seed),
+            threads: self.threads.or(fallback.threads),
+            dialect: self.dialect.or(fallback.dialect),
+            sign: self.sign.or(fallback.sign),
+            verify: self.verify.or(fallback.verify),
+            file_size: self.file_size.or(fallback.file_size),
+        }
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).map(Some).map_err(D::Error::custom)
+}
+
+fn from_text<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(D::Error::custom)
+}
+
+fn verify<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Verify>, D::Error> {
+    Ok(Some(match bool::deserialize(deserializer)? {
+        true => Verify::ReadBack,
+        false => Verify::Off,
+    }))
+}
+
+impl Spec {
+    /// Reads a profile's TOML.
+    ///
+    /// # Errors
+    /// When it is not TOML, or holds a key or a kind of value that no profile
+    /// has.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        toml::from_str(text).map_err(|error| SyntaxError::new(text, &error))
+    }
+}
+
+/// Where and why a text is no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct SyntaxError {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// One line, without its place.
+    pub message: String,
+}
+
+impl SyntaxError {
+    fn new(text: &str, error: &toml::de::Error) -> Self {
+        let at = error.span().map_or(0, |span| span.start).min(text.len());
+        let before = String::from_utf8_lossy(&text.as_bytes()[..at]);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: error.message().trim().replace('\n', "; "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_profile_is_read() {
+        let spec = Spec::parse(
+            r#"
+            name = "x"
+            description = "y"
+            read_percent = 80
+            access = "sequential"
+            flush_every_writes = 100
+            [files]
+            scope = "shared"
+            count = 3
+            size = "2MiB"
+            [[sizes]]
+            size = 512
+            weight = 12.5
+            [[sizes]]
+            size = "4KiB"
+            weight = 87.5
+            [run]
+            clients = "1,4..8:4"
+            outstanding = 2
+            duration = "3s"
+            ramp_up = "1s"
+            ramp_down = "500ms"
+            repeat = 2
+            seed = 7
+            threads = 4
+            dialect = "3.1.1"
+            sign = "required"
+            verify = true
+            "#,
+        )
+        .unwrap();
+        let expected = Spec {
+            name: Some("x".into()),
+            description: Some("y".into()),
+            read_percent: Some(80.0),
+            access: Some(Access::Sequential),
+            flush_every_writes: Some(100),
+            files: FilesSpec {
+                scope: Some(Scope::Shared),
+                count: Some(3),
+                size: Some(Size(2 << 20)),
+            },
+            sizes: vec![
+                SizeSpec {
+                    size: Size(512),
+                    weight: 12.5,
+                },
+                SizeSpec {
+                    size: Size(4096),
+                    weight: 87.5,
+                },
+            ],
+            run: RunOptions {
+                clients: Some("1,4,8".parse().unwrap()),
+                outstanding: Some(2),
+                duration: Some(Duration::from_secs(3)),
+                ramp_up: Some(Duration::from_secs(1)),
+                ramp_down: Some(Duration::from_millis(500)),
+                repeat: Some(2),
+                seed: Some(7),
+                threads: Some(4),
+                dialect: Some(Dialect::Smb311),
+                sign: Some(Mode::Required),
+                verify: Some(Verify::ReadBack),
+                file_size: None,
+            },
+        };
+        assert_eq!(spec, expected);
+        assert_eq!(Spec::parse("").unwrap(), Spec::default());
+    }
+
+    #[test]
+    fn mistakes_are_placed_and_fit_a_line() {
+        for (text, message) in [
+            (
+                "read_percent = ",
+                "line 1, column 16: string values must be quoted, expected literal string",
+            ),
+            (
+                "name = \"x\"\n\nread_percnt = 8",
+                "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `run`",
+            ),
+            (
+                "# ä\nname = 3",
+                "line 2, column 8: invalid type: integer `3`, expected a string",
+            ),
+            (
+                "read_percent = \"ä\" x",
+                "line 1, column 20: unexpected key or value, expected newline, `#`",
+            ),
+            (
+                "[[sizes]]\nsize = \"4Kx\"\nweight = 1",
+                "line 2, column 8: `4Kx` is not a size: write a whole number of bytes or of k, M, G or T, such as 4KiB",
+            ),
+            (
+                "[[sizes]]\nsize = -1\nweight = 1",
+                "line 2, column 8: invalid value: integer `-1`, expected a size such as 4096 or \"4KiB\"",
+            ),
+            (
+                "[[sizes]]\nsize = 1",
+                "line 1, column 1: missing field `weight`",
+            ),
+            (
+                "access = \"rnd\"",
+                "line 1, column 10: unknown variant `rnd`, expected `random` or `sequential`",
+            ),
+            (
+                "[run]\n  clients = \"0\"",
+                "line 2, column 13: `0` in the client list asks for zero clients: the least is 1",
+            ),
+            (
+                "[run]\nduration = \"3\"",
+                "line 2, column 12: `3` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h",
+            ),
+            (
+                "[run]\ndialect = \"9\"",
+                "line 2, column 11: expected one of 2.1, 3.1.1",
+            ),
+            (
+                "[run]\nfile_size = 1",
+                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `verify`",
+            ),
+        ] {
+            let error = Spec::parse(text).unwrap_err();
+            assert_eq!(error.to_string(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn options_go_before_their_fallback() {
+        let options = RunOptions {
+            outstanding: Some(4),
+            ..RunOptions::default()
+        };
+        let fallback = RunOptions {
+            outstanding: Some(1),
+            seed: Some(9),
+            file_size: Some(Size(4096)),
+            ..RunOptions::default()
+        };
+        let merged = options.or(fallback);
+        assert_eq!(
+            (merged.outstanding, merged.seed, merged.file_size),
+            (Some(4), Some(9), Some(Size(4096)))
+        );
+    }
+}

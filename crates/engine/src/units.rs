@@ -1,0 +1,263 @@
+//! Byte counts and durations as people write and read them.
+//!
+//! This is the one place that prints a byte count. Multiples are powers of
+//! 1024 in both directions, as in fio and Iometer, and printing says so
+//! (`KiB`). Rates (decimal megabits) are the report's business.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
+
+/// A byte count.
+///
+/// Written as a whole number and a unit: `512`, `512B`, `4KiB`, `64k`, `1MiB`,
+/// `10g`. `k`, `K`, `KB` and `KiB` all mean 1024 bytes, `M`, `MB` and `MiB`
+/// 1024 times that, and so on to `T`; case does not matter. Printed rounded to
+/// one decimal in the largest unit that fits: `1 MiB`, `512 B`, `1.5 GiB`.
+/// `{:#}` prints it unrounded, in the largest unit that divides it: `1 MiB`,
+/// `1048577 B`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Size(pub u64);
+
+/// The text is not a byte count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// No number, a fraction, a sign or an unknown unit.
+    #[error("`{0}` is not a size: write a whole number of bytes or of k, M, G or T, such as 4KiB")]
+    Malformed(String),
+    /// More than 2^64 - 1 bytes.
+    #[error("`{0}` is too large for a size")]
+    TooLarge(String),
+}
+
+const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+impl FromStr for Size {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Self, SizeError> {
+        let malformed = || SizeError::Malformed(text.to_owned());
+        let trimmed = text.trim();
+        let digits = trimmed
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(digits);
+        if number.is_empty() {
+            return Err(malformed());
+        }
+        let exponent = match unit.trim_start().to_ascii_lowercase().as_str() {
+            "" | "b" => 0,
+            "k" | "kb" | "kib" => 1,
+            "m" | "mb" | "mib" => 2,
+            "g" | "gb" | "gib" => 3,
+            "t" | "tb" | "tib" => 4,
+            _ => return Err(malformed()),
+        };
+        number
+            .parse::<u64>()
+            .ok()
+            .and_then(|count| count.checked_mul(1024_u64.pow(exponent)))
+            .map(Self)
+            .ok_or_else(|| SizeError::TooLarge(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            let exponent = (self.0.trailing_zeros() / 10).min(4);
+            let (number, exponent) = match self.0 {
+                0 => (0, 0),
+                bytes => (bytes >> (10 * exponent), exponent),
+            };
+            return write!(f, "{number} {}", UNITS[exponent as usize]);
+        }
+        if self.0 < 1024 {
+            return write!(f, "{} B", self.0);
+        }
+        let mut tenths = 0;
+        let mut unit = 0;
+        // Rounding can carry into the next unit: 1,048,575 B is 1 MiB.
+        for (exponent, name) in UNITS.iter().enumerate().skip(1) {
+            let scale = 1_u128 << (10 * exponent);
+            tenths = (u128::from(self.0) * 10 + scale / 2) / scale;
+            unit = exponent;
+            if tenths < 10_240 || *name == "TiB" {
+                break;
+            }
+        }
+        let (whole, tenth) = (tenths / 10, tenths % 10);
+        if tenth == 0 {
+            write!(f, "{whole} {}", UNITS[unit])
+        } else {
+            write!(f, "{whole}.{tenth} {}", UNITS[unit])
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizeVisitor;
+
+        impl Visitor<'_> for SizeVisitor {
+            type Value = Size;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as 4096 or \"4KiB\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Size, E> {
+                Ok(Size(bytes))
+            }
+
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Size, E> {
+                u64::try_from(bytes)
+                    .map(Size)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Size, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+/// The text is not a duration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h")]
+pub struct DurationError(String);
+
+/// Reads a duration: `500ms`, `30s`, `10m`, `1h 30m`, or `0`.
+///
+/// # Errors
+/// When a number or its unit is missing or unknown, or the sum overflows.
+pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
+    humantime::parse_duration(text.trim()).map_err(|_| DurationError(text.to_owned()))
+}
+
+/// Writes a duration so that [`parse_duration`] reads it back: `1m 30s`.
+#[must_use]
+pub fn format_duration(duration: Duration) -> String {
+    humantime::format_duration(duration).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_powers_of_1024() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("512", 512),
+            ("512B", 512),
+            ("64k", 65_536),
+            ("64K", 65_536),
+            ("4KB", 4096),
+            ("4KiB", 4096),
+            (" 4 kib ", 4096),
+            ("1MiB", 1 << 20),
+            ("1mb", 1 << 20),
+            ("10g", 10 << 30),
+            ("2TiB", 2 << 40),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_named() {
+        for text in [
+            "", "k", "-1", "+1", "1.5GiB", "4 Kib b", "4x", "0x10", "4KiB4",
+        ] {
+            assert_eq!(
+                text.parse::<Size>(),
+                Err(SizeError::Malformed(text.to_owned())),
+                "{text}"
+            );
+        }
+        for text in ["18446744073709551616", "16777216T"] {
+            assert_eq!(
+                text.parse::<Size>(),
+                Err(SizeError::TooLarge(text.to_owned()))
+            );
+        }
+    }
+
+    #[test]
+    fn sizes_print_in_the_largest_unit_that_fits() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (1023, "1023 B"),
+            (1024, "1 KiB"),
+            (1_536, "1.5 KiB"),
+            (1 << 20, "1 MiB"),
+            ((1 << 20) - 1, "1 MiB"),
+            (3 << 29, "1.5 GiB"),
+            (1 << 40, "1 TiB"),
+            (1 << 60, "1048576 TiB"),
+            (u64::MAX, "16777216 TiB"),
+        ] {
+            assert_eq!(Size(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn exact_sizes_are_not_rounded() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (4096, "4 KiB"),
+            (1_048_577, "1048577 B"),
+            (3 << 29, "1536 MiB"),
+            (1 << 63, "8388608 TiB"),
+        ] {
+            assert_eq!(format!("{:#}", Size(bytes)), text);
+        }
+    }
+
+    #[test]
+    fn durations_are_read_and_written() {
+        for (text, millis) in [("500ms", 500), ("30s", 30_000), ("10m", 600_000), ("0", 0)] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)));
+        }
+        for text in ["", "3", "s", "-3s", "3 parsecs"] {
+            assert_eq!(parse_duration(text), Err(DurationError(text.to_owned())));
+        }
+        assert_eq!(format_duration(Duration::from_secs(30)), "30s");
+    }
+
+    proptest! {
+        #[test]
+        fn a_printed_size_is_within_its_rounding(bytes: u64) {
+            let text = Size(bytes).to_string();
+            let (number, unit) = text.split_once(' ').unwrap();
+            let exponent = UNITS.iter().position(|name| *name == unit).unwrap();
+            let scale = 1024_f64.powi(i32::try_from(exponent).unwrap());
+            let printed = number.parse::<f64>().unwrap() * scale;
+            prop_assert!((printed - bytes as f64).abs() <= 0.0501 * scale);
+        }
+
+        #[test]
+        fn an_exact_size_reads_back(bytes: u64) {
+            prop_assert_eq!(format!("{:#}", Size(bytes)).parse(), Ok(Size(bytes)));
+        }
+
+        #[test]
+        fn a_printed_duration_reads_back(millis in 0..u64::from(u32::MAX)) {
+            let duration = Duration::from_millis(millis);
+            prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What a client may find when it reads back: the judge behind `--verify`.
+//!
+//! A [`Ledger`] belongs to one client. It hears of every write and read when it
+//! is sent and when it is answered, and judges the contents of each read. The
+//! invariant: a server that keeps its promises is never accused, whatever order
+//! requests in flight take effect in; and data that is damaged, misplaced or
+//! lost is found as soon as it is read without a write in flight beside it.
+//!
+//! On private files the client knows all that was ever written, so stale data
+//! is found too. On shared files it does not, and only asks whether each block
+//! is sound: made by one write, for this file and this offset.
+//!
+//! All offsets and lengths are multiples of 512 bytes; a
+//! [`Plan`](crate::plan::Plan) with verification has no others. Contents are
+//! [`crate::pattern`]'s.
+
+use crate::pattern::{BLOCK_BYTES, Mismatch, Stamp, check, check_torn};
+use crate::plan::{FileSet, Scope};
+
+/// What one client knows of the contents of its files. 24 bytes for each block
+/// of a private file, 48 KiB per MiB; nothing for shared files.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    client: u32,
+    run: u32,
+    /// Of the newest write; the next has one more.
+    generation: u32,
+    /// Counts answered writes.
+    epoch: u64,
+    blocks_per_file: usize,
+    /// Of all files in order; empty for shared files.
+    blocks: Vec<Block>,
+}
+
+/// What is known of one block. Generation 0 is what it held before this ledger.
+///
+/// Writes that are in flight at the same time may take effect in any order, and
+/// chains of them (A overlaps B, B overlaps C) leave open which came last. They
+/// are therefore treated as one batch, from the first write that finds no other
+/// in flight to the answer that leaves none. When a batch ends the block holds
+/// one of its writes, and the only bound that is sure to hold is the smallest
+/// generation among them. Until then the bound from before stands: whatever the
+/// block holds during the batch, it is that old content or a member of the
+/// batch, and generations only rise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    /// The oldest generation the block can hold.
+    floor: u32,
+    /// The newest generation ever sent.
+    latest: u32,
+    /// The smallest generation of the batch in flight.
+    batch_min: u32,
+    /// Writes in flight.
+    in_flight: u16,
+    /// Whether a write of the batch succeeded. A batch of failures alone may
+    /// have changed nothing.
+    batch_stored: bool,
+    /// The ledger's epoch when a write to this block was last answered.
+    answered: u64,
+}
+
+/// When a read was sent, in terms of its ledger's writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch(u64);
+
+impl Ledger {
+    /// A ledger for `client`'s files as they are now. `run` is 0 for files that
+    /// were just prepared, with generation 0 of run 0, and higher than any
+    /// before for files that earlier ledgers' writes have changed (the number of
+    /// load points since the preparation will do).
+    #[must_use]
+    pub fn new(files: &FileSet, client: u32, run: u32) -> Self {
+        let blocks_per_file = (files.size / BLOCK_BYTES as u64) as usize;
+        let tracked = match files.scope {
+            Scope::Private => blocks_per_file * files.count as usize,
+            Scope::Shared => 0,
+        };
+        Self {
+            client,
+            run,
+            generation: 0,
+            epoch: 0,
+            blocks_per_file,
+            blocks: vec![Block::default(); tracked],
+        }
+    }
+
+    /// A write is about to be sent: returns the stamp to fill it with.
+    pub fn write_issued(&mut self, file: u32, offset: u64, length: u32) -> Stamp {
+        // After 2^32 - 1 writes all carry the same generation. Stale data can
+        // then pass for fresh, but nothing is accused wrongly.
+        self.generation = self.generation.saturating_add(1);
+        let generation = self.generation;
+        for block in self.range(file, offset, u64::from(length)) {
+            if block.in_flight == 0 {
+                block.batch_min = generation;
+                block.batch_stored = false;
+            }
+            block.in_flight += 1;
+            block.latest = generation;
+        }
+        Stamp {
+            client: self.client,
+            file,
+            generation,
+            run: self.run,
+        }
+    }
+
+    /// A write was answered without error, in full.
+    pub fn write_done(&mut self, file: u32, offset: u64, length: u32) {
+        self.write_answered(file, offset, length, Answer::Stored);
+    }
+
+    /// A write was answered with an error, or took fewer bytes: the blocks may
+    /// hold it or not.
+    pub fn write_failed(&mut self, file: u32, offset: u64, length: u32) {
+        self.write_answered(file, offset, length, Answer::Failed);
+    }
+
+    fn write_answered(&mut self, file: u32, offset: u64, length: u32, answer: Answer) {
+        self.epoch += 1;
+        let epoch = self.epoch;
+        for block in self.range(file, offset, u64::from(length)) {
+            debug_assert!(
+                block.in_flight > 0,
+                "a write was answered that was not sent"
+            );
+            block.in_flight = block.in_flight.saturating_sub(1);
+            block.batch_stored |= answer == Answer::Stored;
+            block.answered = epoch;
+            // A failed member counts in the minimum: it may have taken effect
+            // after the others. Generations rise, so the floor only ever does.
+            if block.in_flight == 0 && block.batch_stored {
+                block.floor = block.batch_min;
+            }
+        }
+    }
+
+    /// A read is about to be sent; hand the epoch to [`Self::read_done`].
+    #[must_use]
+    pub fn read_issued(&self) -> Epoch {
+        Epoch(self.epoch)
+    }
+
+    /// A read that was sent at `epoch` was answered with `data` from `offset`.
+    ///
+    /// # Errors
+    /// The first place where `data` cannot be right.
+    pub fn read_done(
+        &self,
+        file: u32,
+        offset: u64,
+        data: &[u8],
+        epoch: Epoch,
+    ) -> Result<(), Mismatch> {
+        let (found, rest) = data.as_chunks::<BLOCK_BYTES>();
+        debug_assert!(rest.is_empty(), "verified reads are whole blocks");
+        let first = self.index(file, offset);
+        let mut at = offset;
+        for (index, found) in found.iter().enumerate() {
+            match self.blocks.get(first + index) {
+                Some(block) => self.judge_private(block, file, at, found, epoch)?,
+                None => judge_shared(file, at, found)?,
+            }
+            at += BLOCK_BYTES as u64;
+        }
+        Ok(())
+    }
+
+    fn judge_private(
+        &self,
+        block: &Block,
+        file: u32,
+        offset: u64,
+        found: &[u8; BLOCK_BYTES],
+        epoch: Epoch,
+    ) -> Result<(), Mismatch> {
+        let answered_since = block.answered > epoch.0;
+        let found = match check(found, offset) {
+            Ok(stamp) => stamp,
+            // No server promises that a read sees all or nothing of a write to
+            // the same bytes that is in flight beside it.
+            Err(_) if answered_since || block.in_flight > 0 => return Ok(()),
+            Err(mismatch) => return Err(mismatch),
+        };
+        let generation = match found.run {
+            run if run == self.run => found.generation,
+            run if run < self.run => 0,
+            _ => u32::MAX,
+        };
+        let is_own = found.client == self.client && found.file == file;
+        if !is_own || generation > block.latest {
+            return Err(Mismatch::Foreign { offset, found });
+        }
+        // A floor that may have risen after the read was sent is not the
+        // read's: the server may have answered it from before the write.
+        if generation < block.floor && !answered_since {
+            let oldest = block.floor;
+            return Err(Mismatch::Stale {
+                offset,
+                oldest,
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    /// Position in `blocks` of the block at `offset` of `file`.
+    fn index(&self, file: u32, offset: u64) -> usize {
+        debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64));
+        file as usize * self.blocks_per_file + (offset / BLOCK_BYTES as u64) as usize
+    }
+
+    fn range(&mut self, file: u32, offset: u64, length: u64) -> &mut [Block] {
+        if self.blocks.is_empty() {
+            return &mut [];
+        }
+        let first = self.index(file, offset);
+        let count = (length / BLOCK_BYTES as u64) as usize;
+        &mut self.blocks[first..first + count]
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Stored,
+    Failed,
+}
+
+/// On shared files another client's write may be in flight at any time, so a
+/// block may be torn between two sound ones; nothing else is excused.
+fn judge_shared(file: u32, offset: u64, found: &[u8; BLOCK_BYTES]) -> Result<(), Mismatch> {
+    let (front, back) = match check(found, offset) {
+        Ok(stamp) => (stamp, stamp),
+        Err(mismatch) => check_torn(found, offset).ok_or(mismatch)?,
+    };
+    match [front, back].into_iter().find(|stamp| stamp.file != file) {
+        Some(found) => Err(Mismatch::Foreign { offset, found }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
