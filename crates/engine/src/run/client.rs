@@ -1,0 +1,482 @@
+//! THE worker loop: one client keeping its requests in flight.
+//!
+//! Fill free slots, flush once, read, complete, record. Invariant: between
+//! submitting and completing, nothing allocates, locks, formats or logs once
+//! warm; the send and receive buffers and the recorder belong to the worker
+//! and are lent to one client at a time, for one poll.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::read::ReadRequest;
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::frame::Payload;
+use smbench_protocol::header::Command;
+use smbench_protocol::{Completion, Event, FileId, NoCredit, NtStatus, ProtocolError};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use crate::cancel::Cancel;
+use crate::clock::{self, Nanos};
+use crate::pattern::{self, Stamp};
+use crate::record::{Failure, OpKind, Recorder};
+use crate::run::live::Interval;
+use crate::run::schedule::Schedule;
+use crate::session::Session;
+use crate::stream::{OpStream, Operation};
+use crate::verify::{Epoch, Ledger};
+
+/// Bytes taken from a socket at a time; whole 64 KiB answers fit several times.
+const RECEIVE_LEN: usize = 256 * 1024;
+
+/// What the clients of one worker share, one poll at a time.
+pub(super) struct Shared {
+    input: Box<[u8]>,
+    output: Vec<u8>,
+    pub(super) recorder: Recorder,
+    pub(super) interval: Interval,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            input: vec![0; RECEIVE_LEN].into_boxed_slice(),
+            output: Vec::with_capacity(RECEIVE_LEN),
+            recorder: Recorder::default(),
+            interval: Interval::default(),
+        }
+    }
+}
+
+/// What all clients of a load point go by.
+#[derive(Clone)]
+pub(super) struct Orders {
+    pub(super) schedule: Schedule,
+    pub(super) operation_limit: Nanos,
+    pub(super) cancel: Cancel,
+}
+
+/// Why a client did not finish its load point.
+#[derive(Debug, Error)]
+pub(super) enum Dropped {
+    #[error("the server closed the connection")]
+    Closed,
+    #[error("the connection broke: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("the server broke the protocol with {0}")]
+    Protocol(#[from] ProtocolError),
+    #[error("the server ended the session with {0}")]
+    SessionEnded(NtStatus),
+    #[error("no answer to a {kind} within {}", humantime::format_duration((*.limit).into()))]
+    Stalled { kind: &'static str, limit: Nanos },
+    #[error("the server left the client without credits")]
+    NoCredits,
+}
+
+/// An operation in flight.
+#[derive(Clone, Copy)]
+struct Slot {
+    operation: Operation,
+    sent: Nanos,
+    /// What was known when it was sent, for reads under verification.
+    epoch: Option<Epoch>,
+    state: SlotState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SlotState {
+    Free,
+    InFlight,
+}
+
+/// One client: a session, its open files, its operations.
+pub(super) struct Client {
+    pub(super) number: u32,
+    pub(super) session: Session,
+    pub(super) files: Box<[FileId]>,
+    run: u32,
+    operations: OpStream,
+    slots: Box<[Slot]>,
+    free: Vec<u32>,
+    /// Drawn, but not yet sent for lack of credits; since when.
+    waiting: Option<(Operation, Nanos)>,
+    pub(super) starved: Nanos,
+    /// Bytes the socket has not taken yet.
+    unsent: Vec<u8>,
+    generation: u32,
+    ledger: Option<Box<Ledger>>,
+    timer: Option<Pin<Box<Sleep>>>,
+    timer_at: Nanos,
+}
+
+impl Client {
+    pub(super) fn new(
+        number: u32,
+        session: Session,
+        files: Box<[FileId]>,
+        operations: OpStream,
+        outstanding: u32,
+        ledger: Option<Box<Ledger>>,
+        run: u32,
+    ) -> Self {
+        let idle = Slot {
+            operation: Operation {
+                kind: OpKind::Read,
+                file: 0,
+                offset: 0,
+                length: 0,
+            },
+            sent: Nanos(0),
+            epoch: None,
+            state: SlotState::Free,
+        };
+        Self {
+            number,
+            session,
+            files,
+            run,
+            operations,
+            slots: vec![idle; outstanding as usize].into_boxed_slice(),
+            free: (0..outstanding).rev().collect(),
+            waiting: None,
+            starved: Nanos(0),
+            unsent: Vec::new(),
+            generation: 0,
+            ledger,
+            timer: None,
+            timer_at: Nanos(0),
+        }
+    }
+
+    /// Keeps the load on until the schedule stops and everything in flight has
+    /// been answered.
+    pub(super) async fn run(
+        &mut self,
+        shared: &RefCell<Shared>,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        poll_fn(|context| self.poll(context, &mut shared.borrow_mut(), orders)).await
+    }
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        shared: &mut Shared,
+        orders: &Orders,
+    ) -> Poll<Result<(), Dropped>> {
+        let mut now = clock::now();
+        loop {
+            self.fill(now, shared, orders);
+            self.flush(context, &mut shared.output)?;
+            if self.session.connection.in_flight() == 0 {
+                return Poll::Ready(match self.waiting {
+                    Some(_) => Err(Dropped::NoCredits),
+                    None => Ok(()),
+                });
+            }
+            match self.receive(context, &mut shared.input)? {
+                Poll::Ready(len) => {
+                    now = clock::now();
+                    self.complete(len, now, shared, orders)?;
+                }
+                Poll::Pending => {
+                    ready!(self.wait(context, now, orders.operation_limit))?;
+                }
+            }
+        }
+    }
+
+    /// Sends operations until every slot is taken, credits run out, or the
+    /// load point stops.
+    fn fill(&mut self, now: Nanos, shared: &mut Shared, orders: &Orders) {
+        while let Some(&slot) = self.free.last() {
+            if now >= orders.schedule.stop || orders.cancel.is_cancelled() {
+                self.end_starvation(now);
+                return;
+            }
+            let operation = match self.waiting {
+                Some((operation, _)) => operation,
+                None => self.operations.next(),
+            };
+            if self
+                .submit(slot, operation, now, &mut shared.output)
+                .is_err()
+            {
+                self.waiting.get_or_insert((operation, now));
+                return;
+            }
+            self.end_starvation(now);
+            self.free.pop();
+        }
+    }
+
+    fn end_starvation(&mut self, now: Nanos) {
+        if let Some((_, since)) = self.waiting.take() {
+            self.starved = self.starved + now.since(since);
+        }
+    }
+
+    fn submit(
+        &mut self,
+        slot: u32,
+        operation: Operation,
+        now: Nanos,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoCredit> {
+        let file_id = self.files[operation.file as usize];
+        let connection = &mut self.session.connection;
+        let mut entry = Slot {
+            operation,
+            sent: now,
+            epoch: None,
+            state: SlotState::InFlight,
+        };
+        let Operation {
+            file,
+            offset,
+            length,
+            ..
+        } = operation;
+        match operation.kind {
+            OpKind::Read => {
+                let request = ReadRequest {
+                    file_id,
+                    offset,
+                    length,
+                    minimum_count: 0,
+                };
+                connection.read(slot, &request, out)?;
+                entry.epoch = self.ledger.as_ref().map(|ledger| ledger.read_issued());
+            }
+            OpKind::Write => {
+                let request = WriteRequest {
+                    file_id,
+                    offset,
+                    length,
+                    flags: 0,
+                };
+                let Self {
+                    ledger, generation, ..
+                } = self;
+                let unverified = Stamp {
+                    client: self.number,
+                    file,
+                    generation: generation.wrapping_add(1),
+                    run: self.run,
+                };
+                connection.write(slot, &request, out, |data| {
+                    // Only now is it sure that the write goes out.
+                    *generation = unverified.generation;
+                    let stamp = match ledger {
+                        Some(ledger) => ledger.write_issued(file, offset, length),
+                        None => unverified,
+                    };
+                    pattern::fill(data, offset, stamp);
+                })?;
+            }
+            OpKind::Flush => {
+                let request = FlushRequest { file_id };
+                connection.request(Command::Flush, 1, slot, out, |out| request.encode(out))?;
+            }
+        }
+        self.slots[slot as usize] = entry;
+        Ok(())
+    }
+
+    /// Hands the socket what it takes; the rest waits in `unsent`.
+    fn flush(&mut self, context: &mut Context<'_>, output: &mut Vec<u8>) -> Result<(), Dropped> {
+        if !self.unsent.is_empty() {
+            self.unsent.append(output);
+            let written = self.write(context, WhatToSend::Unsent)?;
+            self.unsent.drain(..written);
+        } else if !output.is_empty() {
+            let written = self.write(context, WhatToSend::These(output))?;
+            self.unsent.extend_from_slice(&output[written..]);
+            output.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes until the socket would block; how many bytes it took.
+    fn write(
+        &mut self,
+        context: &mut Context<'_>,
+        what: WhatToSend<'_>,
+    ) -> Result<usize, std::io::Error> {
+        let bytes = match what {
+            WhatToSend::Unsent => self.unsent.as_slice(),
+            WhatToSend::These(bytes) => bytes,
+        };
+        let mut written = 0;
+        while written < bytes.len() {
+            match Pin::new(&mut self.session.stream).poll_write(context, &bytes[written..]) {
+                Poll::Ready(len) => written += len?,
+                Poll::Pending => break,
+            }
+        }
+        Ok(written)
+    }
+
+    fn receive(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &mut [u8],
+    ) -> Result<Poll<usize>, Dropped> {
+        let mut buffer = ReadBuf::new(input);
+        match Pin::new(&mut self.session.stream).poll_read(context, &mut buffer) {
+            Poll::Pending => Ok(Poll::Pending),
+            Poll::Ready(outcome) => {
+                outcome?;
+                match buffer.filled().len() {
+                    0 => Err(Dropped::Closed),
+                    len => Ok(Poll::Ready(len)),
+                }
+            }
+        }
+    }
+
+    /// Books every answer in the first `len` bytes of the input.
+    fn complete(
+        &mut self,
+        len: usize,
+        now: Nanos,
+        shared: &mut Shared,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        let payload = match self.ledger {
+            Some(_) => Payload::Keep,
+            None => Payload::Discard,
+        };
+        let Session {
+            inbound,
+            connection,
+            ..
+        } = &mut self.session;
+        let mut input = &shared.input[..len];
+        while let Some(mut frame) = inbound
+            .next(&mut input, payload)
+            .map_err(ProtocolError::from)?
+        {
+            while let Some(message) = frame.next_message().map_err(ProtocolError::from)? {
+                let Event::Completed(done) = connection.receive(message)? else {
+                    // An interim answer; the final one completes the operation.
+                    continue;
+                };
+                let slot = &mut self.slots[done.tag as usize];
+                slot.state = SlotState::Free;
+                self.free.push(done.tag);
+                let kind = slot.operation.kind;
+                let phase = orders.schedule.phase(now);
+                match judge(slot, &done, self.ledger.as_deref_mut())? {
+                    Ok(bytes) => {
+                        let service = now.since(slot.sent);
+                        shared.recorder.success(kind, bytes, service, phase);
+                        shared.interval.record(bytes, service);
+                    }
+                    Err(failure) => shared.recorder.failure(kind, failure, phase),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps until the socket is ready; an error once the oldest operation has
+    /// waited longer than `limit`. The timer is set rarely: it is only moved
+    /// when it has fired and turned out to be early.
+    fn wait(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        limit: Nanos,
+    ) -> Poll<Result<(), Dropped>> {
+        if now < self.timer_at {
+            return Poll::Pending;
+        }
+        let oldest = self
+            .slots
+            .iter()
+            .filter(|slot| slot.state == SlotState::InFlight)
+            .min_by_key(|slot| slot.sent);
+        let Some(oldest) = oldest else {
+            return Poll::Pending;
+        };
+        if now.since(oldest.sent) >= limit {
+            return Poll::Ready(Err(Dropped::Stalled {
+                kind: oldest.operation.kind.name(),
+                limit,
+            }));
+        }
+        self.timer_at = oldest.sent + limit;
+        let at = clock::timer(self.timer_at);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+        timer.as_mut().reset(at);
+        // Polled once to leave our waker with it. If it is due already, the
+        // next round of the loop sees the time.
+        timer.as_mut().poll(context).map(Ok)
+    }
+}
+
+enum WhatToSend<'a> {
+    Unsent,
+    These(&'a [u8]),
+}
+
+/// Whether an answered operation did what was asked: bytes moved, or why not.
+fn judge(
+    slot: &Slot,
+    done: &Completion<'_>,
+    ledger: Option<&mut Ledger>,
+) -> Result<Result<u32, Failure>, Dropped> {
+    let Operation {
+        kind,
+        file,
+        offset,
+        length,
+    } = slot.operation;
+    if done.status != NtStatus::SUCCESS {
+        if let (OpKind::Write, Some(ledger)) = (kind, ledger) {
+            ledger.write_failed(file, offset, length);
+        }
+        return match done.status {
+            NtStatus::USER_SESSION_DELETED
+            | NtStatus::NETWORK_SESSION_EXPIRED
+            | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(done.status)),
+            status => Ok(Err(Failure::Status(status))),
+        };
+    }
+    let moved = match kind {
+        OpKind::Read => {
+            let read = done.read().map_err(ProtocolError::from)?;
+            if let (Some(ledger), Some(data), Some(epoch)) = (ledger, read.data, slot.epoch)
+                && read.length == length
+                && ledger.read_done(file, offset, data, epoch).is_err()
+            {
+                return Ok(Err(Failure::WrongData));
+            }
+            read.length
+        }
+        OpKind::Write => {
+            let count = done.write().map_err(ProtocolError::from)?.count;
+            if let Some(ledger) = ledger {
+                if count == length {
+                    ledger.write_done(file, offset, length);
+                } else {
+                    ledger.write_failed(file, offset, length);
+                }
+            }
+            count
+        }
+        OpKind::Flush => 0,
+    };
+    Ok(if kind == OpKind::Flush || moved == length {
+        Ok(moved)
+    } else {
+        Err(Failure::Short)
+    })
+}

@@ -1,0 +1,251 @@
+//! Runs a [`Plan`]: prepares the share, puts on the load of every load point,
+//! merges what the workers measured, cleans up.
+//!
+//! Invariant: a finished load point is never lost. It is in the record, and
+//! shown to the observer, before anything else that can fail is tried.
+
+mod client;
+mod live;
+mod observe;
+mod point;
+mod schedule;
+mod worker;
+
+use std::sync::Arc;
+
+use smbench_protocol::credit::{MAX_CREDIT_TARGET, charge_for};
+use thiserror::Error;
+
+use crate::cancel::Cancel;
+use crate::clock;
+use crate::plan::Plan;
+use crate::process;
+use crate::record::{Outcome, RunRecord, ServerFacts};
+use crate::session::{Endpoint, SessionError};
+use crate::share::Workspace;
+use crate::stream::Mix;
+use crate::units::Size;
+
+pub use observe::{Live, Observer, Point, Progress, Stage, Unobserved};
+
+/// Sockets a run has open besides those of its clients.
+const EXTRA_SOCKETS: u64 = 32;
+
+/// Why a run measured nothing at all.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The server, the account or the share did not allow it.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// This process may not open enough sockets.
+    #[error(
+        "{clients} clients need more open files than this machine allows ({limit}); raise the \
+         hard limit (`ulimit -Hn`) or run fewer clients"
+    )]
+    Descriptors {
+        /// The largest load point.
+        clients: u32,
+        /// The hard limit found.
+        limit: u64,
+    },
+    /// The operating system refused a thread or an event loop.
+    #[error("failed to start the workers: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// What every load point of a run needs.
+struct Context<'a> {
+    plan: Arc<Plan>,
+    endpoint: Endpoint,
+    mix: Arc<Mix>,
+    directory: String,
+    cancel: &'a Cancel,
+}
+
+/// Runs `plan` to its end, blocking the calling thread.
+///
+/// # Errors
+/// When nothing could be measured. A run that fails after its first finished
+/// load point is not an error: it returns what was measured, and how it ended.
+pub fn execute(
+    plan: &Plan,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let clients = plan.max_clients();
+    process::reserve_descriptors(u64::from(clients) + EXTRA_SOCKETS)
+        .map_err(|limit| RunError::Descriptors { clients, limit })?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(run(plan, observer, cancel))
+}
+
+async fn run(
+    plan: &Plan,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let started = clock::wall();
+    observer.progress(&Progress::Connecting);
+    let endpoint = endpoint(plan).await?;
+    let mut workspace = interruptible(cancel, Workspace::create(&endpoint)).await?;
+    let mut record = RunRecord {
+        plan: plan.clone(),
+        server: server_facts(plan, &workspace),
+        started,
+        load_points: Vec::new(),
+        outcome: Outcome::Interrupted,
+        leftover: None,
+    };
+    let measured = match prepare(plan, &endpoint, &mut workspace, observer, cancel).await {
+        Ok(()) => {
+            let context = Context {
+                plan: Arc::new(plan.clone()),
+                mix: Mix::new(&plan.workload),
+                directory: workspace.directory().to_owned(),
+                endpoint: endpoint.clone(),
+                cancel,
+            };
+            measure(&context, &mut record, observer).await
+        }
+        Err(error) => Err(error.into()),
+    };
+    observer.progress(&Progress::CleaningUp);
+    let directory = workspace.directory().to_owned();
+    if let Err(error) = workspace.remove().await {
+        record.leftover = Some(format!("directory '{directory}' remains: {error}"));
+    }
+    match measured {
+        Ok(()) => record.outcome = Outcome::Complete,
+        Err(RunError::Session(SessionError::Interrupted)) => {}
+        Err(error) if record.load_points.is_empty() => return Err(error),
+        Err(error) => record.outcome = Outcome::Aborted(error.to_string()),
+    }
+    Ok(record)
+}
+
+async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
+    let largest = plan.workload.sizes.iter().map(|size| size.size).max();
+    let per_request = u32::from(charge_for(largest.unwrap_or(0)));
+    // One more than the window, so that a request outside it finds a credit.
+    let wanted = per_request
+        .saturating_mul(plan.outstanding)
+        .saturating_add(1);
+    let credit_target = u16::try_from(wanted).unwrap_or(MAX_CREDIT_TARGET);
+    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target).await
+}
+
+fn server_facts(plan: &Plan, workspace: &Workspace) -> ServerFacts {
+    let negotiated = workspace.session().connection.negotiated();
+    ServerFacts {
+        url: plan.target.redacted(),
+        dialect: negotiated.dialect,
+        signing: negotiated.signing,
+        max_read: negotiated.max_read,
+        max_write: negotiated.max_write,
+        max_transact: negotiated.max_transact,
+    }
+}
+
+async fn prepare(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    workspace: &mut Workspace,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<(), SessionError> {
+    check_sizes(plan, endpoint, workspace)?;
+    workspace.check_space(plan).await?;
+    let total = plan.bytes_on_share();
+    let mut shown = clock::now();
+    observer.progress(&Progress::Preparing { done: 0, total });
+    workspace
+        .prepare(plan, cancel, &mut |done| {
+            let now = clock::now();
+            if now.since(shown) >= point::PROGRESS_INTERVAL {
+                shown = now;
+                observer.progress(&Progress::Preparing { done, total });
+            }
+        })
+        .await
+}
+
+/// The server's limits are only known now; the plan cannot have checked them.
+fn check_sizes(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    workspace: &Workspace,
+) -> Result<(), SessionError> {
+    let negotiated = workspace.session().connection.negotiated();
+    let workload = &plan.workload;
+    let largest = workload
+        .sizes
+        .iter()
+        .map(|size| size.size)
+        .max()
+        .unwrap_or(0);
+    for (kind, used, limit) in [
+        ("read", workload.read_percent > 0.0, negotiated.max_read),
+        ("write", workload.read_percent < 100.0, negotiated.max_write),
+    ] {
+        if used && largest > limit {
+            return Err(SessionError::TooLarge {
+                kind,
+                wanted: Size(largest.into()).to_string(),
+                at: endpoint.at(),
+                limit: Size(limit.into()).to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Every load point of every pass.
+async fn measure(
+    context: &Context<'_>,
+    record: &mut RunRecord,
+    observer: &mut dyn Observer,
+) -> Result<(), RunError> {
+    let plan = &context.plan;
+    let of = plan.repeat * plan.load_points.len() as u32;
+    let mut number = 0;
+    for repeat in 1..=plan.repeat {
+        for &clients in &plan.load_points {
+            number += 1;
+            let point = Point {
+                number,
+                of,
+                clients,
+            };
+            let measured = point::measure(context, point, repeat, observer).await?;
+            let lost = measured.dropouts.len() as u32 == clients;
+            let reason = measured.dropouts.first().map(|first| first.reason.clone());
+            record.load_points.push(measured);
+            observer.load_point_ended(record);
+            if context.cancel.is_cancelled() {
+                return Err(SessionError::Interrupted.into());
+            }
+            if let (true, Some(reason)) = (lost, reason) {
+                return Err(SessionError::Lost {
+                    at: context.endpoint.at(),
+                    clients,
+                    reason,
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs `work` unless the user stops it.
+async fn interruptible<T>(
+    cancel: &Cancel,
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    tokio::select! {
+        () = cancel.cancelled() => Err(SessionError::Interrupted),
+        outcome = work => outcome,
+    }
+}

@@ -1,0 +1,253 @@
+//! One load point: sets the workers going, keeps the time, merges what they
+//! measured.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::clock::{self, Nanos};
+use crate::process;
+use crate::record::{ClientUsage, LoadPointRecord, SetupRecord};
+use crate::run::live::Board;
+use crate::run::observe::{Observer, Point, Progress};
+use crate::run::schedule::Schedule;
+use crate::run::worker::{Assignment, Outcome, Report, work};
+use crate::run::{Context, RunError};
+use crate::session::SessionError;
+
+/// How often the observer hears of progress.
+pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
+/// From the last session's readiness to the first operation: enough for every
+/// worker to learn the schedule.
+const START_DELAY: Nanos = Nanos(20_000_000);
+
+type Worker = JoinHandle<std::io::Result<Option<Outcome>>>;
+
+/// Runs one load point.
+pub(super) async fn measure(
+    context: &Context<'_>,
+    point: Point,
+    repeat: u32,
+    observer: &mut dyn Observer,
+) -> Result<LoadPointRecord, RunError> {
+    let board = Arc::new(Board::default());
+    let (report, reports) = mpsc::unbounded_channel();
+    let (start, started) = watch::channel(None);
+    let begin = clock::now();
+    let workers = spawn_workers(context, point, &board, &report, &started)?;
+    drop(report);
+    let mut crew = Crew {
+        workers: workers.len(),
+        reports,
+        board,
+    };
+    observer.progress(&Progress::SettingUp { point, ready: 0 });
+    let stands = crew.set_up(point, observer).await;
+    let setup_elapsed = clock::now().since(begin);
+    let observed = match stands {
+        Ok(()) => {
+            let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
+            start.send_replace(Some(schedule));
+            Ok(crew.watch(context, schedule, point, observer).await)
+        }
+        Err(error) => Err(error),
+    };
+    // Without a schedule the workers leave now; with one, when they are done.
+    drop(start);
+    let outcome = join(workers).await?;
+    let observed = observed?;
+    Ok(LoadPointRecord {
+        clients: point.clients,
+        repeat,
+        window: observed.window.into(),
+        invalid: objection(context, point, &observed, &outcome),
+        ops: outcome.recorder,
+        dropouts: outcome.dropouts,
+        client: observed.usage,
+        setup: SetupRecord {
+            session: outcome.session_setup,
+            elapsed: setup_elapsed.into(),
+        },
+        credit_starved: outcome.starved.into(),
+    })
+}
+
+fn spawn_workers(
+    context: &Context<'_>,
+    point: Point,
+    board: &Arc<Board>,
+    report: &mpsc::UnboundedSender<Report>,
+    started: &watch::Receiver<Option<Schedule>>,
+) -> std::io::Result<Vec<Worker>> {
+    let clients = point.clients;
+    let workers = context.plan.threads.clamp(1, clients);
+    (0..workers)
+        .map(|worker| {
+            let assignment = Assignment {
+                plan: Arc::clone(&context.plan),
+                endpoint: context.endpoint.clone(),
+                mix: Arc::clone(&context.mix),
+                directory: context.directory.clone(),
+                generation_run: point.number,
+                clients: (worker..clients).step_by(workers as usize).collect(),
+                board: Arc::clone(board),
+                cancel: context.cancel.clone(),
+            };
+            let (report, started) = (report.clone(), started.clone());
+            std::thread::Builder::new()
+                .name(format!("smbench-{worker}"))
+                .spawn(move || work(assignment, &report, started))
+        })
+        .collect()
+}
+
+/// Joins the workers without blocking the coordinator's own connections.
+async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
+    let mut merged = Outcome::default();
+    for worker in workers {
+        let joined = tokio::task::spawn_blocking(move || worker.join()).await;
+        let outcome = match joined {
+            Ok(Ok(outcome)) => outcome?,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        if let Some(outcome) = outcome {
+            merged.merge(outcome);
+        }
+    }
+    merged.dropouts.sort_by_key(|dropout| dropout.client);
+    Ok(merged)
+}
+
+/// What the coordinator saw of a load point.
+struct Observed {
+    /// Measured part of the window.
+    window: Nanos,
+    usage: ClientUsage,
+}
+
+/// The workers, seen from the coordinator.
+struct Crew {
+    workers: usize,
+    reports: mpsc::UnboundedReceiver<Report>,
+    board: Arc<Board>,
+}
+
+impl Crew {
+    /// Waits until every session stands.
+    async fn set_up(
+        &mut self,
+        point: Point,
+        observer: &mut dyn Observer,
+    ) -> Result<(), SessionError> {
+        let mut shown = clock::now();
+        let mut ready = 0;
+        while ready < point.clients {
+            match self.reports.recv().await {
+                Some(Report::SessionReady) => ready += 1,
+                Some(Report::SetupFailed(error)) => return Err(error),
+                // A worker that ends without a word has panicked, which joining
+                // it brings to light.
+                Some(Report::LoadEnded) | None => return Err(SessionError::Interrupted),
+            }
+            let now = clock::now();
+            if now.since(shown) >= PROGRESS_INTERVAL {
+                shown = now;
+                observer.progress(&Progress::SettingUp { point, ready });
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the load from its begin to its end.
+    async fn watch(
+        &mut self,
+        context: &Context<'_>,
+        schedule: Schedule,
+        point: Point,
+        observer: &mut dyn Observer,
+    ) -> Observed {
+        let mut opening = None;
+        let mut closing = None;
+        let mut last_tick = schedule.begin;
+        let mut working = self.workers;
+        while working > 0 {
+            let now = clock::now();
+            let tick = last_tick + PROGRESS_INTERVAL;
+            let next = [schedule.open, schedule.close, tick]
+                .into_iter()
+                .filter(|&at| at > now)
+                .min()
+                .unwrap_or(tick);
+            tokio::select! {
+                report = self.reports.recv() => match report {
+                    Some(Report::LoadEnded) => working -= 1,
+                    Some(_) => {}
+                    None => working = 0,
+                },
+                () = tokio::time::sleep_until(clock::timer(next)) => {}
+                () = context.cancel.cancelled(), if closing.is_none() => {
+                    closing = Some((clock::now(), process::usage()));
+                }
+            }
+            let now = clock::now();
+            if opening.is_none() && now >= schedule.open {
+                opening = Some((now, process::usage()));
+            }
+            if closing.is_none() && (now >= schedule.close || working == 0) {
+                closing = Some((now, process::usage()));
+            }
+            if now >= tick {
+                observer.progress(&Progress::Running {
+                    point,
+                    stage: schedule.stage(now),
+                    elapsed: now.since(schedule.begin).into(),
+                    total: schedule.stop.since(schedule.begin).into(),
+                    live: self.board.collect(now.since(last_tick)),
+                });
+                last_tick = now;
+            }
+        }
+        let (closed_at, at_close) = closing.unwrap_or((schedule.close, process::usage()));
+        let at_open = opening.map_or(at_close, |(_, usage)| usage);
+        Observed {
+            window: schedule.window_until(closed_at),
+            usage: ClientUsage {
+                cpu_user: at_close.cpu_user.saturating_sub(at_open.cpu_user),
+                cpu_system: at_close.cpu_system.saturating_sub(at_open.cpu_system),
+                max_rss_bytes: at_close.max_rss_bytes,
+            },
+        }
+    }
+}
+
+/// Why the point must not be quoted, if so.
+fn objection(
+    context: &Context<'_>,
+    point: Point,
+    observed: &Observed,
+    outcome: &Outcome,
+) -> Option<String> {
+    let cut_short = Nanos::from(context.plan.duration) > observed.window;
+    if cut_short && context.cancel.is_cancelled() {
+        return Some("interrupted".to_owned());
+    }
+    if let Some(first) = outcome.dropouts.first() {
+        return Some(format!(
+            "{} of {} clients dropped out, client {} first: {}",
+            outcome.dropouts.len(),
+            point.clients,
+            first.client,
+            first.reason
+        ));
+    }
+    let errors = outcome.recorder.errors();
+    if errors > 0 {
+        return Some(format!("{errors} operations failed"));
+    }
+    if outcome.recorder.window_all().count == 0 {
+        return Some("no operation completed in the window".to_owned());
+    }
+    cut_short.then(|| "the window was cut short".to_owned())
+}

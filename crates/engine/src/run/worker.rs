@@ -1,0 +1,301 @@
+//! One worker: an OS thread with a runtime of its own and its share of the
+//! clients. Nothing is shared between workers while the load is on.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::{JoinSet, LocalSet};
+
+use crate::cancel::Cancel;
+use crate::clock::{self, Nanos};
+use crate::plan::{Plan, Verify};
+use crate::record::{Dropout, Recorder, latency_histogram};
+use crate::run::client::{Client, Orders, Shared};
+use crate::run::live::Board;
+use crate::run::schedule::Schedule;
+use crate::session::{Endpoint, Session, SessionError};
+use crate::stream::{Mix, OpStream};
+use crate::verify::Ledger;
+
+/// Sessions one worker sets up side by side.
+const SETUPS_AT_ONCE: usize = 32;
+/// How often a worker hands in its live figures.
+const LIVE_INTERVAL: Duration = Duration::from_millis(250);
+/// How long a cancelled run waits for operations in flight.
+const CANCEL_GRACE: Duration = Duration::from_secs(3);
+
+/// What one worker is to do.
+pub(super) struct Assignment {
+    pub(super) plan: Arc<Plan>,
+    pub(super) endpoint: Endpoint,
+    pub(super) mix: Arc<Mix>,
+    /// The run's directory on the share.
+    pub(super) directory: String,
+    /// Load points since the files were prepared, this one included: what
+    /// tells its writes from those of earlier ones.
+    pub(super) generation_run: u32,
+    /// Numbers of this worker's clients.
+    pub(super) clients: Vec<u32>,
+    pub(super) board: Arc<Board>,
+    pub(super) cancel: Cancel,
+}
+
+/// What a worker tells the coordinator.
+pub(super) enum Report {
+    /// One more session stands.
+    SessionReady,
+    /// A session could not be set up; the worker has given up.
+    SetupFailed(SessionError),
+    /// All operations have ended.
+    LoadEnded,
+}
+
+/// What one worker measured.
+pub(super) struct Outcome {
+    pub(super) recorder: Recorder,
+    pub(super) dropouts: Vec<Dropout>,
+    pub(super) session_setup: Histogram<u64>,
+    pub(super) starved: Nanos,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self {
+            recorder: Recorder::default(),
+            dropouts: Vec::new(),
+            session_setup: latency_histogram(),
+            starved: Nanos(0),
+        }
+    }
+}
+
+impl Outcome {
+    /// Adds what another worker measured.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.recorder.merge(&other.recorder);
+        self.dropouts.extend(other.dropouts);
+        // Equal bounds: adding cannot fail.
+        let added = self.session_setup.add(&other.session_setup);
+        debug_assert!(added.is_ok());
+        self.starved = self.starved + other.starved;
+    }
+}
+
+/// Works off an assignment: sets the sessions up, waits for the schedule,
+/// keeps the load on, closes everything. `None` when no load was to be put on.
+pub(super) fn work(
+    assignment: Assignment,
+    reports: &mpsc::UnboundedSender<Report>,
+    start: watch::Receiver<Option<Schedule>>,
+) -> std::io::Result<Option<Outcome>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let outcome = LocalSet::new().block_on(&runtime, async {
+        let worker = Rc::new(assignment);
+        let mut outcome = Outcome::default();
+        let setup = set_up(&worker, reports, &start, &mut outcome.session_setup);
+        let clients = match setup.await {
+            Ok(clients) => clients,
+            Err(error) => {
+                // The coordinator may have left already; then nobody asks.
+                let _ = reports.send(Report::SetupFailed(error));
+                return None;
+            }
+        };
+        let clients = match await_schedule(start).await {
+            Some(schedule) => {
+                let clients = put_load_on(&worker, schedule, clients, &mut outcome).await;
+                let _ = reports.send(Report::LoadEnded);
+                clients
+            }
+            None => clients,
+        };
+        tear_down(clients).await;
+        Some(outcome)
+    });
+    Ok(outcome)
+}
+
+async fn set_up(
+    worker: &Rc<Assignment>,
+    reports: &mpsc::UnboundedSender<Report>,
+    start: &watch::Receiver<Option<Schedule>>,
+    durations: &mut Histogram<u64>,
+) -> Result<Vec<Client>, SessionError> {
+    let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
+    let mut running = JoinSet::new();
+    for &number in &worker.clients {
+        let worker = Rc::clone(worker);
+        let turns = Rc::clone(&turns);
+        running.spawn_local(async move {
+            // The semaphore is never closed.
+            let _turn = turns.acquire().await;
+            if worker.cancel.is_cancelled() {
+                return Err(SessionError::Interrupted);
+            }
+            open_client(&worker, number).await
+        });
+    }
+    let mut clients = Vec::with_capacity(worker.clients.len());
+    let mut called_off = start.clone();
+    loop {
+        let opened = tokio::select! {
+            opened = running.join_next() => opened,
+            // No schedule comes before all sessions stand: a change now means
+            // that another worker has failed.
+            _ = called_off.changed() => return Err(SessionError::Interrupted),
+        };
+        let Some(opened) = opened else { break };
+        let (client, took) = opened.unwrap_or_else(resume)?;
+        durations.saturating_record(took.0);
+        clients.push(client);
+        let _ = reports.send(Report::SessionReady);
+    }
+    Ok(clients)
+}
+
+fn resume<T>(error: tokio::task::JoinError) -> T {
+    std::panic::resume_unwind(error.into_panic())
+}
+
+/// Opens a session and the client's files; how long the session took.
+async fn open_client(worker: &Assignment, number: u32) -> Result<(Client, Nanos), SessionError> {
+    let plan = &*worker.plan;
+    let begin = clock::now();
+    let mut session = Session::open(&worker.endpoint).await?;
+    let took = clock::now().since(begin);
+    let mut desired_access =
+        access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
+    if plan.writes() {
+        desired_access |= access::FILE_WRITE_DATA;
+    }
+    let mut files: Vec<FileId> = Vec::with_capacity(plan.workload.files.count as usize);
+    for file in 0..plan.workload.files.count {
+        let path = format!(r"{}\{}", worker.directory, plan.file_name(number, file));
+        let opened = session
+            .create(
+                &format!("open file '{path}'"),
+                &CreateRequest {
+                    name: &path,
+                    desired_access,
+                    file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+                    share_access: share::ALL,
+                    disposition: Disposition::Open,
+                    options: options::FILE_NON_DIRECTORY_FILE,
+                    oplock: OplockLevel::None,
+                    contexts: &[],
+                },
+            )
+            .await?;
+        files.push(opened.file_id);
+    }
+    let ledger = match plan.verify {
+        Verify::Off => None,
+        Verify::ReadBack => Some(Box::new(Ledger::new(
+            &plan.workload.files,
+            number,
+            worker.generation_run,
+        ))),
+    };
+    let client = Client::new(
+        number,
+        session,
+        files.into_boxed_slice(),
+        OpStream::new(&worker.mix, plan.seed, number),
+        plan.outstanding,
+        ledger,
+        worker.generation_run,
+    );
+    Ok((client, took))
+}
+
+/// `None` when the load point does not take place.
+async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<Schedule> {
+    start
+        .wait_for(Option::is_some)
+        .await
+        .ok()
+        .and_then(|schedule| *schedule)
+}
+
+/// Runs the clients through the schedule; those whose sessions still stand.
+async fn put_load_on(
+    worker: &Assignment,
+    schedule: Schedule,
+    clients: Vec<Client>,
+    outcome: &mut Outcome,
+) -> Vec<Client> {
+    let shared = Rc::new(RefCell::new(Shared::default()));
+    let orders = Rc::new(Orders {
+        schedule,
+        operation_limit: worker.plan.limits.operation.into(),
+        cancel: worker.cancel.clone(),
+    });
+    tokio::time::sleep_until(clock::timer(schedule.begin)).await;
+    let mut running = JoinSet::new();
+    for mut client in clients {
+        let (shared, orders) = (Rc::clone(&shared), Rc::clone(&orders));
+        running.spawn_local(async move {
+            let ended = client.run(&shared, &orders).await;
+            (client, ended)
+        });
+    }
+    let hand_in = || worker.board.hand_in(&mut shared.borrow_mut().interval);
+    let mut standing = Vec::with_capacity(running.len());
+    let mut ticks = tokio::time::interval(LIVE_INTERVAL);
+    let give_up = async {
+        worker.cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::pin!(give_up);
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(ended) => {
+                    let (client, ended) = ended.unwrap_or_else(resume);
+                    outcome.starved = outcome.starved + client.starved;
+                    match ended {
+                        Ok(()) => standing.push(client),
+                        Err(reason) => outcome.dropouts.push(Dropout {
+                            client: client.number,
+                            reason: reason.to_string(),
+                        }),
+                    }
+                }
+            },
+            _ = ticks.tick() => hand_in(),
+            () = &mut give_up => {
+                running.abort_all();
+                while running.join_next().await.is_some() {}
+                break;
+            }
+        }
+    }
+    hand_in();
+    outcome.recorder = std::mem::take(&mut shared.borrow_mut().recorder);
+    standing
+}
+
+/// Logs all sessions off, which closes their files.
+async fn tear_down(clients: Vec<Client>) {
+    let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
+    let mut running = JoinSet::new();
+    for client in clients {
+        let turns = Rc::clone(&turns);
+        running.spawn_local(async move {
+            let _turn = turns.acquire().await;
+            client.session.log_off().await;
+        });
+    }
+    while running.join_next().await.is_some() {}
+}

@@ -1,0 +1,247 @@
+//! Why a session, or a request while setting up, failed: one clear line each,
+//! naming what, where and what to do.
+
+use std::io;
+use std::time::Duration;
+
+use smbench_protocol::header::Command;
+use smbench_protocol::{HandshakeError, NtStatus, ProtocolError};
+use thiserror::Error;
+
+/// A failure outside the measured part of a run.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// The host name has no address.
+    #[error("failed to look up host '{host}': {source}; check the name in the target URL")]
+    Resolve {
+        /// As written in the URL.
+        host: String,
+        /// The resolver's reason.
+        source: io::Error,
+    },
+    /// TCP could not connect.
+    #[error(
+        "failed to connect to {at}: {source}; check the address and port, and that the server is up"
+    )]
+    Connect {
+        /// Host and port.
+        at: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// TCP got no answer.
+    #[error("failed to connect to {at}: no answer within {}; check the address, and that no firewall drops the packets", humantime::format_duration(*.limit))]
+    ConnectTimeout {
+        /// Host and port.
+        at: String,
+        /// How long it waited.
+        limit: Duration,
+    },
+    /// This process may not open another socket.
+    #[error(
+        "failed to open a socket to {at}: {source}; this machine is the limit: raise `ulimit -n` or run fewer clients"
+    )]
+    LocalLimit {
+        /// Host and port.
+        at: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The server did not answer a set-up request.
+    #[error("failed to {doing} on {at}: no answer within {}", humantime::format_duration(*.limit))]
+    Timeout {
+        /// What was under way.
+        doing: String,
+        /// Host and port.
+        at: String,
+        /// How long it waited.
+        limit: Duration,
+    },
+    /// The connection broke.
+    #[error("failed to {doing} on {at}: {source}")]
+    Io {
+        /// What was under way.
+        doing: String,
+        /// Host and port.
+        at: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// No session came about.
+    #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .user, .share), handshake_advice(.source))]
+    Handshake {
+        /// Host and port.
+        at: String,
+        /// Who logs on.
+        user: String,
+        /// The share.
+        share: String,
+        /// What was wrong.
+        source: HandshakeError,
+    },
+    /// The server broke the protocol.
+    #[error("failed to {doing} on {at}: the server broke the protocol with {source}")]
+    Protocol {
+        /// What was under way.
+        doing: String,
+        /// Host and port.
+        at: String,
+        /// How.
+        source: ProtocolError,
+    },
+    /// The server said no.
+    #[error("failed to {doing} on {at}: {status}{}", status_advice(*.status))]
+    Refused {
+        /// What was asked.
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// The answer.
+        status: NtStatus,
+    },
+    /// Too little room for the files of the run.
+    #[error(
+        "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files (--file-size) or another share"
+    )]
+    NoSpace {
+        /// Host, port and share.
+        at: String,
+        /// What the run would write.
+        needed: String,
+        /// What the server says is free.
+        free: String,
+    },
+    /// A request size of the workload is more than the server takes.
+    #[error(
+        "the workload has {kind}s of {wanted}, but {at} takes at most {limit}; use smaller sizes"
+    )]
+    TooLarge {
+        /// "read" or "write".
+        kind: &'static str,
+        /// The largest size of the workload.
+        wanted: String,
+        /// The server.
+        at: String,
+        /// What it negotiated.
+        limit: String,
+    },
+    /// The server wants more credits for a request than it ever grants.
+    #[error("failed to {doing} on {at}: the server granted no credit for it")]
+    NoCredit {
+        /// What was under way.
+        doing: String,
+        /// Host and port.
+        at: String,
+    },
+    /// A path cannot be sent.
+    #[error("failed to {doing}: the path is too long for SMB")]
+    Path {
+        /// What was under way.
+        doing: String,
+    },
+    /// Every client of a load point lost its connection.
+    #[error("all {clients} clients lost {at}: {reason}; check whether the server still runs")]
+    Lost {
+        /// Host and port.
+        at: String,
+        /// How many they were.
+        clients: u32,
+        /// What the first of them saw.
+        reason: String,
+    },
+    /// The operating system gave no event loop.
+    #[error("failed to start: {source}")]
+    System {
+        /// Its reason.
+        source: io::Error,
+    },
+    /// The user stopped the run.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl SessionError {
+    /// The status the server answered with, if that is the reason.
+    #[must_use]
+    pub const fn status(&self) -> Option<NtStatus> {
+        match self {
+            Self::Refused { status, .. }
+            | Self::Handshake {
+                source: HandshakeError::Refused { status, .. },
+                ..
+            } => Some(*status),
+            _ => None,
+        }
+    }
+}
+
+fn handshake_action(error: &HandshakeError, user: &str, share: &str) -> String {
+    match error {
+        HandshakeError::Refused {
+            command: Command::SessionSetup,
+            ..
+        }
+        | HandshakeError::Auth(_) => format!("log on as user '{user}'"),
+        HandshakeError::Refused {
+            command: Command::TreeConnect,
+            ..
+        }
+        | HandshakeError::NotADisk => format!("connect to share '{share}'"),
+        _ => "negotiate a session".to_owned(),
+    }
+}
+
+fn handshake_advice(error: &HandshakeError) -> &'static str {
+    match error {
+        HandshakeError::Refused { command, status } => match (*command, *status) {
+            (Command::TreeConnect, NtStatus::BAD_NETWORK_NAME) => {
+                "; there is no share of that name, check the target URL"
+            }
+            (Command::TreeConnect, NtStatus::ACCESS_DENIED) => {
+                "; the user may not use this share, or the share requires encryption"
+            }
+            (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
+                "; the server speaks none of the dialects offered, see --dialect"
+            }
+            (Command::SessionSetup, NtStatus::ACCESS_DENIED) => {
+                "; the server refuses the user, or requires encryption"
+            }
+            (_, status) => status_advice(status),
+        },
+        HandshakeError::SigningRequired => "; leave out --sign off",
+        HandshakeError::GuestCannotSign => {
+            "; check that the user exists on the server, or leave out --sign required"
+        }
+        HandshakeError::Dialect(_) => "; see --dialect",
+        _ => "",
+    }
+}
+
+/// What a user can do about a status, as the tail of a sentence.
+fn status_advice(status: NtStatus) -> &'static str {
+    match status {
+        NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {
+            "; check the user and domain in the URL, and the password (SMBENCH_PASSWORD)"
+        }
+        NtStatus::ACCOUNT_LOCKED_OUT | NtStatus::ACCOUNT_DISABLED => {
+            "; the server has closed this account for now"
+        }
+        NtStatus::PASSWORD_EXPIRED => "; the password must be changed first",
+        NtStatus::ACCESS_DENIED
+        | NtStatus::MEDIA_WRITE_PROTECTED
+        | NtStatus::NETWORK_ACCESS_DENIED => {
+            "; the share is read-only or the user may not write there"
+        }
+        NtStatus::DISK_FULL | NtStatus::QUOTA_EXCEEDED => {
+            "; the share is full: free some space, or use fewer clients or smaller files (--file-size)"
+        }
+        NtStatus::OBJECT_PATH_NOT_FOUND | NtStatus::OBJECT_NAME_NOT_FOUND => {
+            "; check that the directory in the target URL exists"
+        }
+        NtStatus::REQUEST_NOT_ACCEPTED => {
+            "; the server takes no further sessions (a client edition of Windows stops at 20)"
+        }
+        NtStatus::INSUFFICIENT_RESOURCES => "; the server is out of some resource or at a limit",
+        _ => "",
+    }
+}

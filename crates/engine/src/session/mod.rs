@@ -1,0 +1,424 @@
+//! One authenticated session on one TCP connection, driven one request at a
+//! time: for set-up, preparation and clean-up. The measured load is driven by
+//! [`crate::run`], which takes the parts of a [`Session`] over.
+
+mod error;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::create::{CreateRequest, CreateResponse};
+use smbench_protocol::credit::charge_for;
+use smbench_protocol::frame::{Inbound, Payload};
+use smbench_protocol::header::Command;
+use smbench_protocol::{
+    Connection, Credentials, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
+    SessionConfig, SigningPolicy,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::plan::{Limits, Mode, SessionOptions};
+use crate::target::Target;
+pub use error::SessionError;
+
+/// Enough for any set-up answer in one piece.
+const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
+/// How long a polite good-bye may take before the socket is just closed.
+const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
+
+/// Where and how sessions are opened: resolved once, shared by all of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    addresses: Arc<[SocketAddr]>,
+    target: Arc<Target>,
+    options: SessionOptions,
+    limits: Limits,
+    credit_target: u16,
+}
+
+impl Endpoint {
+    /// Looks the host up.
+    pub(crate) async fn resolve(
+        target: &Target,
+        options: SessionOptions,
+        limits: Limits,
+        credit_target: u16,
+    ) -> Result<Self, SessionError> {
+        let lookup = tokio::net::lookup_host((target.host.as_str(), target.port));
+        let addresses: Arc<[SocketAddr]> = match timeout(limits.connect, lookup).await {
+            Ok(Ok(found)) => found.collect(),
+            Ok(Err(source)) => {
+                return Err(SessionError::Resolve {
+                    host: target.host.clone(),
+                    source,
+                });
+            }
+            Err(_) => {
+                return Err(SessionError::Timeout {
+                    doing: format!("look up host '{}'", target.host),
+                    at: "the name server".to_owned(),
+                    limit: limits.connect,
+                });
+            }
+        };
+        Ok(Self {
+            addresses,
+            target: Arc::new(target.clone()),
+            options,
+            limits,
+            credit_target,
+        })
+    }
+
+    /// Host and port, for messages.
+    pub(crate) fn at(&self) -> String {
+        let Target { host, port, .. } = &*self.target;
+        if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+
+    /// Host, port and share, for messages.
+    pub(crate) fn share(&self) -> String {
+        format!("{}/{}", self.at(), self.target.share)
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    async fn connect(&self) -> Result<TcpStream, SessionError> {
+        let mut last = None;
+        for &address in self.addresses.iter() {
+            match timeout(self.limits.connect, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => {
+                    // Requests are written in one piece; waiting to fill a
+                    // segment would only delay them.
+                    stream
+                        .set_nodelay(true)
+                        .map_err(|source| self.io("connect", source))?;
+                    return Ok(stream);
+                }
+                Ok(Err(source)) => last = Some(self.connect_error(source)),
+                Err(_) => {
+                    last = Some(SessionError::ConnectTimeout {
+                        at: self.at(),
+                        limit: self.limits.connect,
+                    });
+                }
+            }
+        }
+        Err(last.unwrap_or_else(|| SessionError::Resolve {
+            host: self.target.host.clone(),
+            source: std::io::Error::other("the name has no address"),
+        }))
+    }
+
+    fn connect_error(&self, source: std::io::Error) -> SessionError {
+        use nix::errno::Errno;
+        let local = [
+            Errno::EMFILE,
+            Errno::ENFILE,
+            Errno::EADDRNOTAVAIL,
+            Errno::ENOBUFS,
+        ];
+        let at = self.at();
+        if local
+            .iter()
+            .any(|&errno| source.raw_os_error() == Some(errno as i32))
+        {
+            SessionError::LocalLimit { at, source }
+        } else {
+            SessionError::Connect { at, source }
+        }
+    }
+
+    fn io(&self, doing: &str, source: std::io::Error) -> SessionError {
+        SessionError::Io {
+            doing: doing.to_owned(),
+            at: self.at(),
+            source,
+        }
+    }
+
+    fn config(&self) -> SessionConfig {
+        SessionConfig {
+            dialect: self.options.dialect,
+            signing: match self.options.signing {
+                Mode::Auto => SigningPolicy::AsServerRequires,
+                Mode::Required => SigningPolicy::Required,
+                Mode::Off => SigningPolicy::Off,
+            },
+            credentials: Credentials {
+                domain: self.target.domain.clone(),
+                user: self.target.user.clone(),
+                password: self.target.password.expose().to_owned(),
+            },
+            unc: format!(r"\\{}\{}", self.target.host, self.target.share),
+            credit_target: self.credit_target,
+            client_guid: random(),
+            salt: random(),
+        }
+    }
+}
+
+/// Unpredictable bytes, as the protocol asks for; nothing of a run's work
+/// depends on them.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    aws_lc_rs::rand::fill(&mut bytes)
+        .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
+    bytes
+}
+
+/// An unpredictable number.
+pub(crate) fn random_u64() -> u64 {
+    u64::from_le_bytes(random())
+}
+
+/// What one request was answered.
+pub(crate) struct Reply {
+    pub(crate) status: NtStatus,
+    /// Header and body.
+    pub(crate) message: Vec<u8>,
+}
+
+/// A session ready for use.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) stream: TcpStream,
+    pub(crate) inbound: Inbound,
+    pub(crate) connection: Connection,
+    endpoint: Endpoint,
+}
+
+impl Session {
+    /// Connects, authenticates and connects to the share.
+    pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        let stream = endpoint.connect().await?;
+        let limit = endpoint.limits.setup;
+        match timeout(limit, Self::shake_hands(endpoint, stream)).await {
+            Ok(session) => session,
+            Err(_) => Err(SessionError::Timeout {
+                doing: "set up a session".to_owned(),
+                at: endpoint.at(),
+                limit,
+            }),
+        }
+    }
+
+    async fn shake_hands(endpoint: &Endpoint, mut stream: TcpStream) -> Result<Self, SessionError> {
+        const DOING: &str = "set up a session";
+        let refuse = |source| SessionError::Handshake {
+            at: endpoint.at(),
+            user: endpoint.target.user.clone(),
+            share: endpoint.target.share.clone(),
+            source,
+        };
+        let broken = |source: ProtocolError| SessionError::Protocol {
+            doing: DOING.to_owned(),
+            at: endpoint.at(),
+            source,
+        };
+        let mut out = Vec::with_capacity(1024);
+        let mut handshake = Handshake::start(endpoint.config(), &mut out).map_err(refuse)?;
+        let mut inbound = Inbound::default();
+        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
+        loop {
+            stream
+                .write_all(&out)
+                .await
+                .map_err(|source| endpoint.io(DOING, source))?;
+            out.clear();
+            let len = receive(&mut stream, &mut chunk)
+                .await
+                .map_err(|source| endpoint.io(DOING, source))?;
+            let mut input = &chunk[..len];
+            while let Some(mut frame) = inbound
+                .next(&mut input, Payload::Keep)
+                .map_err(|error| broken(error.into()))?
+            {
+                while let Some(message) =
+                    frame.next_message().map_err(|error| broken(error.into()))?
+                {
+                    match handshake.receive(message, &mut out).map_err(refuse)? {
+                        Progress::Continue => {}
+                        Progress::Ready(connection) => {
+                            return Ok(Self {
+                                stream,
+                                inbound,
+                                connection,
+                                endpoint: endpoint.clone(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends one request and waits for its final answer.
+    pub(crate) async fn call(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Reply, SessionError> {
+        let mut out = Vec::with_capacity(payload_len as usize + 256);
+        self.connection
+            .request(command, charge_for(payload_len), 0, &mut out, body)
+            .map_err(|_| SessionError::NoCredit {
+                doing: doing.to_owned(),
+                at: self.endpoint.at(),
+            })?;
+        let limit = self.endpoint.limits.setup;
+        match timeout(limit, self.exchange(doing, &out)).await {
+            Ok(reply) => reply,
+            Err(_) => Err(SessionError::Timeout {
+                doing: doing.to_owned(),
+                at: self.endpoint.at(),
+                limit,
+            }),
+        }
+    }
+
+    async fn exchange(&mut self, doing: &str, out: &[u8]) -> Result<Reply, SessionError> {
+        let endpoint = &self.endpoint;
+        let broken = |source: ProtocolError| SessionError::Protocol {
+            doing: doing.to_owned(),
+            at: endpoint.at(),
+            source,
+        };
+        self.stream
+            .write_all(out)
+            .await
+            .map_err(|source| endpoint.io(doing, source))?;
+        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
+        let mut reply = None;
+        while reply.is_none() {
+            let len = receive(&mut self.stream, &mut chunk)
+                .await
+                .map_err(|source| endpoint.io(doing, source))?;
+            let mut input = &chunk[..len];
+            while let Some(mut frame) = self
+                .inbound
+                .next(&mut input, Payload::Keep)
+                .map_err(|error| broken(error.into()))?
+            {
+                while let Some(message) =
+                    frame.next_message().map_err(|error| broken(error.into()))?
+                {
+                    if let Event::Completed(done) =
+                        self.connection.receive(message).map_err(broken)?
+                    {
+                        reply = Some(Reply {
+                            status: done.status,
+                            message: done.message().to_vec(),
+                        });
+                    }
+                }
+            }
+        }
+        // The loop ends with an answer.
+        reply.ok_or_else(|| broken(ProtocolError::NotAResponse))
+    }
+
+    /// Like [`Session::call`], where any status but success is an error.
+    pub(crate) async fn expect(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Vec<u8>, SessionError> {
+        let reply = self.call(doing, command, payload_len, body).await?;
+        if reply.status == NtStatus::SUCCESS {
+            return Ok(reply.message);
+        }
+        Err(self.refused(doing, reply.status))
+    }
+
+    pub(crate) fn refused(&self, doing: &str, status: NtStatus) -> SessionError {
+        SessionError::Refused {
+            doing: doing.to_owned(),
+            at: self.endpoint.share(),
+            status,
+        }
+    }
+
+    /// A malformed answer to a request.
+    pub(crate) fn malformed(
+        &self,
+        doing: &str,
+        source: smbench_protocol::DecodeError,
+    ) -> SessionError {
+        SessionError::Protocol {
+            doing: doing.to_owned(),
+            at: self.endpoint.at(),
+            source: source.into(),
+        }
+    }
+
+    /// CREATE.
+    pub(crate) async fn create(
+        &mut self,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<CreateResponse, SessionError> {
+        let mut body = Vec::with_capacity(256);
+        // The encoder counts offsets from the header, which is of fixed size.
+        request.encode(&mut body).map_err(|_| SessionError::Path {
+            doing: doing.to_owned(),
+        })?;
+        let message = self
+            .expect(doing, Command::Create, 0, |out| {
+                out.extend_from_slice(&body)
+            })
+            .await?;
+        CreateResponse::decode(&message).map_err(|error| self.malformed(doing, error))
+    }
+
+    /// CLOSE.
+    pub(crate) async fn close(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
+        let request = CloseRequest {
+            file_id: file,
+            flags: 0,
+        };
+        self.expect(doing, Command::Close, 0, |out| request.encode(out))
+            .await
+            .map(|_| ())
+    }
+
+    /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
+    pub(crate) async fn log_off(mut self) {
+        let farewell = async {
+            for command in [Command::TreeDisconnect, Command::Logoff] {
+                let mut out = Vec::new();
+                if self.connection.bodyless(0, command, &mut out).is_err()
+                    || self.exchange("log off", &out).await.is_err()
+                {
+                    break;
+                }
+            }
+        };
+        // A server that does not answer sees the socket close.
+        let _ = timeout(LOGOFF_LIMIT, farewell).await;
+    }
+}
+
+async fn receive(stream: &mut TcpStream, chunk: &mut [u8]) -> std::io::Result<usize> {
+    match stream.read(chunk).await? {
+        0 => Err(std::io::Error::new(
+            std::io::ErrorKind::UnexpectedEof,
+            "the server closed the connection",
+        )),
+        len => Ok(len),
+    }
+}
