@@ -1,7 +1,4 @@
-//! What the tests over the wire share: the real `smbclient` as the client.
-
-// Each test file is a program of its own and uses part of this module.
-#![allow(dead_code, clippy::allow_attributes)]
+//! What the tests share: the real `smbclient` as the client.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +8,7 @@ use std::process::{Command, Output};
 use smbench_lab::{Tool, require};
 
 /// Whether the tools are here; if not, says loudly that the test is skipped.
-pub fn has(tools: &[Tool]) -> bool {
+pub(crate) fn has(tools: &[Tool]) -> bool {
     match require(tools) {
         Ok(()) => true,
         Err(skip) => {
@@ -23,20 +20,20 @@ pub fn has(tools: &[Tool]) -> bool {
 }
 
 /// A logged-on `smbclient` in waiting.
-pub struct Client<'a> {
-    pub port: u16,
-    pub share: &'a str,
-    pub user: &'a str,
-    pub password: &'a str,
+pub(crate) struct Client<'a> {
+    pub(crate) port: u16,
+    pub(crate) share: &'a str,
+    pub(crate) user: &'a str,
+    pub(crate) password: &'a str,
     /// Further arguments.
-    pub arguments: &'a [&'a str],
+    pub(crate) arguments: &'a [&'a str],
     /// Where `get` and `put` find local files.
-    pub folder: &'a Path,
+    pub(crate) folder: &'a Path,
 }
 
 impl Client<'_> {
     /// Runs `script`, which must succeed, and returns what it printed.
-    pub fn run(&self, script: &str) -> String {
+    pub(crate) fn run(&self, script: &str) -> String {
         let output = self.output(script);
         let text = printed(&output);
         assert!(output.status.success(), "smbclient -c {script:?}: {text}");
@@ -44,7 +41,7 @@ impl Client<'_> {
     }
 
     /// Runs `script`, which must fail, and returns what it printed.
-    pub fn fail(&self, script: &str) -> String {
+    pub(crate) fn fail(&self, script: &str) -> String {
         let output = self.output(script);
         let text = printed(&output);
         assert!(!output.status.success(), "smbclient -c {script:?}: {text}");
@@ -73,20 +70,20 @@ fn printed(output: &Output) -> String {
 }
 
 /// Bytes that differ from one place to the next.
-pub fn pattern(len_bytes: usize) -> Vec<u8> {
+pub(crate) fn pattern(len_bytes: usize) -> Vec<u8> {
     (0..len_bytes as u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect()
 }
 
 /// SMB2_NEGOTIATE_SIGNING_ENABLED (MS-SMB2 2.2.4).
-pub const SIGNING_ENABLED: u16 = 1;
+pub(crate) const SIGNING_ENABLED: u16 = 1;
 /// SMB2_NEGOTIATE_SIGNING_REQUIRED (MS-SMB2 2.2.4).
-pub const SIGNING_REQUIRED: u16 = 2;
+pub(crate) const SIGNING_REQUIRED: u16 = 2;
 
 /// The SecurityMode of the server's answer to a NEGOTIATE (MS-SMB2 2.2.3, 2.2.4)
 /// for dialect 2.1, from a client that can sign and does not insist.
-pub fn security_mode(server: SocketAddr) -> u16 {
+pub(crate) fn security_mode(server: SocketAddr) -> u16 {
     const HEADER_BYTES: usize = 64;
     let mut request = vec![0; HEADER_BYTES + 38];
     request[..4].copy_from_slice(b"\xfeSMB");

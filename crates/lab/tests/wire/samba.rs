@@ -1,7 +1,5 @@
 //! The scratch Samba: started, used with the real `smbclient`, and gone.
 
-mod common;
-
 use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, pattern, security_mode};
+use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, pattern, security_mode};
 use smbench_lab::{LabError, SambaOptions, SambaShare, ScratchSamba, ShareAccess, Signing, Tool};
 use tempfile::TempDir;
 
@@ -177,7 +175,11 @@ fn smbd_ends_with_a_killed_parent() {
     // The killed process cannot delete its folder: this one does.
     let folder = TempDir::new().unwrap();
     let mut parent = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "smbd_ends_with_a_killed_parent", "--nocapture"])
+        .args([
+            "--exact",
+            "samba::smbd_ends_with_a_killed_parent",
+            "--nocapture",
+        ])
         .env(HOLD, "1")
         .env("TMPDIR", folder.path())
         .stdout(Stdio::piped())
