@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_root_with_a_meaning_in_smb_conf_is_refused() {
-        for root in ["/tmp/50%", "/tmp/a\nb", "/tmp/\"q\""] {
+        for root in ["/r/50%", "/r/a\nb", "/r/\"q\""] {
             let error = render(root, Signing::Optional).unwrap_err();
             assert!(matches!(error, LabError::TemporaryFolder { .. }), "{error}");
         }

@@ -81,9 +81,10 @@ pub(crate) const SIGNING_ENABLED: u16 = 1;
 /// SMB2_NEGOTIATE_SIGNING_REQUIRED (MS-SMB2 2.2.4).
 pub(crate) const SIGNING_REQUIRED: u16 = 2;
 
-/// The SecurityMode of the server's answer to a NEGOTIATE (MS-SMB2 2.2.3, 2.2.4)
-/// for dialect 2.1, from a client that can sign and does not insist.
-pub(crate) fn security_mode(server: SocketAddr) -> u16 {
+/// Connects and sends a NEGOTIATE (MS-SMB2 2.2.3) for dialect 2.1, from a client
+/// that can sign and does not insist. Returns the connection and the SecurityMode
+/// of the answer.
+pub(crate) fn negotiate(server: SocketAddr) -> (TcpStream, u16) {
     const HEADER_BYTES: usize = 64;
     let mut request = vec![0; HEADER_BYTES + 38];
     request[..4].copy_from_slice(b"\xfeSMB");
@@ -104,5 +105,6 @@ pub(crate) fn security_mode(server: SocketAddr) -> u16 {
     stream.read_exact(&mut response).unwrap();
     assert_eq!(response[4 + 8..4 + 12], [0; 4], "the status is success");
     let mode = 4 + HEADER_BYTES + 2;
-    u16::from_le_bytes([response[mode], response[mode + 1]])
+    let mode = u16::from_le_bytes([response[mode], response[mode + 1]]);
+    (stream, mode)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::num::NonZeroU64;
 
-use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, pattern, security_mode};
+use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, pattern};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, ShareAccess, Signing, Tool};
 use tempfile::TempDir;
 
@@ -144,8 +144,17 @@ fn signing_is_asked_for_when_required() {
             ..EmbeddedOptions::default()
         })
         .unwrap();
-        assert_eq!(security_mode(server.address()), expected, "{signing:?}");
+        let (_, mode) = negotiate(server.address());
+        assert_eq!(mode, expected, "{signing:?}");
     }
+}
+
+#[test]
+fn more_connections_are_served_than_the_stock_limit_of_1024() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let held: Vec<_> = (0..1100).map(|_| negotiate(server.address())).collect();
+    assert!(held.iter().all(|&(_, mode)| mode == SIGNING_ENABLED));
+    server.stop();
 }
 
 #[test]

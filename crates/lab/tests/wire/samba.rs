@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, pattern, security_mode};
+use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, pattern};
 use smbench_lab::{LabError, SambaOptions, SambaShare, ScratchSamba, ShareAccess, Signing, Tool};
 use tempfile::TempDir;
 
@@ -137,7 +137,8 @@ fn signing_is_asked_for_when_required() {
             ..SambaOptions::default()
         })
         .unwrap();
-        assert_eq!(security_mode(samba.address()), expected, "{signing:?}");
+        let (_, mode) = negotiate(samba.address());
+        assert_eq!(mode, expected, "{signing:?}");
     }
 }
 
