@@ -17,6 +17,7 @@ use smbench_protocol::command::query_info::{
     InfoType, QueryInfoRequest, QueryInfoResponse, file_system_class,
 };
 use smbench_protocol::command::write::{WriteRequest, WriteResponse};
+use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
 use smbench_protocol::directory::{self, Entry};
 use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
@@ -137,11 +138,14 @@ impl Workspace {
             directory: self.directory.clone(),
             cancel: cancel.clone(),
         });
+        let endpoint = self
+            .endpoint
+            .with_credit_target(charge_for(PREPARE_WRITE_LEN) + 1);
         let (report, mut reports) = mpsc::channel(writers * 2);
         let mut running = JoinSet::new();
         for _ in 0..writers {
             running.spawn(fill_files(
-                self.endpoint.clone(),
+                endpoint.clone(),
                 Arc::clone(&jobs),
                 report.clone(),
             ));
@@ -231,14 +235,14 @@ async fn fill_file(
         .create(
             &doing,
             &CreateRequest {
-                disposition: Disposition::OverwriteIf,
+                disposition: Disposition::Create,
                 options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_WRITE_DATA)
+                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
             },
         )
         .await?
         .file_id;
-    let step = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
+    let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
     let stamp = Stamp {
         client: file.client,
         file: file.file,
@@ -248,7 +252,8 @@ async fn fill_file(
     let mut offset = 0;
     let size = jobs.files.size;
     while offset < size && !jobs.cancel.is_cancelled() {
-        let length = u64::from(step).min(size - offset) as u32;
+        let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
+        let length = u64::from(limit.min(paid_for)).min(size - offset) as u32;
         let request = WriteRequest {
             file_id: id,
             offset,

@@ -176,7 +176,9 @@ async fn open_client(worker: &Assignment, number: u32) -> Result<(Client, Nanos)
     let mut desired_access =
         access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
     if plan.writes() {
-        desired_access |= access::FILE_WRITE_DATA;
+        // A server may look up the size of the file on every write of an open
+        // that has one of these rights only.
+        desired_access |= access::FILE_WRITE_DATA | access::FILE_APPEND_DATA;
     }
     let mut files: Vec<FileId> = Vec::with_capacity(plan.workload.files.count as usize);
     for file in 0..plan.workload.files.count {

@@ -74,6 +74,14 @@ impl Endpoint {
         })
     }
 
+    /// The same, striving for another number of credits.
+    pub(crate) fn with_credit_target(&self, credit_target: u16) -> Self {
+        Self {
+            credit_target,
+            ..self.clone()
+        }
+    }
+
     /// Host and port, for messages.
     pub(crate) fn at(&self) -> String {
         let Target { host, port, .. } = &*self.target;

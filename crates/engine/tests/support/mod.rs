@@ -1,0 +1,30 @@
+//! What the integration tests of the engine share.
+
+use std::time::Duration;
+
+use smbench_engine::plan::{Limits, Plan};
+use smbench_engine::profile;
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::{Secret, Target};
+
+/// Windows short enough for a test suite, long enough to hold operations.
+pub(crate) fn short() -> RunOptions {
+    RunOptions {
+        duration: Some(Duration::from_millis(300)),
+        ramp_up: Some(Duration::from_millis(50)),
+        ramp_down: Some(Duration::from_millis(20)),
+        threads: Some(2),
+        ..RunOptions::default()
+    }
+}
+
+pub(crate) fn target(url: &str, password: &str) -> Target {
+    let (mut target, _) = Target::parse(url).unwrap();
+    target.password = Secret::new(password);
+    target
+}
+
+pub(crate) fn plan(profile: &str, options: &RunOptions, target: Target) -> Plan {
+    let profile = profile::load(profile).unwrap();
+    Plan::resolve(&profile, options, target, Limits::default(), 2).unwrap()
+}
