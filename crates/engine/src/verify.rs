@@ -37,11 +37,11 @@ pub struct Ledger {
 /// Writes that are in flight at the same time may take effect in any order, and
 /// chains of them (A overlaps B, B overlaps C) leave open which came last. They
 /// are therefore treated as one batch, from the first write that finds no other
-/// in flight to the answer that leaves none. When a batch ends the block holds
-/// one of its writes, and the only bound that is sure to hold is the smallest
-/// generation among them. Until then the bound from before stands: whatever the
-/// block holds during the batch, it is that old content or a member of the
-/// batch, and generations only rise.
+/// in flight to the answer that leaves none. Once any write of the batch has
+/// succeeded, what was there before is gone for good and the block holds a
+/// member of the batch; which one is open, so the only bound that is sure to
+/// hold is the smallest generation among them. Before that the bound of earlier
+/// batches stands. Failed members count: one may have taken effect last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     /// The oldest generation the block can hold.
@@ -52,9 +52,6 @@ struct Block {
     batch_min: u32,
     /// Writes in flight.
     in_flight: u16,
-    /// Whether a write of the batch succeeded. A batch of failures alone may
-    /// have changed nothing.
-    batch_stored: bool,
     /// The ledger's epoch when a write to this block was last answered.
     answered: u64,
 }
@@ -94,7 +91,6 @@ impl Ledger {
         for block in self.range(file, offset, u64::from(length)) {
             if block.in_flight == 0 {
                 block.batch_min = generation;
-                block.batch_stored = false;
             }
             block.in_flight += 1;
             block.latest = generation;
@@ -127,11 +123,9 @@ impl Ledger {
                 "a write was answered that was not sent"
             );
             block.in_flight = block.in_flight.saturating_sub(1);
-            block.batch_stored |= answer == Answer::Stored;
             block.answered = epoch;
-            // A failed member counts in the minimum: it may have taken effect
-            // after the others. Generations rise, so the floor only ever does.
-            if block.in_flight == 0 && block.batch_stored {
+            // Generations rise from batch to batch, so the floor only ever does.
+            if answer == Answer::Stored {
                 block.floor = block.batch_min;
             }
         }
