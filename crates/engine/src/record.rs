@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use crate::clock::Nanos;
+use crate::pattern::Mismatch;
 use crate::plan::Plan;
 
 /// Kinds of measured operations.
@@ -123,6 +124,7 @@ pub struct Recorder {
     window: [OpRecord; OpKind::ALL.len()],
     whole: [OpTotals; OpKind::ALL.len()],
     failures: BTreeMap<(OpKind, Failure), u64>,
+    first_wrong_data: Option<String>,
 }
 
 /// Where in a load point an operation completed.
@@ -157,8 +159,24 @@ impl Recorder {
         *self.failures.entry((kind, failure)).or_default() += 1;
     }
 
+    /// Counts a read that brought other data than had been written.
+    pub fn wrong_data(&mut self, client: u32, file: u32, mismatch: &Mismatch, phase: Phase) {
+        self.failure(OpKind::Read, Failure::WrongData, phase);
+        self.first_wrong_data
+            .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
+    }
+
+    /// Where and how data was first found wrong, under verification.
+    #[must_use]
+    pub fn first_wrong_data(&self) -> Option<&str> {
+        self.first_wrong_data.as_deref()
+    }
+
     /// Adds another worker's results.
     pub fn merge(&mut self, other: &Self) {
+        if self.first_wrong_data.is_none() {
+            self.first_wrong_data.clone_from(&other.first_wrong_data);
+        }
         for kind in OpKind::ALL {
             let at = kind.index();
             self.window[at].merge(&other.window[at]);

@@ -361,6 +361,7 @@ async fn remove_emptied(
     directory: &str,
     marker: Option<FileId>,
 ) -> Result<(), SessionError> {
+    await_empty(session, directory).await?;
     if let Some(marker) = marker {
         session.close("close the run's marker", marker).await?;
     }
@@ -368,16 +369,37 @@ async fn remove_emptied(
         Err(error) if error.status() != Some(NtStatus::OBJECT_NAME_NOT_FOUND) => return Err(error),
         _ => {}
     }
-    // Files of sessions that were cut off vanish when the server notices.
-    for _ in 0..REMOVE_RETRIES {
-        match delete(session, directory, Kind::Directory).await {
-            Err(error) if error.status() == Some(NtStatus::DIRECTORY_NOT_EMPTY) => {
+    delete(session, directory, Kind::Directory).await
+}
+
+/// Waits until nothing but the marker is left in the directory. Asked first,
+/// because servers differ in what they say when a directory to be deleted on
+/// close is not empty: some say nothing and keep it.
+async fn await_empty(session: &mut Session, directory: &str) -> Result<(), SessionError> {
+    let mut tries = 0..REMOVE_RETRIES;
+    loop {
+        let mut entries = list(session, directory).await?;
+        entries.retain(|entry| entry.name != MARKER);
+        let foreign = entries.iter().find(|entry| !is_run_file(entry));
+        match (foreign, entries.first()) {
+            (None, None) => return Ok(()),
+            // Deleted, but open in a session that was cut off; it vanishes when
+            // the server notices.
+            (None, Some(_)) if tries.next().is_some() => {
                 tokio::time::sleep(REMOVE_RETRY_DELAY).await;
             }
-            outcome => return outcome,
+            (foreign, first) => {
+                return Err(SessionError::NotEmpty {
+                    directory: directory.to_owned(),
+                    at: session.share(),
+                    name: foreign
+                        .or(first)
+                        .map(|entry| entry.name.clone())
+                        .unwrap_or_default(),
+                });
+            }
         }
     }
-    delete(session, directory, Kind::Directory).await
 }
 
 #[derive(Clone, Copy)]

@@ -18,11 +18,12 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Event, FileId, NoCredit, NtStatus, ProtocolError};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::pattern::{self, Stamp};
+use crate::pattern::{self, Mismatch, Stamp};
 use crate::record::{Failure, OpKind, Recorder};
 use crate::run::live::Interval;
 use crate::run::schedule::Schedule;
@@ -288,37 +289,18 @@ impl Client {
     }
 
     /// Hands the socket what it takes; the rest waits in `unsent`.
-    fn flush(&mut self, context: &mut Context<'_>, output: &mut Vec<u8>) -> Result<(), Dropped> {
+    fn flush(&mut self, context: &mut Context<'_>, output: &mut Vec<u8>) -> std::io::Result<()> {
+        let stream = &mut self.session.stream;
         if !self.unsent.is_empty() {
             self.unsent.append(output);
-            let written = self.write(context, WhatToSend::Unsent)?;
+            let written = write_some(stream, context, &self.unsent)?;
             self.unsent.drain(..written);
         } else if !output.is_empty() {
-            let written = self.write(context, WhatToSend::These(output))?;
+            let written = write_some(stream, context, output)?;
             self.unsent.extend_from_slice(&output[written..]);
             output.clear();
         }
         Ok(())
-    }
-
-    /// Writes until the socket would block; how many bytes it took.
-    fn write(
-        &mut self,
-        context: &mut Context<'_>,
-        what: WhatToSend<'_>,
-    ) -> Result<usize, std::io::Error> {
-        let bytes = match what {
-            WhatToSend::Unsent => self.unsent.as_slice(),
-            WhatToSend::These(bytes) => bytes,
-        };
-        let mut written = 0;
-        while written < bytes.len() {
-            match Pin::new(&mut self.session.stream).poll_write(context, &bytes[written..]) {
-                Poll::Ready(len) => written += len?,
-                Poll::Pending => break,
-            }
-        }
-        Ok(written)
     }
 
     fn receive(
@@ -377,7 +359,13 @@ impl Client {
                         shared.recorder.success(kind, bytes, service, phase);
                         shared.interval.record(bytes, service);
                     }
-                    Err(failure) => shared.recorder.failure(kind, failure, phase),
+                    Err(Unfit::Answer(failure)) => shared.recorder.failure(kind, failure, phase),
+                    Err(Unfit::Data(mismatch)) => {
+                        let Operation { file, .. } = slot.operation;
+                        shared
+                            .recorder
+                            .wrong_data(self.number, file, &mismatch, phase);
+                    }
                 }
             }
         }
@@ -422,9 +410,26 @@ impl Client {
     }
 }
 
-enum WhatToSend<'a> {
-    Unsent,
-    These(&'a [u8]),
+/// An answer that was not what was asked for.
+enum Unfit {
+    Answer(Failure),
+    Data(Mismatch),
+}
+
+/// Writes until the socket would block; how many bytes it took.
+fn write_some(
+    stream: &mut TcpStream,
+    context: &mut Context<'_>,
+    bytes: &[u8],
+) -> std::io::Result<usize> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match Pin::new(&mut *stream).poll_write(context, &bytes[written..]) {
+            Poll::Ready(len) => written += len?,
+            Poll::Pending => break,
+        }
+    }
+    Ok(written)
 }
 
 /// Whether an answered operation did what was asked: bytes moved, or why not.
@@ -432,7 +437,7 @@ fn judge(
     slot: &Slot,
     done: &Completion<'_>,
     ledger: Option<&mut Ledger>,
-) -> Result<Result<u32, Failure>, Dropped> {
+) -> Result<Result<u32, Unfit>, Dropped> {
     let Operation {
         kind,
         file,
@@ -447,7 +452,7 @@ fn judge(
             NtStatus::USER_SESSION_DELETED
             | NtStatus::NETWORK_SESSION_EXPIRED
             | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(done.status)),
-            status => Ok(Err(Failure::Status(status))),
+            status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
         };
     }
     let moved = match kind {
@@ -455,9 +460,9 @@ fn judge(
             let read = done.read().map_err(ProtocolError::from)?;
             if let (Some(ledger), Some(data), Some(epoch)) = (ledger, read.data, slot.epoch)
                 && read.length == length
-                && ledger.read_done(file, offset, data, epoch).is_err()
+                && let Err(mismatch) = ledger.read_done(file, offset, data, epoch)
             {
-                return Ok(Err(Failure::WrongData));
+                return Ok(Err(Unfit::Data(mismatch)));
             }
             read.length
         }
@@ -477,6 +482,6 @@ fn judge(
     Ok(if kind == OpKind::Flush || moved == length {
         Ok(moved)
     } else {
-        Err(Failure::Short)
+        Err(Unfit::Answer(Failure::Short))
     })
 }

@@ -244,7 +244,13 @@ fn objection(
     }
     let errors = outcome.recorder.errors();
     if errors > 0 {
-        return Some(format!("{errors} operations failed"));
+        let first = outcome
+            .recorder
+            .first_wrong_data()
+            .map_or_else(String::new, |first| {
+                format!("; wrong data first at {first}")
+            });
+        return Some(format!("{errors} operations failed{first}"));
     }
     if outcome.recorder.window_all().count == 0 {
         return Some("no operation completed in the window".to_owned());

@@ -149,6 +149,9 @@ async fn set_up(
     let mut called_off = start.clone();
     loop {
         let opened = tokio::select! {
+            // In this order: the schedule may follow on the heels of the last
+            // session.
+            biased;
             opened = running.join_next() => opened,
             // No schedule comes before all sessions stand: a change now means
             // that another worker has failed.

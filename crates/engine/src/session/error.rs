@@ -111,6 +111,18 @@ pub enum SessionError {
         /// What the server says is free.
         free: String,
     },
+    /// A directory of a run holds something else.
+    #[error(
+        "failed to remove directory '{directory}' on {at}: it holds '{name}', which smbench did not put there; move it away first"
+    )]
+    NotEmpty {
+        /// The run's directory.
+        directory: String,
+        /// Host, port and share.
+        at: String,
+        /// A name in it.
+        name: String,
+    },
     /// A request size of the workload is more than the server takes.
     #[error(
         "the workload has {kind}s of {wanted}, but {at} takes at most {limit}; use smaller sizes"

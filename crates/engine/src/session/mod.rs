@@ -353,10 +353,15 @@ impl Session {
         Err(self.refused(doing, reply.status))
     }
 
+    /// Host, port and share, for messages.
+    pub(crate) fn share(&self) -> String {
+        self.endpoint.share()
+    }
+
     pub(crate) fn refused(&self, doing: &str, status: NtStatus) -> SessionError {
         SessionError::Refused {
             doing: doing.to_owned(),
-            at: self.endpoint.share(),
+            at: self.share(),
             status,
         }
     }
@@ -387,7 +392,7 @@ impl Session {
         })?;
         let message = self
             .expect(doing, Command::Create, 0, |out| {
-                out.extend_from_slice(&body)
+                out.extend_from_slice(&body);
             })
             .await?;
         CreateResponse::decode(&message).map_err(|error| self.malformed(doing, error))

@@ -1,14 +1,12 @@
 //! Whole runs against real servers: the embedded one and a scratch Samba.
 
-mod support;
-
+use crate::support::{plan, short, target};
 use smbench_engine::plan::Verify;
 use smbench_engine::record::{OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::{Cancel, record};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
-use support::{plan, short, target};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {
     assert_eq!(record.outcome, Outcome::Complete);

@@ -1,0 +1,76 @@
+//! A relay between client and server that can freeze or cut what it carries:
+//! the failures a real server cannot be made to have on demand.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// What happens to bytes from the server.
+#[derive(Clone, Copy)]
+pub(crate) enum Trouble {
+    /// They stop coming; the connection stays open.
+    Freeze,
+    /// The connection is closed in both directions.
+    Cut,
+}
+
+/// Carries bytes until `trouble` strikes every connection, once `after` bytes
+/// have come from the server on all of them together.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+}
+
+impl Proxy {
+    pub(crate) fn start(server: SocketAddr, trouble: Trouble, after: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let carried = Arc::new(AtomicU64::new(0));
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(server) else {
+                    continue;
+                };
+                let (client_up, server_up) = (client.try_clone(), server.try_clone());
+                thread::spawn(move || relay_all(client_up.unwrap(), server_up.unwrap()));
+                let carried = Arc::clone(&carried);
+                thread::spawn(move || relay_until(server, client, &carried, after, trouble));
+            }
+        });
+        Self { address }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+}
+
+fn relay_all(mut from: TcpStream, mut to: TcpStream) {
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+fn relay_until(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    carried: &AtomicU64,
+    after: u64,
+    trouble: Trouble,
+) {
+    let mut chunk = vec![0; 64 * 1024];
+    while let Ok(len @ 1..) = from.read(&mut chunk) {
+        if carried.fetch_add(len as u64, Ordering::Relaxed) >= after {
+            match trouble {
+                // Goes on reading, so that the server never notices.
+                Trouble::Freeze => continue,
+                Trouble::Cut => break,
+            }
+        }
+        if to.write_all(&chunk[..len]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}

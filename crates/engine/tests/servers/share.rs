@@ -1,0 +1,135 @@
+//! What a run does to the share, and to nothing else on it.
+
+use smbench_engine::plan::{Limits, Mode, SessionOptions};
+use smbench_engine::probe::{cleanup, probe};
+use smbench_engine::run::execute;
+use smbench_engine::{Cancel, Cleanup};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_protocol::Dialect;
+
+use crate::support::{plan, short, target};
+
+const LEFTOVER: &str = "smbench-0123456789abcdef";
+
+#[test]
+fn cleanup_removes_leftovers_and_nothing_else() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let data = samba.data_dir();
+    let leftover = data.join(LEFTOVER);
+    let foreign = data.join("smbench-fedcba9876543210");
+    for directory in [&leftover, &foreign, &data.join("smbench-notes")] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    for name in ["smbench.run", "c00000-f000.dat", "shared-f000.dat"] {
+        std::fs::write(leftover.join(name), "x").unwrap();
+    }
+    std::fs::write(foreign.join("thesis.doc"), "x").unwrap();
+    std::fs::write(data.join("smbench.txt"), "x").unwrap();
+    let target = target(&samba.url(), samba.password());
+    let done = cleanup(&target, Limits::default()).unwrap();
+    assert_eq!(
+        done,
+        Cleanup {
+            removed: vec![LEFTOVER.to_owned()],
+            in_use: vec![],
+            foreign: vec!["smbench-fedcba9876543210".to_owned()],
+        }
+    );
+    assert!(!leftover.exists());
+    for kept in [
+        "smbench-fedcba9876543210/thesis.doc",
+        "smbench-notes",
+        "smbench.txt",
+    ] {
+        assert!(data.join(kept).exists(), "{kept}");
+    }
+}
+
+#[test]
+fn cleanup_leaves_a_foreign_file_in_our_directory() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let memory = server.memory();
+    for name in ["smbench.run", "c00000-f000.dat", "thesis.doc"] {
+        memory.put(&format!("{LEFTOVER}/{name}"), b"x").unwrap();
+    }
+    let target = target(&server.url(), server.password());
+    let error = cleanup(&target, Limits::default()).unwrap_err();
+    assert!(error.to_string().contains(LEFTOVER), "{error}");
+    assert!(memory.contents(&format!("{LEFTOVER}/thesis.doc")).is_some());
+}
+
+/// Tries a clean-up while its run is on.
+struct CleanUpMeanwhile {
+    target: smbench_engine::target::Target,
+    seen: Option<Cleanup>,
+}
+
+impl smbench_engine::run::Observer for CleanUpMeanwhile {
+    fn progress(&mut self, _: &smbench_engine::run::Progress) {}
+
+    fn load_point_ended(&mut self, _: &smbench_engine::record::RunRecord) {
+        let target = self.target.clone();
+        // The engine's runtime is on this thread; ours needs another.
+        let done = std::thread::spawn(move || cleanup(&target, Limits::default()).unwrap());
+        self.seen = Some(done.join().unwrap());
+    }
+}
+
+#[test]
+fn cleanup_leaves_a_living_run_alone() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    for target in [
+        target(&samba.url(), samba.password()),
+        target(&server.url(), server.password()),
+    ] {
+        let options = smbench_engine::spec::RunOptions {
+            clients: Some("1,2".parse().unwrap()),
+            ..short()
+        };
+        let mut observer = CleanUpMeanwhile {
+            target: target.clone(),
+            seen: None,
+        };
+        let plan = plan("file-server", &options, target);
+        let record = execute(&plan, &mut observer, &Cancel::default()).unwrap();
+        assert!(
+            record
+                .load_points
+                .iter()
+                .all(|point| point.invalid.is_none())
+        );
+        let seen = observer.seen.unwrap();
+        assert_eq!(seen.in_use.len(), 1);
+        assert_eq!(seen.removed.len() + seen.foreign.len(), 0);
+    }
+}
+
+#[test]
+fn a_probe_tells_what_was_negotiated() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    for (signing, expected) in [(Mode::Auto, None), (Mode::Required, Some("aes-128-cmac"))] {
+        let options = SessionOptions {
+            dialect: None,
+            signing,
+        };
+        let probe = probe(&target, options, Limits::default()).unwrap();
+        let negotiated = probe.session.negotiated;
+        assert_eq!(negotiated.dialect, Dialect::Smb311);
+        assert_eq!(
+            negotiated.signing.map(|algorithm| algorithm.name()),
+            expected
+        );
+        assert_eq!(negotiated.max_read, 8 << 20);
+        assert!(probe.session.credits_granted > 1);
+        assert!(probe.dialects.iter().all(|(_, accepted)| accepted.is_ok()));
+        assert!(probe.free_bytes.unwrap() > 0);
+    }
+}

@@ -1,0 +1,194 @@
+//! Servers that lie, stall or go away while the load is on.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use crate::proxy::{Proxy, Trouble};
+use crate::support::{plan, short, target};
+use smbench_engine::Cancel;
+use smbench_engine::plan::{Limits, Plan, Verify};
+use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_engine::run::{Observer, Progress, Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault};
+
+fn embedded(fault: Fault) -> EmbeddedServer {
+    EmbeddedServer::start(EmbeddedOptions {
+        fault,
+        ..EmbeddedOptions::default()
+    })
+    .unwrap()
+}
+
+fn run(plan: &Plan) -> RunRecord {
+    execute(plan, &mut Unobserved, &Cancel::default()).unwrap()
+}
+
+fn failures(record: &RunRecord, kind: OpKind, failure: Failure) -> u64 {
+    let failures = record.load_points[0].ops.failures();
+    failures.get(&(kind, failure)).copied().unwrap_or(0)
+}
+
+#[test]
+fn verification_catches_a_flipped_byte() {
+    let server = embedded(Fault::FlipByteEvery(NonZeroU64::new(50).unwrap()));
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let record = run(&plan("file-server", &options, target));
+    let point = &record.load_points[0];
+    let reads = point.ops.whole(OpKind::Read);
+    let wrong = failures(&record, OpKind::Read, Failure::WrongData);
+    assert_eq!(wrong, (reads.count + reads.errors) / 50);
+    assert!(wrong > 0);
+    assert_eq!(reads.errors, wrong);
+    let reason = point.invalid.as_deref().unwrap();
+    assert!(reason.contains("wrong data first at client"), "{reason}");
+}
+
+#[test]
+fn verification_catches_a_lost_write() {
+    let server = embedded(Fault::LoseWriteEvery(NonZeroU64::new(3).unwrap()));
+    // Few enough blocks that what was lost is read again soon. The preparation
+    // writes each file in one piece, so none of its writes is the third.
+    let options = RunOptions {
+        clients: Some("1".parse().unwrap()),
+        file_size: Some("64KiB".parse().unwrap()),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let record = run(&plan("file-server", &options, target));
+    assert!(failures(&record, OpKind::Read, Failure::WrongData) > 0);
+}
+
+#[test]
+fn without_verification_nobody_looks_at_the_data() {
+    let server = embedded(Fault::FlipByteEvery(NonZeroU64::new(2).unwrap()));
+    let options = RunOptions {
+        clients: Some("1".parse().unwrap()),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let record = run(&plan("file-server", &options, target));
+    assert_eq!(record.load_points[0].invalid, None);
+}
+
+#[test]
+fn error_statuses_are_counted_by_operation_and_end_nothing() {
+    use smbench_protocol::NtStatus;
+    let server = embedded(Fault::FailReadEvery(NonZeroU64::new(10).unwrap()));
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let record = run(&plan("read-4k", &options, target));
+    assert_eq!(record.outcome, Outcome::Complete);
+    let point = &record.load_points[0];
+    let reads = point.ops.whole(OpKind::Read);
+    assert_eq!(reads.errors, (reads.count + reads.errors) / 10);
+    let by_status: u64 = point
+        .ops
+        .failures()
+        .iter()
+        .filter(|((kind, failure), _)| {
+            *kind == OpKind::Read
+                && matches!(failure, Failure::Status(status) if *status != NtStatus::SUCCESS)
+        })
+        .map(|(_, count)| count)
+        .sum();
+    assert_eq!(by_status, reads.errors);
+    assert!(point.invalid.is_some());
+}
+
+/// A plan whose clients reach `server` through a relay that fails.
+fn troubled(server: &EmbeddedServer, trouble: Trouble) -> (Plan, Proxy) {
+    // Past the preparation's small answers and into the reads.
+    let proxy = Proxy::start(server.address(), trouble, 300_000);
+    let mut target = target(&server.url(), server.password());
+    target.port = proxy.port();
+    let options = RunOptions {
+        clients: Some("3,4".parse().unwrap()),
+        duration: Some(Duration::from_secs(20)),
+        ..short()
+    };
+    let mut plan = plan("read-4k", &options, target);
+    plan.limits = Limits {
+        operation: Duration::from_millis(300),
+        setup: Duration::from_secs(1),
+        ..plan.limits
+    };
+    (plan, proxy)
+}
+
+#[test]
+fn a_server_that_stalls_is_given_up_after_the_limit() {
+    let server = embedded(Fault::None);
+    let (plan, _proxy) = troubled(&server, Trouble::Freeze);
+    let record = run(&plan);
+    assert_eq!(record.load_points.len(), 1);
+    let point = &record.load_points[0];
+    assert_eq!(point.dropouts.len(), 3);
+    assert_eq!(point.dropouts[0].reason, "no answer to a read within 300ms");
+    assert!(point.ops.whole(OpKind::Read).count > 0);
+    assert!(matches!(record.outcome, Outcome::Aborted(_)));
+    assert!(record.leftover.is_some());
+}
+
+#[test]
+fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
+    let server = embedded(Fault::None);
+    let (plan, _proxy) = troubled(&server, Trouble::Cut);
+    let record = run(&plan);
+    assert_eq!(record.load_points.len(), 1);
+    let point = &record.load_points[0];
+    assert_eq!(point.dropouts.len(), 3);
+    assert!(point.window < plan.duration);
+    assert!(point.ops.whole(OpKind::Read).count > 0);
+    let Outcome::Aborted(reason) = &record.outcome else {
+        panic!("{:?}", record.outcome);
+    };
+    assert!(reason.contains("all 3 clients lost 127.0.0.1"), "{reason}");
+}
+
+/// Stops the run from within its progress, while the second point is on.
+struct StopInSecondPoint(Cancel);
+
+impl Observer for StopInSecondPoint {
+    fn progress(&mut self, progress: &Progress) {
+        if matches!(progress, Progress::Running { point, .. } if point.number == 2) {
+            self.0.cancel();
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+#[test]
+fn a_cancelled_run_keeps_its_points_and_cleans_up() {
+    let server = embedded(Fault::None);
+    let options = RunOptions {
+        clients: Some("2,3".parse().unwrap()),
+        duration: Some(Duration::from_secs(2)),
+        ..short()
+    };
+    let plan = plan(
+        "file-server",
+        &options,
+        target(&server.url(), server.password()),
+    );
+    let cancel = Cancel::default();
+    let record = execute(&plan, &mut StopInSecondPoint(cancel.clone()), &cancel).unwrap();
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    assert_eq!(record.load_points[0].invalid, None);
+    assert_eq!(
+        record.load_points[1].invalid.as_deref(),
+        Some("interrupted")
+    );
+    assert_eq!(record.leftover, None);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
