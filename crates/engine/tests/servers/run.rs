@@ -1,12 +1,15 @@
 //! Whole runs against real servers: the embedded one and a scratch Samba.
 
 use crate::support::{plan, short, target};
-use smbench_engine::plan::Verify;
+use smbench_engine::plan::{Mode, Verify};
 use smbench_engine::record::{OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::{Cancel, record};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
+};
+use smbench_protocol::{Dialect, SigningAlgorithm};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {
     assert_eq!(record.outcome, Outcome::Complete);
@@ -63,4 +66,103 @@ fn the_file_server_profile_runs_on_samba() {
     let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
     assert_clean(&record, 2);
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+/// A profile of our own, in a file that lives as long as the value.
+fn profile(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+#[test]
+fn requests_of_many_credits_carry_the_right_data() {
+    let profile = profile(
+        "read_percent = 50\naccess = \"sequential\"\nflush_every_writes = 7\n\
+         [files]\ncount = 2\nsize = \"3MiB\"\n\
+         [[sizes]]\nsize = \"1MiB\"\nweight = 50\n[[sizes]]\nsize = \"300KiB\"\nweight = 50\n",
+    );
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        outstanding: Some(4),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    let path = profile.path().to_str().unwrap();
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let plan_on = |url: &str, password: &str| plan(path, &options, target(url, password));
+    let mut plans = vec![plan_on(&server.url(), server.password())];
+    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
+        Err(skip) => {
+            eprintln!("{skip}");
+            None
+        }
+    };
+    plans.extend(
+        samba
+            .iter()
+            .map(|samba| plan_on(&samba.url(), samba.password())),
+    );
+    for plan in plans {
+        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+        assert_clean(&record, 1);
+        let ops = &record.load_points[0].ops;
+        for kind in OpKind::ALL {
+            assert!(ops.whole(kind).count > 0, "{}", kind.name());
+        }
+        assert_eq!(record.server.dialect, Dialect::Smb311);
+    }
+}
+
+#[test]
+fn every_dialect_runs_signed_and_unsigned_on_samba() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let lax = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let strict = ScratchSamba::start(SambaOptions {
+        signing: Signing::Required,
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let hmac = Some(SigningAlgorithm::HmacSha256);
+    let cmac = Some(SigningAlgorithm::AesCmac);
+    for (samba, dialect, sign, expected) in [
+        (&lax, Dialect::Smb21, Mode::Auto, None),
+        (&lax, Dialect::Smb311, Mode::Off, None),
+        (&lax, Dialect::Smb21, Mode::Required, hmac),
+        (&lax, Dialect::Smb311, Mode::Required, cmac),
+        (&strict, Dialect::Smb21, Mode::Auto, hmac),
+        (&strict, Dialect::Smb311, Mode::Auto, cmac),
+    ] {
+        let options = RunOptions {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(3),
+            dialect: Some(dialect),
+            sign: Some(sign),
+            verify: Some(Verify::ReadBack),
+            ..short()
+        };
+        let target = target(&samba.url(), samba.password());
+        let plan = plan("file-server", &options, target);
+        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+        assert_clean(&record, 1);
+        assert_eq!(
+            (record.server.dialect, record.server.signing),
+            (dialect, expected)
+        );
+    }
+    let options = RunOptions {
+        sign: Some(Mode::Off),
+        ..short()
+    };
+    let target = target(&strict.url(), strict.password());
+    let refused = execute(
+        &plan("file-server", &options, target),
+        &mut Unobserved,
+        &Cancel::default(),
+    );
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("the server requires signing"), "{text}");
 }
