@@ -15,21 +15,21 @@ use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Completion, Event, FileId, NoCredit, NtStatus, ProtocolError};
-use thiserror::Error;
+use smbench_protocol::{Event, FileId, NoCredit, ProtocolError};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::pattern::{self, Mismatch, Stamp};
-use crate::record::{Failure, OpKind, Recorder};
+use crate::pattern::{self, Stamp};
+use crate::record::{OpKind, Recorder};
 use crate::run::live::Interval;
+use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::schedule::Schedule;
 use crate::session::Session;
 use crate::stream::{OpStream, Operation};
-use crate::verify::{Epoch, Ledger};
+use crate::verify::Ledger;
 
 /// Bytes taken from a socket at a time; whole 64 KiB answers fit several times.
 const RECEIVE_LEN: usize = 256 * 1024;
@@ -59,39 +59,6 @@ pub(super) struct Orders {
     pub(super) schedule: Schedule,
     pub(super) operation_limit: Nanos,
     pub(super) cancel: Cancel,
-}
-
-/// Why a client did not finish its load point.
-#[derive(Debug, Error)]
-pub(super) enum Dropped {
-    #[error("the server closed the connection")]
-    Closed,
-    #[error("the connection broke: {0}")]
-    Io(#[from] std::io::Error),
-    #[error("the server broke the protocol with {0}")]
-    Protocol(#[from] ProtocolError),
-    #[error("the server ended the session with {0}")]
-    SessionEnded(NtStatus),
-    #[error("no answer to a {kind} within {}", humantime::format_duration((*.limit).into()))]
-    Stalled { kind: &'static str, limit: Nanos },
-    #[error("the server left the client without credits")]
-    NoCredits,
-}
-
-/// An operation in flight.
-#[derive(Clone, Copy)]
-struct Slot {
-    operation: Operation,
-    sent: Nanos,
-    /// What was known when it was sent, for reads under verification.
-    epoch: Option<Epoch>,
-    state: SlotState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SlotState {
-    Free,
-    InFlight,
 }
 
 /// One client: a session, its open files, its operations.
@@ -410,12 +377,6 @@ impl Client {
     }
 }
 
-/// An answer that was not what was asked for.
-enum Unfit {
-    Answer(Failure),
-    Data(Mismatch),
-}
-
 /// Writes until the socket would block; how many bytes it took.
 fn write_some(
     stream: &mut TcpStream,
@@ -430,58 +391,4 @@ fn write_some(
         }
     }
     Ok(written)
-}
-
-/// Whether an answered operation did what was asked: bytes moved, or why not.
-fn judge(
-    slot: &Slot,
-    done: &Completion<'_>,
-    ledger: Option<&mut Ledger>,
-) -> Result<Result<u32, Unfit>, Dropped> {
-    let Operation {
-        kind,
-        file,
-        offset,
-        length,
-    } = slot.operation;
-    if done.status != NtStatus::SUCCESS {
-        if let (OpKind::Write, Some(ledger)) = (kind, ledger) {
-            ledger.write_failed(file, offset, length);
-        }
-        return match done.status {
-            NtStatus::USER_SESSION_DELETED
-            | NtStatus::NETWORK_SESSION_EXPIRED
-            | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(done.status)),
-            status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
-        };
-    }
-    let moved = match kind {
-        OpKind::Read => {
-            let read = done.read().map_err(ProtocolError::from)?;
-            if let (Some(ledger), Some(data), Some(epoch)) = (ledger, read.data, slot.epoch)
-                && read.length == length
-                && let Err(mismatch) = ledger.read_done(file, offset, data, epoch)
-            {
-                return Ok(Err(Unfit::Data(mismatch)));
-            }
-            read.length
-        }
-        OpKind::Write => {
-            let count = done.write().map_err(ProtocolError::from)?.count;
-            if let Some(ledger) = ledger {
-                if count == length {
-                    ledger.write_done(file, offset, length);
-                } else {
-                    ledger.write_failed(file, offset, length);
-                }
-            }
-            count
-        }
-        OpKind::Flush => 0,
-    };
-    Ok(if kind == OpKind::Flush || moved == length {
-        Ok(moved)
-    } else {
-        Err(Unfit::Answer(Failure::Short))
-    })
 }

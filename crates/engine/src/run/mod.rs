@@ -7,6 +7,7 @@
 mod client;
 mod live;
 mod observe;
+mod operation;
 mod point;
 mod schedule;
 mod worker;
