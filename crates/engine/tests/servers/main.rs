@@ -1,10 +1,6 @@
 //! Whole runs against real servers: the embedded one and a scratch Samba.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test panics where a step fails, and says what it skips"
-)]
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod capture;
 mod proxy;

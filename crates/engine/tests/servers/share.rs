@@ -5,7 +5,7 @@ use smbench_engine::probe::{cleanup, probe};
 use smbench_engine::run::execute;
 use smbench_engine::{Cancel, Cleanup};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
-use smbench_protocol::Dialect;
+use smbench_protocol::{Dialect, SigningAlgorithm};
 
 use crate::support::{plan, short, target};
 
@@ -123,10 +123,7 @@ fn a_probe_tells_what_was_negotiated() {
         let probe = probe(&target, options, Limits::default()).unwrap();
         let negotiated = probe.session.negotiated;
         assert_eq!(negotiated.dialect, Dialect::Smb311);
-        assert_eq!(
-            negotiated.signing.map(|algorithm| algorithm.name()),
-            expected
-        );
+        assert_eq!(negotiated.signing.map(SigningAlgorithm::name), expected);
         assert_eq!(negotiated.max_read, 8 << 20);
         assert!(probe.session.credits_granted > 1);
         assert!(probe.dialects.iter().all(|(_, accepted)| accepted.is_ok()));

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands. Runs on a fresh Debian
+# machine that has a Rust toolchain and nothing else: installs what is missing
+# (as root, or with sudo), then formatting, lints, tests, documentation and,
+# where it is present, cargo-deny. Ends non-zero at the first failure.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+step() { printf '\n== %s\n' "$*"; }
+
+# Programs that the tests run, and the Debian packages they come from.
+needed=(
+  cc:build-essential
+  smbd:samba
+  pdbedit:samba-common-bin
+  smbclient:smbclient
+  tshark:tshark
+  dumpcap:tshark
+)
+
+install_missing() {
+  local missing=() entry
+  for entry in "${needed[@]}"; do
+    PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+  done
+  [ "${#missing[@]}" -eq 0 ] && return
+  step "install ${missing[*]}"
+  local root=()
+  [ "$(id -u)" -eq 0 ] || root=(sudo)
+  export DEBIAN_FRONTEND=noninteractive
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+install_missing
+# From here on a test whose program is missing fails instead of being skipped.
+export CI=true
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
+
+step "format"
+cargo fmt --all --check
+
+step "lints"
+cargo clippy --locked --workspace --all-targets -- -D warnings
+
+step "tests"
+cargo test --locked --workspace --quiet
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+
+if command -v cargo-deny >/dev/null; then
+  step "dependencies"
+  cargo deny check
+fi
+
+step "all passed"
