@@ -1,1 +1,29 @@
-fn main() {}
+//! The `smbench` command: reads the command line, does what it says, and ends
+//! with the documented exit code and at most one line about what went wrong.
+//!
+//! Not here: what a run does ([`smbench_engine`]) and how it reads
+//! ([`smbench_report`]).
+
+mod args;
+mod commands;
+mod embedded;
+mod failure;
+mod output;
+mod password;
+mod progress;
+mod request;
+mod results;
+mod signals;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = args::parse().and_then(commands::execute);
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::complain(&failure);
+            failure.exit().into()
+        }
+    }
+}

@@ -1,0 +1,480 @@
+//! The command line as it was written.
+//!
+//! Only spelling is judged here. What it amounts to is decided in one place,
+//! [`crate::request`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use smbench_engine::clients::ClientList;
+use smbench_engine::plan::Mode;
+use smbench_engine::units::{Size, parse_duration};
+use smbench_lab::Signing;
+use smbench_protocol::Dialect;
+
+use crate::failure::Failure;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  2    the command line, a profile or a result file makes no sense
+  3    could not set up: server, account, share, or a place for the results
+  4    the run is not valid: it was given up, or a load point must not be quoted
+  130  interrupted";
+
+const EXAMPLES: &str = "\
+Examples:
+  smbench run
+  smbench run --target smb://ann@files.example/bench --clients 1,4..60:4 --duration 30s
+  smbench plan --profile web-server --clients 500
+  smbench show smbench-results/20260131T120000Z-file-server.json --csv -
+
+The password comes from --password-file, --authentication-file, the variable SMBENCH_PASSWORD,
+or a prompt.";
+
+/// Measures SMB file servers: many sessions, a mix of operations, a table.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+pub(crate) enum Command {
+    /// Put load on a server and print what it bore
+    #[command(after_help = EXIT_CODES)]
+    Run(Box<RunArgs>),
+    /// Print what `run` would do with the same options, without connecting
+    Plan(Box<RunArgs>),
+    /// List the built-in profiles, or show one
+    Profiles {
+        #[command(subcommand)]
+        command: Option<ProfilesCommand>,
+    },
+    /// Connect to a server and print what it offers and its limits
+    Probe(ProbeArgs),
+    /// Print a stored result
+    Show(ShowArgs),
+    /// Remove what runs that died have left on a share
+    Cleanup(UrlArgs),
+    /// Serve SMB on this machine to try things out, until interrupted
+    #[command(subcommand)]
+    Lab(LabCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProfilesCommand {
+    /// Print a built-in profile, to start one's own from
+    Show {
+        /// Its name, as `smbench profiles` lists it
+        name: String,
+    },
+}
+
+/// Options of `run` and `plan`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] [default: a server started here for the run]
+    // A text, because clap would repeat a password in its message about a bad
+    // value.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+    /// Longest wait for the answer to an operation; then the client counts as lost [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
+    pub(crate) operation_timeout: Option<Duration>,
+}
+
+/// Where the password comes from, if not from the environment.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SecretArgs {
+    /// File whose first line is the password
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// File with lines `username = `, `password = ` and `domain = `, as for smbclient
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) authentication_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// The one dialect to offer [default: the newest that both sides speak]
+    #[arg(long, value_parser = dialects())]
+    pub(crate) dialect: Option<Dialect>,
+    /// Message signing: auto is as the server requires [default: auto]
+    #[arg(long, value_name = "MODE", value_parser = modes())]
+    pub(crate) sign: Option<Mode>,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ConnectArgs {
+    /// Longest wait until TCP is connected, such as 500ms [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
+    pub(crate) connect_timeout: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct WorkloadArgs {
+    /// Built-in profile (see `smbench profiles`) or path of a .toml file [default: file-server]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) profile: Option<String>,
+    /// Bytes in each file, such as 64MiB [default: the profile's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) file_size: Option<Size>,
+    /// Compare every byte read with what was written
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Seed of every random choice, 0 to 2^64-1 [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+// The defaults are Plan::resolve's; a test holds them against it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct LoadArgs {
+    /// Clients at each load point, such as 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) clients: Option<ClientList>,
+    /// Requests each client keeps in flight, 1 to 1024 [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) outstanding: Option<u32>,
+    /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time at full load before it [default: the profile's, else 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_up: Option<Duration>,
+    /// Time at full load after it [default: the profile's, else 500ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_down: Option<Duration>,
+    /// Passes over the load points, which are then averaged [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) repeat: Option<u32>,
+    /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) threads: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct OutputArgs {
+    /// Folder the result document is written to
+    #[arg(long, value_name = "DIR", default_value = "smbench-results")]
+    pub(crate) out: PathBuf,
+    /// Write the document here as well; - for standard output, in place of the table
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<Destination>,
+    /// Write the load points as CSV; - for standard output, in place of the table
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) csv: Option<Destination>,
+    /// Show no progress on the terminal
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Where a file goes that may also go to standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Stdout,
+    File(PathBuf),
+}
+
+impl From<OsString> for Destination {
+    fn from(text: OsString) -> Self {
+        if text == "-" {
+            Self::Stdout
+        } else {
+            Self::File(text.into())
+        }
+    }
+}
+
+/// A server and who asks.
+#[derive(Debug, Args)]
+pub(crate) struct UrlArgs {
+    /// smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]
+    #[arg(value_name = "URL")]
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    #[command(flatten)]
+    pub(crate) url: UrlArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Result document, as `smbench run` writes it
+    pub(crate) result: PathBuf,
+    /// Write its load points as CSV; - for standard output, in place of the table
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) csv: Option<Destination>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// A server in this process with its files in memory
+    Embedded(EmbeddedArgs),
+    /// A real smbd with everything it owns in a temporary folder
+    Samba(SambaArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EmbeddedArgs {
+    /// TCP port on loopback; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Refuse every change to the share
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Bytes the share can hold, such as 2GiB [default: 1TiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<Size>,
+    /// Whether sessions must sign
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
+    pub(crate) signing: Signing,
+    /// End when standard input does
+    #[arg(long, hide = true)]
+    pub(crate) stop_at_eof: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SambaArgs {
+    /// A line for the global section of smb.conf, such as 'strict sync = no'; repeatable
+    #[arg(long = "option", value_name = "LINE", value_parser = parse_option)]
+    pub(crate) options: Vec<String>,
+    /// Whether sessions must sign
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
+    pub(crate) signing: Signing,
+}
+
+fn dialects() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::name))
+        .try_map(|name| name.parse::<Dialect>())
+}
+
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(["auto", "required", "off"]).map(|mode| match mode.as_str() {
+        "required" => Mode::Required,
+        "off" => Mode::Off,
+        _ => Mode::Auto,
+    })
+}
+
+fn signing() -> impl TypedValueParser<Value = Signing> {
+    PossibleValuesParser::new(["auto", "required"]).map(|mode| match mode.as_str() {
+        "required" => Signing::Required,
+        _ => Signing::Optional,
+    })
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    match parse_duration(text) {
+        Ok(Duration::ZERO) => Err("nothing is answered within no time: give 1ms or more".into()),
+        Ok(limit) => Ok(limit),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn parse_option(line: &str) -> Result<String, &'static str> {
+    if line.contains('=') && !line.contains(['\n', '\r']) {
+        Ok(line.to_owned())
+    } else {
+        Err("expected one line NAME = VALUE")
+    }
+}
+
+/// Reads the command line of this process; ends it where only help was asked
+/// for.
+pub(crate) fn parse() -> Result<Command, Failure> {
+    match Cli::try_parse() {
+        Ok(cli) => Ok(cli.command),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+            _ => {
+                let written = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+                let message = one_line(&error.render().to_string());
+                Err(Failure::Usage(without_urls(message, written)))
+            }
+        },
+    }
+}
+
+/// What clap has to say, without the usage it repeats below.
+fn one_line(rendered: &str) -> String {
+    let message = rendered.strip_prefix("error: ").unwrap_or(rendered);
+    message
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .fold(String::new(), |text, line| {
+            match line.strip_prefix("tip: ") {
+                Some(tip) => format!("{text}; {tip}"),
+                None if text.is_empty() => line.to_owned(),
+                None => format!("{text} {line}"),
+            }
+        })
+}
+
+/// Hides URLs with an account, which may hold a password, wherever the message
+/// repeats them.
+fn without_urls(message: String, written: impl Iterator<Item = String>) -> String {
+    written.fold(message, |message, arg| match arg.find("://") {
+        Some(at) if arg[at..].contains('@') => message.replace(&arg[at..], "://..."),
+        _ => message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use smbench_engine::plan::Plan;
+    use smbench_engine::units::format_duration;
+
+    use super::*;
+    use crate::request::Request;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    fn message(args: &[&str]) -> String {
+        let error = Cli::try_parse_from(args).unwrap_err();
+        let written = args.iter().map(|&arg| arg.to_owned());
+        without_urls(one_line(&error.render().to_string()), written)
+    }
+
+    #[test]
+    fn mistakes_take_one_line() {
+        for (args, expected) in [
+            (
+                &["smbench", "run", "--client", "4"][..],
+                "unexpected argument '--client' found; a similar argument exists: '--clients'",
+            ),
+            (
+                &["smbench", "run", "--sign", "on"],
+                "invalid value 'on' for '--sign <MODE>' [possible values: auto, required, off]",
+            ),
+            (
+                &["smbench", "probe"],
+                "the following required arguments were not provided: <URL>",
+            ),
+            (
+                &["smbench", "run", "--connect-timeout", "0"],
+                "invalid value '0' for '--connect-timeout <DURATION>': nothing is answered \
+                 within no time: give 1ms or more",
+            ),
+            (
+                &["smbench", "run", "--password-file", "x"],
+                "the following required arguments were not provided: --target <URL>",
+            ),
+        ] {
+            assert_eq!(message(args), expected);
+        }
+    }
+
+    #[test]
+    fn the_help_names_the_defaults_that_plans_have() {
+        let Command::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
+            panic!("run is run");
+        };
+        let Plan {
+            load_points,
+            outstanding,
+            duration,
+            ramp_up,
+            ramp_down,
+            repeat,
+            seed,
+            limits,
+            profile,
+            ..
+        } = Request::resolve(&args).unwrap().plan;
+        let clients: Vec<_> = load_points.iter().map(u32::to_string).collect();
+        let mut command = Cli::command();
+        let run = command.find_subcommand_mut("run").unwrap();
+        let help = run.render_help().to_string();
+        let words: Vec<_> = help.split_whitespace().collect();
+        let help = words.join(" ");
+        for (option, default) in [
+            ("--profile", profile),
+            ("--clients", clients.join(",")),
+            ("--outstanding", outstanding.to_string()),
+            ("--duration", format_duration(duration)),
+            ("--ramp-up", format_duration(ramp_up)),
+            ("--ramp-down", format_duration(ramp_down)),
+            ("--repeat", repeat.to_string()),
+            ("--seed", seed.to_string()),
+            ("--connect-timeout", format_duration(limits.connect)),
+            ("--operation-timeout", format_duration(limits.operation)),
+        ] {
+            let (_, after) = help.split_once(&format!("{option} <")).unwrap();
+            let (_, written) = after.split_once("[default: ").unwrap();
+            let (written, _) = written.split_once(']').unwrap();
+            let written = written.trim_start_matches("the profile's, else ");
+            assert_eq!(written, default, "{option}");
+        }
+    }
+
+    #[test]
+    fn a_misplaced_url_is_not_repeated() {
+        for args in [
+            &["smbench", "run", "smb://ann:pa ss@host/share"][..],
+            &["smbench", "run", "--clients", "smb://ann:pa ss@host/share"],
+            &["smbench", "run", "--clients=smb://ann:pa ss@host/share"],
+            &["smbench", "smb://ann:pa ss@host/share"],
+        ] {
+            let message = message(args);
+            assert!(!message.contains("pa ss"), "{message}");
+            assert!(message.contains("smb://..."), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_option_of_smbd_is_one_assignment() {
+        assert_eq!(
+            parse_option("strict sync = no").unwrap(),
+            "strict sync = no"
+        );
+        parse_option("strict sync").unwrap_err();
+        parse_option("a = b\n[x]").unwrap_err();
+    }
+}

@@ -1,0 +1,55 @@
+//! `smbench cleanup`: removes what dead runs left on a share.
+
+use std::fmt::Write as _;
+
+use smbench_engine::{Cleanup, probe};
+use smbench_report::units::plain;
+
+use crate::args::UrlArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::request::Visit;
+
+pub(super) fn cleanup(args: &UrlArgs) -> Result<Exit, Failure> {
+    let visit = Visit::resolve(args)?;
+    print(&describe(&probe::cleanup(&visit.target, visit.limits)?))?;
+    Ok(Exit::Done)
+}
+
+fn describe(found: &Cleanup) -> String {
+    let mut text = String::new();
+    for (what, directories) in [
+        ("removed", &found.removed),
+        ("left alone, a run is using it:", &found.in_use),
+        ("left alone, not made by smbench:", &found.foreign),
+    ] {
+        for directory in directories {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{what} {}", plain(directory));
+        }
+    }
+    if text.is_empty() {
+        "nothing to remove\n".clone_into(&mut text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_directory_is_accounted_for() {
+        let found = Cleanup {
+            removed: vec!["a".to_owned(), r"x\b".to_owned()],
+            in_use: vec!["c".to_owned()],
+            foreign: vec!["d".to_owned()],
+        };
+        assert_eq!(
+            describe(&found),
+            "removed a\nremoved x\\b\nleft alone, a run is using it: c\n\
+             left alone, not made by smbench: d\n"
+        );
+        assert_eq!(describe(&Cleanup::default()), "nothing to remove\n");
+    }
+}

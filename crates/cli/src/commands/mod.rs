@@ -1,0 +1,25 @@
+//! One module for each command.
+
+mod cleanup;
+mod lab;
+mod plan;
+mod probe;
+mod profiles;
+mod run;
+mod show;
+
+use crate::args::Command;
+use crate::failure::{Exit, Failure};
+
+/// Does what the command line asks for.
+pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Plan(args) => plan::plan(&args),
+        Command::Profiles { command } => profiles::profiles(command),
+        Command::Probe(args) => probe::probe(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Cleanup(args) => cleanup::cleanup(&args),
+        Command::Lab(command) => lab::lab(command),
+    }
+}

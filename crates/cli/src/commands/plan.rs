@@ -1,0 +1,202 @@
+//! `smbench plan`: what `run` would do with the same options.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use smbench_engine::clients::ClientList;
+use smbench_engine::plan::{Access, Mode, Plan, Scope, Verify};
+use smbench_engine::record::OpKind;
+use smbench_engine::stream::{Mix, OpStream, Operation};
+use smbench_engine::units::{Size, format_duration};
+use smbench_report::units::{counted, percent, plain};
+
+use crate::args::RunArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::request::{Request, Server};
+
+/// Operations shown of the first client.
+const OPERATIONS_SHOWN: usize = 5;
+
+pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
+    let request = Request::resolve(args)?;
+    print(&describe(&request))?;
+    Ok(Exit::Done)
+}
+
+fn describe(request: &Request) -> String {
+    let plan = &request.plan;
+    let server = match request.server {
+        Server::Embedded => "embedded, started on this machine for the run".to_owned(),
+        Server::Given(_) => plan.target.redacted(),
+    };
+    let lines = [
+        ("profile", plain(&plan.profile)),
+        ("server", server),
+        ("clients", clients(plan)),
+        ("sessions", sessions(plan)),
+        ("time", time(plan)),
+        ("outstanding", outstanding(plan)),
+        ("requests", requests(plan)),
+        ("sizes", sizes(plan)),
+        ("files", files(plan)),
+        ("verify", verify(plan).to_owned()),
+        ("seed", plan.seed.to_string()),
+        ("threads", plan.threads.to_string()),
+        ("dialect", dialect(plan).to_owned()),
+        ("signing", signing(plan).to_owned()),
+        ("limits", limits(plan)),
+        ("digest", plan.digest()),
+        ("begins with", operations(plan)),
+    ];
+    let mut text = String::new();
+    for (label, value) in lines {
+        // Further lines of a value stand below its first.
+        let value = value.replace('\n', &format!("\n{:<13}", ""));
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{label:<13}{value}");
+    }
+    text
+}
+
+fn clients(plan: &Plan) -> String {
+    let points: Vec<_> = plan.load_points.iter().map(u32::to_string).collect();
+    // As it was written where that is shorter.
+    let points = points.join(",");
+    let list = points
+        .parse()
+        .map_or(points, |list: ClientList| list.to_string());
+    let passes = match plan.repeat {
+        1 => "1 pass".to_owned(),
+        repeat => format!("{repeat} passes"),
+    };
+    format!("{list}; {passes}")
+}
+
+fn load_points(plan: &Plan) -> u64 {
+    plan.load_points.len() as u64 * u64::from(plan.repeat)
+}
+
+fn sessions(plan: &Plan) -> String {
+    let per_pass: u64 = plan.load_points.iter().map(|&n| u64::from(n)).sum();
+    format!(
+        "{} in all, up to {} at a time",
+        per_pass * u64::from(plan.repeat),
+        plan.max_clients()
+    )
+}
+
+fn time(plan: &Plan) -> String {
+    let per_point = plan.ramp_up + plan.duration + plan.ramp_down;
+    let points = load_points(plan);
+    let all =
+        u32::try_from(points).map_or(Duration::MAX, |points| per_point.saturating_mul(points));
+    format!(
+        "{} measured per load point, after {} of ramp-up and before {} of ramp-down;\n\
+         {} for {} besides setting up",
+        format_duration(plan.duration),
+        format_duration(plan.ramp_up),
+        format_duration(plan.ramp_down),
+        format_duration(all),
+        counted(points, "load point")
+    )
+}
+
+fn outstanding(plan: &Plan) -> String {
+    format!("{} per client", counted(plan.outstanding.into(), "request"))
+}
+
+fn requests(plan: &Plan) -> String {
+    let workload = &plan.workload;
+    let flush = match workload.flush_every_writes {
+        Some(writes) => format!("flush every {}", counted(writes.into(), "write")),
+        None => "no flush".to_owned(),
+    };
+    let access = match workload.access {
+        Access::Random => "random",
+        Access::Sequential => "sequential",
+    };
+    format!(
+        "{} reads, {} writes, {access} offsets, {flush}",
+        percent(workload.read_percent),
+        percent(100.0 - workload.read_percent)
+    )
+}
+
+fn sizes(plan: &Plan) -> String {
+    let lines = plan.workload.sizes.iter().map(|entry| {
+        let size = format!("{:#}", Size(entry.size.into()));
+        format!("{size:>9}  {:>8}", percent(entry.weight))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn files(plan: &Plan) -> String {
+    let files = &plan.workload.files;
+    let on_share = plan.bytes_on_share();
+    let scope = match files.scope {
+        Scope::Private => "per client",
+        Scope::Shared => "shared by all clients",
+    };
+    format!(
+        "{} of {:#} {scope}; {} and {:#} on the share",
+        counted(files.count.into(), "file"),
+        Size(files.size),
+        counted(on_share / files.size.max(1), "file"),
+        Size(on_share)
+    )
+}
+
+fn verify(plan: &Plan) -> &'static str {
+    match plan.verify {
+        Verify::Off => "off",
+        Verify::ReadBack => "every byte read is compared with what was written",
+    }
+}
+
+fn dialect(plan: &Plan) -> &'static str {
+    match plan.session.dialect {
+        Some(dialect) => dialect.name(),
+        None => "the newest that both sides speak",
+    }
+}
+
+fn signing(plan: &Plan) -> &'static str {
+    match plan.session.signing {
+        Mode::Auto => "as the server requires",
+        Mode::Required => "required",
+        Mode::Off => "off",
+    }
+}
+
+fn limits(plan: &Plan) -> String {
+    let limits = plan.limits;
+    format!(
+        "connect {}, set-up request {}, operation {}",
+        format_duration(limits.connect),
+        format_duration(limits.setup),
+        format_duration(limits.operation)
+    )
+}
+
+fn operations(plan: &Plan) -> String {
+    let mut stream = OpStream::new(&Mix::new(&plan.workload), plan.seed, 0);
+    let mut lines = Vec::new();
+    for _ in 0..OPERATIONS_SHOWN {
+        lines.push(operation(plan, stream.next()));
+    }
+    lines.join("\n")
+}
+
+fn operation(plan: &Plan, operation: Operation) -> String {
+    let file = plan.file_name(0, operation.file);
+    match operation.kind {
+        OpKind::Flush => format!("flush {file}"),
+        OpKind::Read | OpKind::Write => format!(
+            "{:<5} {file} at {}, {:#}",
+            operation.kind.name(),
+            operation.offset,
+            Size(operation.length.into())
+        ),
+    }
+}

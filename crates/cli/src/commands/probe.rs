@@ -1,0 +1,182 @@
+//! `smbench probe`: what a server offers.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use smbench_engine::probe::{self, Probe};
+use smbench_engine::units::Size;
+use smbench_report::units::{latency, plain};
+
+use crate::args::ProbeArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::request::Visit;
+
+/// Names of the capability bits (MS-SMB2 2.2.4).
+const CAPABILITIES: [(u32, &str); 7] = [
+    (0x01, "DFS"),
+    (0x02, "LEASING"),
+    (0x04, "LARGE_MTU"),
+    (0x08, "MULTI_CHANNEL"),
+    (0x10, "PERSISTENT_HANDLES"),
+    (0x20, "DIRECTORY_LEASING"),
+    (0x40, "ENCRYPTION"),
+];
+
+pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
+    let visit = Visit::resolve(&args.url)?;
+    let probe = probe::probe(&visit.target, args.session(), visit.limits)?;
+    print(&describe(&visit.target.redacted(), &probe))?;
+    Ok(Exit::Done)
+}
+
+fn describe(url: &str, probe: &Probe) -> String {
+    let session = &probe.session;
+    let negotiated = &session.negotiated;
+    let size = |bytes: u32| format!("{:#}", Size(bytes.into()));
+    let signing = match negotiated.signing {
+        Some(algorithm) => algorithm.name(),
+        None => "off",
+    };
+    let demand = match negotiated.server_requires_signing {
+        true => "the server requires it",
+        false => "the server does not require it",
+    };
+    let mut lines = vec![
+        ("server", url.to_owned()),
+        ("dialect", negotiated.dialect.to_string()),
+    ];
+    lines.extend(probe.dialects.iter().map(|(dialect, accepted)| {
+        let answer = match accepted {
+            Ok(()) => "accepted".to_owned(),
+            Err(reason) => plain(reason),
+        };
+        ("", format!("{dialect}: {answer}"))
+    }));
+    lines.extend([
+        ("signing", format!("{signing}, {demand}")),
+        ("capabilities", capabilities(negotiated.capabilities)),
+        ("largest read", size(negotiated.max_read)),
+        ("largest write", size(negotiated.max_write)),
+        ("largest query", size(negotiated.max_transact)),
+        (
+            "credits",
+            format!(
+                "{} granted of {} asked for",
+                session.credits_granted, session.credits_asked
+            ),
+        ),
+        (
+            "logged on",
+            match negotiated.guest {
+                true => "as a guest".to_owned(),
+                false => "as the user asked for".to_owned(),
+            },
+        ),
+        ("server GUID", guid(negotiated.server_guid)),
+        (
+            "free space",
+            match probe.free_bytes {
+                Some(bytes) => Size(bytes).to_string(),
+                None => "not told".to_owned(),
+            },
+        ),
+        ("session set-up", elapsed(session.setup)),
+    ]);
+    lines
+        .into_iter()
+        .fold(String::new(), |mut text, (label, value)| {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{label:<16}{value}");
+            text
+        })
+}
+
+fn elapsed(time: Duration) -> String {
+    latency(time.as_nanos() as f64)
+}
+
+fn capabilities(bits: u32) -> String {
+    let named = CAPABILITIES.iter().filter(|(bit, _)| bits & bit != 0);
+    let mut names: Vec<_> = named.map(|(_, name)| (*name).to_owned()).collect();
+    let known = CAPABILITIES.iter().fold(0, |all, (bit, _)| all | bit);
+    if bits & !known != 0 {
+        names.push(format!("{:#x}", bits & !known));
+    }
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.join(", ")
+}
+
+/// As Windows writes it: the first three fields are little-endian (MS-DTYP
+/// 2.3.4.2).
+fn guid(bytes: [u8; 16]) -> String {
+    const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    let mut text = String::with_capacity(36);
+    for (at, byte) in ORDER.iter().map(|&from| bytes[from]).enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_engine::probe::SessionFacts;
+    use smbench_protocol::{Dialect, Negotiated, SigningAlgorithm};
+
+    use super::*;
+
+    #[test]
+    fn everything_known_is_told() {
+        let probe = Probe {
+            session: SessionFacts {
+                negotiated: Negotiated {
+                    dialect: Dialect::Smb311,
+                    signing: Some(SigningAlgorithm::AesCmac),
+                    server_requires_signing: true,
+                    max_read: 8 << 20,
+                    max_write: 1 << 20,
+                    max_transact: 65_537,
+                    capabilities: 0x87,
+                    server_guid: std::array::from_fn(|at| at as u8),
+                    guest: false,
+                },
+                credits_granted: 33,
+                credits_asked: 512,
+                setup: Duration::from_micros(4567),
+            },
+            dialects: vec![
+                (Dialect::Smb21, Err("refused".to_owned())),
+                (Dialect::Smb311, Ok(())),
+            ],
+            free_bytes: Some(3 << 30),
+        };
+        let expected = "\
+server          smb://ann@host/share
+dialect         3.1.1
+                2.1: refused
+                3.1.1: accepted
+signing         aes-128-cmac, the server requires it
+capabilities    DFS, LEASING, LARGE_MTU, 0x80
+largest read    8 MiB
+largest write   1 MiB
+largest query   65537 B
+credits         33 granted of 512 asked for
+logged on       as the user asked for
+server GUID     03020100-0504-0706-0809-0a0b0c0d0e0f
+free space      3 GiB
+session set-up  4.57 ms
+";
+        assert_eq!(describe("smb://ann@host/share", &probe), expected);
+    }
+
+    #[test]
+    fn no_capability_is_said_so() {
+        assert_eq!(capabilities(0), "none");
+    }
+}

@@ -1,0 +1,148 @@
+//! How the command ends: exit codes, and the one line said about a failure.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use smbench_engine::SessionError;
+use smbench_engine::plan::PlanError;
+use smbench_engine::profile::ProfileError;
+use smbench_engine::run::RunError;
+use smbench_engine::target::TargetError;
+use smbench_lab::LabError;
+use smbench_report::{LoadError, SaveError};
+
+use crate::password::PasswordError;
+
+/// The exit codes that scripts rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything asked for was done.
+    Done = 0,
+    /// The command line or a profile makes no sense.
+    Usage = 2,
+    /// Nothing was measured: no connection, no session, no share, no place for
+    /// the results.
+    Setup = 3,
+    /// The run was given up, or a load point must not be quoted.
+    Invalid = 4,
+    /// Stopped by a signal; the shell's convention for SIGINT.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command was not carried out. Each is one line.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The command line itself.
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    #[error("failed to {0}")]
+    Load(#[from] LoadError),
+    #[error("failed to {0}")]
+    Save(#[from] SaveError),
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+    #[error(transparent)]
+    Run(RunError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error("failed to start the server: {}", chain(.0))]
+    Lab(#[from] LabError),
+    /// The embedded server's process did not do its part.
+    #[error("failed to start the embedded server: {0}")]
+    Embedded(String),
+    /// The operating system refused something.
+    #[error("failed to {action}: {source}")]
+    Io { action: String, source: io::Error },
+}
+
+impl Failure {
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Io { action, source }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        Self::io(format!("write {}", path.display()))
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_)
+            | Self::Profile(_)
+            | Self::Plan(_)
+            | Self::Target(_)
+            | Self::Password(_)
+            | Self::Load(_) => Exit::Usage,
+            Self::Interrupted => Exit::Interrupted,
+            Self::Run(_)
+            | Self::Session(_)
+            | Self::Save(_)
+            | Self::Lab(_)
+            | Self::Embedded(_)
+            | Self::Io { .. } => Exit::Setup,
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Session(SessionError::Interrupted) => Self::Interrupted,
+            error => Self::Run(error),
+        }
+    }
+}
+
+/// An error and its causes; the lab's errors leave theirs to `source`.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a String cannot fail.
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_stopped_before_its_first_load_point_was_interrupted() {
+        let failure = Failure::from(RunError::Session(SessionError::Interrupted));
+        assert_eq!(failure.exit(), Exit::Interrupted);
+        let failure = Failure::from(RunError::System(io::Error::other("no threads")));
+        assert_eq!(failure.exit(), Exit::Setup);
+    }
+
+    #[test]
+    fn the_causes_of_a_lab_error_are_told() {
+        let failure = Failure::from(LabError::Listen {
+            addr: ([127, 0, 0, 1], 445).into(),
+            source: io::Error::other("in use"),
+        });
+        assert_eq!(
+            failure.to_string(),
+            "failed to start the server: cannot listen on 127.0.0.1:445: in use"
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! The only places that write to standard output and standard error.
+//!
+//! A reader that has gone away, as in `smbench show FILE | head`, is no
+//! failure: it has seen what it wanted.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write as _};
+
+use smbench_report::units::plain;
+
+use crate::failure::Failure;
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::io("write to standard output")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a message to standard error, free of whatever could steer a terminal.
+pub(crate) fn complain(message: impl Display) {
+    let text: Vec<_> = message.to_string().lines().map(plain).collect();
+    // Where standard error is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr().lock(), "smbench: {}", text.join("\n"));
+}

@@ -1,0 +1,267 @@
+//! Where the password comes from, and with `--authentication-file` the account.
+//!
+//! The first that there is: `--password-file`, `--authentication-file`,
+//! `SMBENCH_PASSWORD`, the URL, a prompt. Invariant: no message repeats any
+//! content of these.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use smbench_engine::target::{Secret, Target, UrlPassword};
+
+use crate::args::SecretArgs;
+use crate::output::complain;
+
+/// The variable that holds the password.
+pub(crate) const VARIABLE: &str = "SMBENCH_PASSWORD";
+
+/// Bytes after which a file is none of ours, whatever it holds.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Why there is no password.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PasswordError {
+    #[error("failed to read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("failed to read {}: line {line} is not UTF-8", path.display())]
+    NotUtf8 { path: PathBuf, line: usize },
+    #[error(
+        "failed to read {}: line {line} is none of `username = `, `password = ` and `domain = `",
+        path.display()
+    )]
+    Malformed { path: PathBuf, line: usize },
+    #[error("failed to read {VARIABLE}: it is not UTF-8")]
+    Variable,
+    #[error("a password is given, but the target names no user: write smb://USER@HOST/SHARE")]
+    NoUser,
+    #[error(
+        "no password for user {user}: set {VARIABLE}, or give --password-file or \
+         --authentication-file"
+    )]
+    Missing { user: String },
+    #[error("failed to ask for the password: {0}")]
+    Prompt(io::Error),
+}
+
+/// The sources that a command line names, already read where they also say who
+/// logs on.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    password_file: Option<PathBuf>,
+    authentication_file: Option<String>,
+    url: UrlPassword,
+}
+
+impl Sources {
+    /// Reads the authentication file and completes the account of `target`
+    /// from it; what the URL says goes first. Warns of a password in the URL.
+    pub(crate) fn open(
+        args: &SecretArgs,
+        target: &mut Target,
+        url: UrlPassword,
+    ) -> Result<Self, PasswordError> {
+        if url == UrlPassword::Present {
+            complain(format_args!(
+                "warning: the password in the URL shows in process lists and in the shell's \
+                 history; use {VARIABLE}, --password-file or --authentication-file"
+            ));
+        }
+        let file = match &args.authentication_file {
+            Some(path) => Authentication::read(path)?,
+            None => Authentication::default(),
+        };
+        if target.user.is_empty() {
+            target.user = file.username.unwrap_or_default();
+        }
+        if target.domain.is_empty() && !target.user.is_empty() {
+            target.domain = file.domain.unwrap_or_default();
+        }
+        let sources = Self {
+            password_file: args.password_file.clone(),
+            authentication_file: file.password,
+            url,
+        };
+        let is_named = sources.password_file.is_some() || sources.authentication_file.is_some();
+        if target.user.is_empty() && is_named {
+            return Err(PasswordError::NoUser);
+        }
+        Ok(sources)
+    }
+
+    /// The password of the target's user; an anonymous one has none.
+    pub(crate) fn password(&self, target: &Target) -> Result<Secret, PasswordError> {
+        if target.user.is_empty() {
+            return Ok(Secret::default());
+        }
+        if let Some(path) = &self.password_file {
+            let text = read(path)?;
+            let line = text.split('\n').next().unwrap_or_default();
+            return Ok(Secret::new(line.trim_end_matches('\r')));
+        }
+        if let Some(password) = &self.authentication_file {
+            return Ok(Secret::new(password));
+        }
+        match env::var(VARIABLE) {
+            Ok(password) => return Ok(Secret::new(password)),
+            Err(env::VarError::NotUnicode(_)) => return Err(PasswordError::Variable),
+            Err(env::VarError::NotPresent) => {}
+        }
+        if self.url == UrlPassword::Present {
+            return Ok(target.password.clone());
+        }
+        if io::stdin().is_terminal() && io::stderr().is_terminal() {
+            let prompt = format!("password of {} at {}: ", target.user, target.host);
+            return rpassword::prompt_password(prompt)
+                .map(Secret::new)
+                .map_err(PasswordError::Prompt);
+        }
+        Err(PasswordError::Missing {
+            user: target.user.clone(),
+        })
+    }
+}
+
+/// What smbclient's authentication file says.
+#[derive(Default)]
+struct Authentication {
+    username: Option<String>,
+    password: Option<String>,
+    domain: Option<String>,
+}
+
+impl Authentication {
+    fn read(path: &Path) -> Result<Self, PasswordError> {
+        let text = read(path)?;
+        Self::parse(&text).map_err(|line| PasswordError::Malformed {
+            path: path.to_owned(),
+            line,
+        })
+    }
+
+    /// The content, or the number of the line that makes no sense. As in
+    /// smbclient, blanks at the end belong to the value.
+    fn parse(text: &str) -> Result<Self, usize> {
+        let mut found = Self::default();
+        for (at, line) in text.lines().enumerate() {
+            if line.trim().is_empty() || line.trim_start().starts_with('#') {
+                continue;
+            }
+            let (key, value) = line.split_once('=').ok_or(at + 1)?;
+            let field = match key.trim().to_ascii_lowercase().as_str() {
+                "username" => &mut found.username,
+                "password" => &mut found.password,
+                "domain" => &mut found.domain,
+                // Kerberos only.
+                "realm" => continue,
+                _ => return Err(at + 1),
+            };
+            *field = Some(value.trim_start().to_owned());
+        }
+        Ok(found)
+    }
+}
+
+fn read(path: &Path) -> Result<String, PasswordError> {
+    let unreadable = |source| PasswordError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(unreadable(io::Error::other("larger than 64 KiB")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let newlines = error.as_bytes()[..valid].iter().filter(|b| **b == b'\n');
+        PasswordError::NotUtf8 {
+            path: path.to_owned(),
+            line: newlines.count() + 1,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smbclients_authentication_file_is_read() {
+        let text = "# mine\nusername = ann\nPassword=a = b \r\n\n  domain =\tWORK\nrealm = x\n";
+        let file = Authentication::parse(text).ok().unwrap();
+        assert_eq!(file.username.as_deref(), Some("ann"));
+        assert_eq!(file.password.as_deref(), Some("a = b "));
+        assert_eq!(file.domain.as_deref(), Some("WORK"));
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_is_numbered() {
+        for (text, line) in [("username = ann\nsecret", 2), ("pass = x", 1)] {
+            assert_eq!(Authentication::parse(text).err(), Some(line));
+        }
+    }
+
+    #[test]
+    fn the_url_goes_before_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("auth");
+        std::fs::write(&path, "username = bob\ndomain = HOME\npassword = pw\n").unwrap();
+        let args = SecretArgs {
+            authentication_file: Some(path),
+            ..SecretArgs::default()
+        };
+        for (url, account) in [
+            ("smb://host/share", ("HOME", "bob")),
+            ("smb://ann@host/share", ("HOME", "ann")),
+            ("smb://WORK;ann@host/share", ("WORK", "ann")),
+        ] {
+            let (mut target, found) = Target::parse(url).unwrap();
+            let sources = Sources::open(&args, &mut target, found).unwrap();
+            assert_eq!((target.domain.as_str(), target.user.as_str()), account);
+            assert_eq!(sources.password(&target).unwrap().expose(), "pw");
+        }
+    }
+
+    #[test]
+    fn only_the_first_line_of_a_password_file_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        for (text, password) in [("pw \r\nmore", "pw "), ("pw", "pw"), ("", "")] {
+            std::fs::write(&path, text).unwrap();
+            let args = SecretArgs {
+                password_file: Some(path.clone()),
+                ..SecretArgs::default()
+            };
+            let (mut target, found) = Target::parse("smb://ann@host/share").unwrap();
+            let sources = Sources::open(&args, &mut target, found).unwrap();
+            assert_eq!(sources.password(&target).unwrap().expose(), password);
+        }
+    }
+
+    #[test]
+    fn a_password_of_nobody_is_refused() {
+        let args = SecretArgs {
+            password_file: Some("unread".into()),
+            ..SecretArgs::default()
+        };
+        let (mut target, found) = Target::parse("smb://host/share").unwrap();
+        let error = Sources::open(&args, &mut target, found).unwrap_err();
+        assert!(matches!(error, PasswordError::NoUser), "{error}");
+    }
+
+    #[test]
+    fn an_unreadable_file_is_named_by_path_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        std::fs::write(&path, b"ok\nse\xffcret").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("failed to read {}: line 2 is not UTF-8", path.display())
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! How far a run is, in a line on the terminal; silent where there is none.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use smbench_engine::run::{Point, Progress, Stage};
+use smbench_report::units;
+
+/// Whether progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    /// On standard error, if that is a terminal.
+    Terminal,
+    Hidden,
+}
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+
+/// The line; clones are the same line.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    bar: ProgressBar,
+}
+
+impl Line {
+    pub(crate) fn new(visibility: Visibility) -> Self {
+        // Hides itself where standard error is no terminal.
+        let target = match visibility {
+            Visibility::Terminal => ProgressDrawTarget::stderr(),
+            Visibility::Hidden => ProgressDrawTarget::hidden(),
+        };
+        let style = ProgressStyle::with_template("[{bar:20}] {wide_msg}")
+            .unwrap_or_else(|error| unreachable!("constant template: {error}"))
+            .progress_chars("=> ");
+        Self {
+            bar: ProgressBar::with_draw_target(Some(STEPS), target).with_style(style),
+        }
+    }
+
+    pub(crate) fn show(&self, progress: &Progress) {
+        self.bar
+            .set_position((share(progress) * STEPS as f64) as u64);
+        self.bar.set_message(describe(progress));
+    }
+
+    /// Takes the line off the terminal while something else is written there.
+    pub(crate) fn suspended<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+
+    /// Takes the line off the terminal for good.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How much of the current phase is done, 0 to 1.
+fn share(progress: &Progress) -> f64 {
+    let ratio = |part: f64, whole: f64| {
+        if whole > 0.0 {
+            (part / whole).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
+    };
+    match progress {
+        Progress::Connecting => 0.0,
+        Progress::Preparing { done, total } => ratio(*done as f64, *total as f64),
+        Progress::SettingUp { point, ready } => ratio((*ready).into(), point.clients.into()),
+        Progress::Running { elapsed, total, .. } => {
+            ratio(elapsed.as_secs_f64(), total.as_secs_f64())
+        }
+        Progress::CleaningUp => 1.0,
+    }
+}
+
+fn describe(progress: &Progress) -> String {
+    match progress {
+        Progress::Connecting => "connecting".to_owned(),
+        Progress::Preparing { done, total } => format!(
+            "preparing files, {} of {}",
+            units::bytes(*done),
+            units::bytes(*total)
+        ),
+        Progress::SettingUp { point, ready } => {
+            format!("{}, {ready} connected", which(point))
+        }
+        Progress::Running {
+            point,
+            stage,
+            elapsed,
+            total,
+            live,
+        } => {
+            let stage = match stage {
+                Stage::RampUp => "ramp-up",
+                Stage::Measuring => "measuring",
+                Stage::RampDown => "ramp-down",
+            };
+            format!(
+                "{}, {stage} {:.0}/{:.0} s, {} Mbit/s, p99 {}",
+                which(point),
+                elapsed.as_secs_f64(),
+                total.as_secs_f64(),
+                units::throughput(live.throughput_mbps),
+                units::latency(live.p99.as_nanos() as f64)
+            )
+        }
+        Progress::CleaningUp => "removing files from the share".to_owned(),
+    }
+}
+
+fn which(point: &Point) -> String {
+    format!(
+        "load point {}/{}, {}",
+        point.number,
+        point.of,
+        units::counted(point.clients.into(), "client")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use smbench_engine::run::Live;
+
+    use super::*;
+
+    #[test]
+    fn every_phase_reads_well() {
+        let point = Point {
+            number: 2,
+            of: 4,
+            clients: 4,
+        };
+        let running = Progress::Running {
+            point,
+            stage: Stage::Measuring,
+            elapsed: Duration::from_millis(2_250),
+            total: Duration::from_millis(4_500),
+            live: Live {
+                throughput_mbps: 941.26,
+                ops_per_s: 9000.0,
+                p99: Duration::from_micros(1234),
+            },
+        };
+        for (progress, text, part) in [
+            (Progress::Connecting, "connecting", 0.0),
+            (
+                Progress::Preparing {
+                    done: 4 << 20,
+                    total: 16 << 20,
+                },
+                "preparing files, 4 MiB of 16 MiB",
+                0.25,
+            ),
+            (
+                Progress::SettingUp { point, ready: 3 },
+                "load point 2/4, 4 clients, 3 connected",
+                0.75,
+            ),
+            (
+                running,
+                "load point 2/4, 4 clients, measuring 2/4 s, 941.3 Mbit/s, p99 1.23 ms",
+                0.5,
+            ),
+            (Progress::CleaningUp, "removing files from the share", 1.0),
+        ] {
+            assert_eq!(describe(&progress), text);
+            assert_eq!(share(&progress), part);
+        }
+    }
+
+    #[test]
+    fn nothing_to_prepare_is_no_share() {
+        assert_eq!(share(&Progress::Preparing { done: 0, total: 0 }), 0.0);
+    }
+}

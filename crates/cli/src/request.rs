@@ -1,0 +1,186 @@
+//! From the command line to what will be done: the one place that turns flags
+//! into [`RunOptions`], and defaults and profiles into a [`Plan`].
+
+use std::net::IpAddr;
+use std::thread;
+
+use smbench_engine::plan::{Limits, Plan, SessionOptions, Verify};
+use smbench_engine::profile;
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
+use smbench_report::{Disclosure, Place};
+
+use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, SessionArgs, UrlArgs};
+use crate::failure::Failure;
+use crate::password::Sources;
+
+/// A run, judged. The plan's target has no password yet.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) plan: Plan,
+    pub(crate) server: Server,
+}
+
+/// The server of a run.
+#[derive(Debug)]
+pub(crate) enum Server {
+    /// Started for the run; the plan's target is to be filled in.
+    Embedded,
+    /// There already.
+    Given(Sources),
+}
+
+/// A server to look at or to clean up, and its password.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub(crate) target: Target,
+    pub(crate) limits: Limits,
+}
+
+impl Request {
+    /// Judges the options of `run` and `plan`. Connects to nothing.
+    pub(crate) fn resolve(args: &RunArgs) -> Result<Self, Failure> {
+        let name = args.workload.profile.as_deref();
+        let profile = profile::load(name.unwrap_or(profile::DEFAULT))?;
+        let (target, server) = match &args.server.target {
+            None => (embedded(), Server::Embedded),
+            Some(url) => {
+                let (target, sources) = account(url, &args.server.secrets)?;
+                (target, Server::Given(sources))
+            }
+        };
+        let plan = Plan::resolve(
+            &profile,
+            &options(args),
+            target,
+            limits(args),
+            // Where the system does not tell, one thread always works.
+            thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        )?;
+        Ok(Self { plan, server })
+    }
+
+    /// What a reader of the results must be told.
+    pub(crate) fn disclosure(&self) -> Disclosure {
+        const SHARED: &str = "server and load generator share this machine";
+        match self.server {
+            Server::Embedded => Disclosure {
+                place: Place::Embedded,
+                notes: vec![
+                    SHARED.to_owned(),
+                    "the embedded server keeps its files in memory: for a first look, not for \
+                     quoting"
+                        .to_owned(),
+                ],
+            },
+            Server::Given(_) => Disclosure {
+                place: Place::Remote,
+                notes: is_loopback(&self.plan.target.host)
+                    .then(|| SHARED.to_owned())
+                    .into_iter()
+                    .collect(),
+            },
+        }
+    }
+}
+
+impl Visit {
+    pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
+        let (mut target, sources) = account(&args.target, &args.secrets)?;
+        target.password = sources.password(&target)?;
+        Ok(Self {
+            target,
+            limits: connect_limits(args.connect),
+        })
+    }
+}
+
+impl ProbeArgs {
+    pub(crate) fn session(&self) -> SessionOptions {
+        let SessionArgs { dialect, sign } = self.session;
+        SessionOptions {
+            dialect,
+            signing: sign.unwrap_or_default(),
+        }
+    }
+}
+
+fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {
+    let (mut target, in_url) = Target::parse(url)?;
+    let sources = Sources::open(secrets, &mut target, in_url)?;
+    Ok((target, sources))
+}
+
+fn options(args: &RunArgs) -> RunOptions {
+    let RunArgs {
+        server,
+        workload,
+        load,
+        output: _,
+    } = args;
+    RunOptions {
+        clients: load.clients.clone(),
+        outstanding: load.outstanding,
+        duration: load.duration,
+        ramp_up: load.ramp_up,
+        ramp_down: load.ramp_down,
+        repeat: load.repeat,
+        seed: workload.seed,
+        threads: load.threads,
+        dialect: server.session.dialect,
+        sign: server.session.sign,
+        verify: workload.verify.then_some(Verify::ReadBack),
+        file_size: workload.file_size,
+    }
+}
+
+fn limits(args: &RunArgs) -> Limits {
+    let limits = connect_limits(args.server.connect);
+    Limits {
+        operation: args.server.operation_timeout.unwrap_or(limits.operation),
+        ..limits
+    }
+}
+
+fn connect_limits(args: ConnectArgs) -> Limits {
+    let limits = Limits::default();
+    Limits {
+        connect: args.connect_timeout.unwrap_or(limits.connect),
+        ..limits
+    }
+}
+
+/// Stands in for the target of a server that does not run yet.
+fn embedded() -> Target {
+    Target {
+        domain: String::new(),
+        user: String::new(),
+        host: "localhost".to_owned(),
+        port: DEFAULT_PORT,
+        share: String::new(),
+        path: String::new(),
+        password: Secret::default(),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_recognised_by_name_and_address() {
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "::1"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["files", "10.0.0.1", "localhost.example", "::2"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Everything that can be wrong before a run: each is one line, the documented
+//! exit code, nothing on standard output, and no result.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, ShareAccess};
+use tokio::net::TcpSocket;
+
+use crate::support::{Place, Said, embedded, free_port, text};
+
+#[track_caller]
+fn refused(place: &Place, said: &Said, code: i32, parts: &[&str]) {
+    said.failed_with(code, parts);
+    assert!(!place.path("results").exists());
+}
+
+#[track_caller]
+fn refused_profile(toml: &str, parts: &[&str]) {
+    let place = Place::new();
+    let file = place.write("mine.toml", toml);
+    for command in ["run", "plan"] {
+        let said = place.smbench(&[command, "--profile", text(&file), "--out", "results"]);
+        refused(&place, &said, 2, &[text(&file)]);
+        refused(&place, &said, 2, parts);
+    }
+}
+
+#[test]
+fn an_unknown_profile() {
+    let place = Place::new();
+    let said = place.smbench(&["run", "--profile", "file-sever", "--out", "results"]);
+    let expected = "unknown profile `file-sever`: expected one of file-server, web-server";
+    refused(&place, &said, 2, &[expected]);
+}
+
+#[test]
+fn malformed_toml_is_placed_by_line_and_column() {
+    refused_profile("read_percent = 80\nsizes = [", &["line 2, column 10"]);
+    refused_profile(
+        "read_percent = 80\nreads = 1",
+        &["line 2, column 1: unknown field `reads`"],
+    );
+}
+
+#[test]
+fn weights_that_do_not_add_up() {
+    refused_profile(
+        "read_percent = 80\n[[sizes]]\nsize = 512\nweight = 60\n[[sizes]]\nsize = 1024\nweight = 30",
+        &["the weights of the sizes sum to 90, not to 100"],
+    );
+}
+
+#[test]
+fn a_negative_weight() {
+    refused_profile(
+        "read_percent = 80\n[[sizes]]\nsize = 512\nweight = -10\n[[sizes]]\nsize = 1024\nweight = 110",
+        &["the weight of size 512 B is -10"],
+    );
+}
+
+#[test]
+fn zero_clients() {
+    let place = Place::new();
+    let said = place.smbench(&["run", "--clients", "0", "--out", "results"]);
+    refused(&place, &said, 2, &["--clients", "zero clients"]);
+}
+
+#[test]
+fn bad_urls() {
+    let place = Place::new();
+    for (url, part) in [
+        ("files/share", "the target has no scheme"),
+        ("http://host/share", "scheme is http"),
+        ("smb://host", "names no share"),
+        ("smb://ann:pässword@host:x/share", "port is not a number"),
+    ] {
+        let said = place.smbench(&["run", "--target", url, "--out", "results"]);
+        refused(&place, &said, 2, &[part]);
+        let said = place.smbench(&["probe", url]);
+        refused(&place, &said, 2, &[part]);
+    }
+}
+
+#[test]
+fn a_refused_port() {
+    let place = Place::new();
+    let port = free_port();
+    let url = format!("smb://ann@127.0.0.1:{port}/share");
+    let at = format!("failed to connect to 127.0.0.1:{port}: ");
+    refused(&place, &place.run(&url, "pw", &[]), 3, &[&at, "refused"]);
+    for command in ["probe", "cleanup"] {
+        let said = place.smbench_as("pw", &[command, &url]);
+        refused(&place, &said, 3, &[&at]);
+    }
+}
+
+/// An address on loopback that answers nothing: its backlog is full, so the
+/// kernel drops every further SYN, as the path to an unroutable host does.
+struct Silent {
+    address: SocketAddr,
+    _listener: tokio::net::TcpListener,
+    _pending: Vec<TcpStream>,
+}
+
+impl Silent {
+    fn new() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut pending = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+            pending.push(stream);
+            assert!(pending.len() < 16, "the backlog never fills");
+        }
+        Self {
+            address,
+            _listener: listener,
+            _pending: pending,
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unroutable_host() {
+    let silent = Silent::new();
+    let place = Place::new();
+    let url = format!("smb://ann@{}/share", silent.address);
+    let said = place.run(&url, "pw", &["--connect-timeout=1s"]);
+    let expected = format!(
+        "failed to connect to {}: no answer within 1s",
+        silent.address
+    );
+    refused(&place, &said, 3, &[&expected]);
+    let plan = place.smbench(&["plan"]);
+    plan.succeeded();
+    assert!(plan.stdout.contains("limits       connect 10s"), "{plan:?}");
+}
+
+#[test]
+fn a_wrong_password() {
+    let server = embedded();
+    let place = Place::new();
+    let said = place.run(&server.url(), "no-such-secret", &[]);
+    let expected = "failed to log on as user 'smbench'";
+    refused(&place, &said, 3, &[expected, "SMBENCH_PASSWORD"]);
+    assert!(!said.stderr.contains("no-such-secret"), "{said:?}");
+}
+
+#[test]
+fn a_missing_share() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url().replace("/bench", "/nothing");
+    let said = place.run(&url, server.password(), &[]);
+    let expected = "failed to connect to share 'nothing'";
+    refused(
+        &place,
+        &said,
+        3,
+        &[expected, "there is no share of that name"],
+    );
+}
+
+#[test]
+fn a_missing_directory() {
+    let server = embedded();
+    let place = Place::new();
+    let url = format!("{}/not/there", server.url());
+    let said = place.run(&url, server.password(), &[]);
+    refused(&place, &said, 3, &["directory in the target URL exists"]);
+}
+
+#[test]
+fn a_read_only_share() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        access: ShareAccess::ReadOnly,
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let place = Place::new();
+    let said = place.run(&server.url(), server.password(), &[]);
+    let expected = "the share is read-only or the user may not write there";
+    refused(&place, &said, 3, &["failed to create", expected]);
+}
+
+#[test]
+fn a_share_without_space() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        capacity_bytes: Some(3 << 20),
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let place = Place::new();
+    let said = place.run(&server.url(), server.password(), &["--clients=4"]);
+    refused(
+        &place,
+        &said,
+        3,
+        &["3 MiB free", "needs 4 MiB", "--file-size"],
+    );
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_folder_of_results_that_cannot_be_made() {
+    let place = Place::new();
+    let file = place.write("file", "");
+    let out = format!("{}/results", text(&file));
+    // Nothing listens there, so any other order of checks would say so.
+    let url = format!("smb://ann@127.0.0.1:{}/share", free_port());
+    let said = place.run(&url, "pw", &[&format!("--out={out}")]);
+    refused(&place, &said, 3, &["failed to write results to", &out]);
+}
+
+#[test]
+fn two_documents_for_one_standard_output() {
+    let place = Place::new();
+    let said = place.smbench(&["run", "--json", "-", "--csv", "-", "--out", "results"]);
+    refused(&place, &said, 2, &["--json", "--csv"]);
+}
+
+#[test]
+fn a_result_that_is_none() {
+    let place = Place::new();
+    let missing = place.smbench(&["show", "missing.json"]);
+    missing.failed_with(2, &["failed to read missing.json: there is no such file"]);
+    place.write("other.json", "{}");
+    let other = place.smbench(&["show", "other.json"]);
+    other.failed_with(2, &["failed to read other.json: not an smbench result"]);
+}

@@ -1,0 +1,58 @@
+//! `smbench lab` as scripts use it.
+
+use nix::sys::signal::Signal;
+use smbench_lab::{Tool, require};
+
+use crate::support::{Lab, Place, answers};
+
+#[test]
+fn the_embedded_server_serves_until_interrupted() {
+    let place = Place::new();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let lab = Lab::start(&place, &["embedded", "--signing", "required"]);
+        let said = place.smbench_as(&lab.password, &["probe", &lab.url]);
+        said.succeeded();
+        assert!(said.stdout.contains("the server requires it"), "{said:?}");
+        let url = lab.url.clone();
+        assert_eq!(lab.stop(signal).code(), Some(0));
+        assert!(!answers(&url));
+    }
+}
+
+#[test]
+fn its_options_reach_the_embedded_server() {
+    let place = Place::new();
+    let lab = Lab::start(&place, &["embedded", "--capacity", "3MiB"]);
+    let said = place.run(&lab.url, &lab.password, &["--clients=4"]);
+    said.failed_with(3, &["3 MiB free"]);
+    let lab = Lab::start(&place, &["embedded", "--read-only"]);
+    let said = place.run(&lab.url, &lab.password, &[]);
+    said.failed_with(3, &["read-only"]);
+}
+
+#[test]
+fn a_port_in_use_is_refused() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = place.smbench(&["lab", "embedded", "--port", &port]);
+    said.failed_with(3, &["cannot listen on 127.0.0.1:", &port, "in use"]);
+}
+
+#[test]
+fn samba_serves_until_interrupted_and_leaves_no_file() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let place = Place::new();
+    let folder = place.path("temporary");
+    std::fs::create_dir(&folder).unwrap();
+    let lab = Lab::start_in(&place, &["samba", "--option", "strict sync = no"], &folder);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    let said = place.smbench_as(&lab.password, &["probe", &lab.url]);
+    said.succeeded();
+    let url = lab.url.clone();
+    assert_eq!(lab.stop(Signal::SIGINT).code(), Some(0));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert!(!answers(&url));
+}

@@ -1,0 +1,13 @@
+//! The command as scripts and people meet it: the real binary, against servers
+//! of the lab.
+
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+mod bad_input;
+mod commands;
+mod lab;
+mod passwords;
+mod runs;
+mod samba;
+mod stops;
+mod support;

@@ -1,0 +1,218 @@
+//! Runs from beginning to end.
+
+use std::fs;
+
+use serde_json::Value;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault};
+
+use crate::support::{Place, SHORT, answers, embedded, json, run_args, text};
+
+/// The keys that other tools read, each with a sensible value.
+fn assert_contract(doc: &Value, clients: &[u64]) {
+    assert_eq!(doc["schema_version"], 1);
+    assert_eq!(doc["plan"]["profile"], "file-server");
+    assert_eq!(doc["plan"]["seed"], 7);
+    assert_eq!(doc["plan"]["outstanding"], 2);
+    assert_eq!(doc["plan"]["digest"].as_str().unwrap().len(), 64);
+    for key in ["url", "dialect", "signing", "encryption"] {
+        assert!(doc["server"][key].is_string(), "{key}: {doc}");
+    }
+    let points = doc["load_points"].as_array().unwrap();
+    let found: Vec<_> = points
+        .iter()
+        .map(|p| p["clients"].as_u64().unwrap())
+        .collect();
+    assert_eq!(found, clients);
+    for point in points {
+        assert_eq!(point["valid"], true, "{point}");
+        assert_eq!(point["errors"], 0);
+        assert_eq!(point["window_s"], 0.3);
+        for key in [
+            "throughput_mbps",
+            "ops_per_s",
+            "bytes_read",
+            "bytes_written",
+        ] {
+            assert!(point[key].as_f64().unwrap() > 0.0, "{key}: {point}");
+        }
+        for summary in [
+            &point["latency_ns"],
+            &point["ops"]["read"]["service_ns"],
+            &point["ops"]["write"]["response_ns"],
+        ] {
+            for key in ["mean", "min", "max", "p50", "p90", "p95", "p99", "p999"] {
+                assert!(summary[key].as_f64().unwrap() > 0.0, "{key}: {summary}");
+            }
+        }
+        assert!(point["client"]["max_rss_bytes"].as_u64().unwrap() > 0);
+    }
+    assert!(doc["peak"]["throughput_mbps"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn without_a_target_it_runs_on_a_server_of_its_own() {
+    let place = Place::new();
+    let mut args = vec!["run", "--clients=1,2", "--outstanding=2", "--verify"];
+    args.extend(SHORT);
+    args.extend(["--json", "copy.json", "--csv", "points.csv"]);
+    let said = place.smbench(&args);
+    said.succeeded();
+    let [result] = &place.results()[..] else {
+        panic!("{:?}", place.results());
+    };
+    let name = result.file_name().unwrap().to_str().unwrap();
+    assert!(name.ends_with("Z-file-server.json"), "{name}");
+    let last = said.stdout.lines().last().unwrap();
+    assert_eq!(last, format!("result: results/{name}"));
+    let doc = place.document();
+    assert_contract(&doc, &[1, 2]);
+    assert_eq!(doc["outcome"], "complete");
+    assert_eq!(doc["server"]["where"], "embedded");
+    let notes = doc["server"]["notes"].to_string();
+    assert!(notes.contains("share this machine"), "{notes}");
+    assert!(notes.contains("not for quoting"), "{notes}");
+    assert_eq!(doc["leftover"], Value::Null);
+    assert!(!answers(doc["server"]["url"].as_str().unwrap()));
+    let copy = fs::read_to_string(place.path("copy.json")).unwrap();
+    assert_eq!(json(&copy), doc);
+    let csv = fs::read_to_string(place.path("points.csv")).unwrap();
+    // A header; all, read and write for each load point.
+    assert_eq!(csv.lines().count(), 7, "{csv}");
+
+    let shown = place.smbench(&["show", text(result)]);
+    shown.succeeded();
+    assert_eq!(
+        format!("{}\nresult: results/{name}\n", shown.stdout),
+        said.stdout
+    );
+    let shown = place.smbench(&["show", text(result), "--csv", "-"]);
+    shown.succeeded();
+    assert_eq!(shown.stdout, csv);
+}
+
+#[test]
+fn standard_output_can_be_the_document() {
+    let server = embedded();
+    let place = Place::new();
+    let args = ["--clients=1", "--profile=read-4k", "--json=-"];
+    let said = place.run(&server.url(), server.password(), &args);
+    said.succeeded();
+    assert_eq!(json(&said.stdout), place.document());
+    assert_eq!(place.document()["server"]["where"], "remote");
+    let notes = place.document()["server"]["notes"].to_string();
+    assert!(notes.contains("share this machine"), "{notes}");
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn standard_output_can_be_the_rows() {
+    let server = embedded();
+    let place = Place::new();
+    let args = ["--clients=1", "--profile=read-4k", "--csv=-"];
+    let said = place.run(&server.url(), server.password(), &args);
+    said.succeeded();
+    let columns: Vec<_> = said
+        .stdout
+        .lines()
+        .map(|line| line.split(',').next().unwrap())
+        .collect();
+    assert_eq!(columns, ["clients", "1", "1"]);
+}
+
+#[test]
+fn operations_that_fail_make_the_run_invalid() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        fault: Fault::FailReadEvery(50.try_into().unwrap()),
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let place = Place::new();
+    let said = place.run(&server.url(), server.password(), &["--clients=1,2"]);
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let expected = "smbench: 2 of 2 load points not valid, first the one of 1 client: ";
+    assert!(said.stderr.starts_with(expected), "{said:?}");
+    assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
+    assert!(said.stdout.contains("result: results/"), "{said:?}");
+    assert_eq!(place.document()["load_points"][1]["valid"], false);
+}
+
+#[test]
+fn a_flipped_byte_is_caught() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        fault: Fault::FlipByteEvery(50.try_into().unwrap()),
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let place = Place::new();
+    let args = ["--clients=1", "--verify"];
+    let said = place.run(&server.url(), server.password(), &args);
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let failures = &place.document()["load_points"][0]["failures"];
+    assert_eq!(failures[0]["status"], "wrong-data", "{failures}");
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_no_measurement() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    let args = run_args(&url, &["--clients=1,2", "--duration=1s"]);
+    let running = place.start_as(server.password(), &args);
+    place.wait_for_load_points(1);
+    fs::remove_dir_all(place.path("results")).unwrap();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stdout.contains("\npeak "), "{said:?}");
+    assert!(!said.stdout.contains("result:"), "{said:?}");
+    let lines: Vec<_> = said.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{said:?}");
+    assert!(lines[0].contains("the run goes on"), "{said:?}");
+    for line in lines {
+        assert!(
+            line.starts_with("smbench: failed to write results/"),
+            "{line}"
+        );
+    }
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let place = Place::new();
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/results/v1-curve.json"
+    );
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = place.command(&["show", fixture]);
+    let output = command.stdout(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stderr, b"");
+}
+
+#[test]
+fn the_server_is_probed() {
+    let server = embedded();
+    let place = Place::new();
+    let said = place.smbench_as(server.password(), &["probe", &server.url()]);
+    said.succeeded();
+    for part in [
+        "dialect         3.1.1\n",
+        "2.1: accepted\n",
+        "3.1.1: accepted\n",
+        "signing         off, the server does not require it\n",
+        "largest read    8 MiB\n",
+        "free space      1 TiB\n",
+    ] {
+        assert!(said.stdout.contains(part), "{part:?} is missing: {said:?}");
+    }
+    let args = ["probe", &server.url(), "--dialect=2.1", "--sign=required"];
+    let said = place.smbench_as(server.password(), &args);
+    said.succeeded();
+    assert!(said.stdout.contains("dialect         2.1\n"), "{said:?}");
+    assert!(
+        said.stdout.contains("signing         hmac-sha256"),
+        "{said:?}"
+    );
+}

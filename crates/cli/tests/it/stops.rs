@@ -1,0 +1,187 @@
+//! Runs that do not reach their end: interrupted, killed, or left alone by the
+//! server.
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::support::{Lab, Place, embedded, run_args, wait_until};
+
+/// Long enough that a test acts within the window, on any machine.
+const LONG: &str = "--duration=20s";
+
+fn load_points(doc: &Value) -> Vec<(bool, String)> {
+    let points = doc["load_points"].as_array().unwrap();
+    let point = |point: &Value| {
+        let reason = point["invalid_reason"].as_str().unwrap_or_default();
+        (point["valid"].as_bool().unwrap(), reason.to_owned())
+    };
+    points.iter().map(point).collect()
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured_and_cleans_up() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let server = embedded();
+        let place = Place::new();
+        let url = server.url();
+        let args = run_args(&url, &["--clients=1,2", "--duration=2s"]);
+        let running = place.start_as(server.password(), &args);
+        place.wait_for_load_points(1);
+        let before = server.memory().counts().reads;
+        wait_until(|| server.memory().counts().reads > before);
+        running.signal(signal);
+        let said = running.wait();
+        assert_eq!(said.code(), Some(130), "{said:?}");
+        assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
+        assert!(said.stderr.starts_with("smbench: stopping: "), "{said:?}");
+        assert!(said.stdout.contains("result: results/"), "{said:?}");
+        let doc = place.document();
+        assert_eq!(doc["outcome"], "interrupted");
+        assert_eq!(
+            load_points(&doc),
+            [(true, String::new()), (false, "interrupted".to_owned())]
+        );
+        assert_eq!(server.memory().paths(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn an_interrupt_before_the_first_load_point_leaves_nothing() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    // Files that take longer to write than it takes to notice the first.
+    let args = run_args(&url, &["--clients=8", "--file-size=128MiB"]);
+    let running = place.start_as(server.password(), &args);
+    wait_until(|| server.memory().counts().writes > 0);
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert_eq!(said.stdout, "");
+    let last = said.stderr.lines().last();
+    assert_eq!(
+        last,
+        Some("smbench: interrupted before anything was measured")
+    );
+    assert!(!place.path("results").exists());
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupt_ends_the_embedded_server_too() {
+    let place = Place::new();
+    let args = [
+        "run",
+        "--clients=1,2",
+        "--duration=2s",
+        "--ramp-up=0s",
+        "--out=results",
+    ];
+    let running = place.start_as("", &args);
+    place.wait_for_load_points(1);
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert!(!crate::support::answers(
+        place.document()["server"]["url"].as_str().unwrap()
+    ));
+}
+
+#[test]
+fn the_embedded_server_does_not_outlive_a_killed_run() {
+    let place = Place::new();
+    let args = [
+        "run",
+        "--clients=1,2",
+        "--duration=2s",
+        "--ramp-up=0s",
+        "--out=results",
+    ];
+    let running = place.start_as("", &args);
+    place.wait_for_load_points(1);
+    let doc = place.document();
+    let url = doc["server"]["url"].as_str().unwrap();
+    assert!(crate::support::answers(url));
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    wait_until(|| !crate::support::answers(url));
+}
+
+#[test]
+fn a_second_interrupt_leaves_at_once_and_says_what_remains() {
+    let place = Place::new();
+    let lab = Lab::start(&place, &["embedded"]);
+    let args = run_args(&lab.url, &["--clients=1,2", "--duration=2s"]);
+    let running = place.start_as(&lab.password, &args);
+    place.wait_for_load_points(1);
+    // Frozen, the server answers nothing, so the first signal cannot end the
+    // run before the second comes.
+    lab.signal(Signal::SIGSTOP);
+    running.signal(Signal::SIGINT);
+    running.wait_for_stderr("stopping");
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    lab.signal(Signal::SIGCONT);
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let last = said.stderr.lines().last().unwrap();
+    let remedy = format!("smbench cleanup '{}'", lab.url);
+    assert!(last.contains(&remedy), "{said:?}");
+}
+
+#[test]
+fn a_server_that_dies_costs_only_its_load_point() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    let args = run_args(&url, &["--clients=1,2,3", "--duration=2s"]);
+    let running = place.start_as(server.password(), &args);
+    place.wait_for_load_points(1);
+    let before = server.memory().counts().reads;
+    wait_until(|| server.memory().counts().reads > before);
+    server.stop();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let lines: Vec<_> = said.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{said:?}");
+    let remedy = format!("smbench cleanup '{url}'");
+    assert!(lines[0].contains(&remedy), "{said:?}");
+    assert!(lines[1].starts_with("smbench: run given up: "), "{said:?}");
+    assert!(said.stdout.contains("result: results/"), "{said:?}");
+    let doc = place.document();
+    assert_eq!(doc["outcome"], "aborted");
+    assert!(doc["leftover"].is_string());
+    let points = load_points(&doc);
+    assert_eq!(points.len(), 2, "{points:?}");
+    assert!(points[0].0, "{points:?}");
+    assert!(!points[1].0, "{points:?}");
+    assert!(points[1].1.contains("clients dropped out"), "{points:?}");
+}
+
+#[test]
+fn what_a_killed_run_left_is_cleaned_up() {
+    let server = embedded();
+    server.memory().put("mine/precious", b"x").unwrap();
+    let place = Place::new();
+    let url = server.url();
+    let running = place.start_as(server.password(), &run_args(&url, &["--clients=2", LONG]));
+    wait_until(|| server.memory().counts().reads > 0);
+    let living = place.smbench_as(server.password(), &["cleanup", &url]);
+    living.succeeded();
+    let expected = "left alone, a run is using it: smbench-";
+    assert!(living.stdout.starts_with(expected), "{living:?}");
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    assert!(server.memory().paths().len() > 2);
+    // The server may need a moment to notice that the run is gone.
+    let mut said = living;
+    wait_until(|| {
+        said = place.smbench_as(server.password(), &["cleanup", &url]);
+        said.succeeded();
+        !said.stdout.starts_with("left alone")
+    });
+    assert!(said.stdout.starts_with("removed smbench-"), "{said:?}");
+    assert_eq!(server.memory().paths(), ["mine/", "mine/precious"]);
+    let again = place.smbench_as(server.password(), &["cleanup", &url]);
+    again.succeeded();
+    assert_eq!(again.stdout, "nothing to remove\n");
+}

@@ -1,0 +1,331 @@
+//! Runs the binary in a folder of its own, bounded in time.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a loaded machine; what takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Windows short enough for a test suite, long enough to hold operations.
+pub(crate) const SHORT: [&str; 7] = [
+    "--duration=300ms",
+    "--ramp-up=50ms",
+    "--ramp-down=20ms",
+    "--threads=2",
+    "--connect-timeout=5s",
+    "--out=results",
+    "--seed=7",
+];
+
+/// A folder to run in.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+/// What a finished command has said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A command under way; killed if the test ends first.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Option<JoinHandle<()>>,
+    stderr: Option<JoinHandle<()>>,
+    printed: Buffer,
+    complained: Buffer,
+}
+
+/// What a stream has carried so far.
+type Buffer = Arc<Mutex<Vec<u8>>>;
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The binary, without a password in its environment.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_smbench"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env_remove("SMBENCH_PASSWORD")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn smbench(&self, args: &[&str]) -> Said {
+        Running::spawn(self.command(args)).wait()
+    }
+
+    /// `smbench` with a password.
+    pub(crate) fn smbench_as(&self, password: &str, args: &[&str]) -> Said {
+        self.start_as(password, args).wait()
+    }
+
+    pub(crate) fn start_as(&self, password: &str, args: &[&str]) -> Running {
+        let mut command = self.command(args);
+        command.env("SMBENCH_PASSWORD", password);
+        Running::spawn(command)
+    }
+
+    /// A short run of `--target url` with these further options.
+    pub(crate) fn run(&self, url: &str, password: &str, more: &[&str]) -> Said {
+        self.smbench_as(password, &run_args(url, more))
+    }
+
+    /// Files a run has left in its folder of results.
+    pub(crate) fn results(&self) -> Vec<PathBuf> {
+        match fs::read_dir(self.path("results")) {
+            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The one result document.
+    pub(crate) fn document(&self) -> Value {
+        let [path] = &self.results()[..] else {
+            panic!("not one result: {:?}", self.results());
+        };
+        json(&fs::read_to_string(path).unwrap())
+    }
+
+    /// Waits until a result document holds this many load points.
+    pub(crate) fn wait_for_load_points(&self, count: usize) {
+        wait_until(|| {
+            self.results().iter().any(|path| {
+                // A reserved name is an empty file at first.
+                fs::read(path)
+                    .ok()
+                    .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok())
+                    .is_some_and(|doc| doc["load_points"].as_array().unwrap().len() == count)
+            })
+        });
+    }
+}
+
+/// `run --target url` with short windows and these further options, which go
+/// first where they are the same.
+pub(crate) fn run_args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+    let given: Vec<_> = more.iter().map(|option| name(option)).collect();
+    let mut args = vec!["run", "--target", url];
+    args.extend(SHORT.iter().filter(|short| !given.contains(&name(short))));
+    args.extend(more);
+    args
+}
+
+impl Running {
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (printed, complained) = (Buffer::default(), Buffer::default());
+        let stdout = collect(child.stdout.take().unwrap(), &printed);
+        let stderr = collect(child.stderr.take().unwrap(), &complained);
+        Self {
+            child,
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            printed,
+            complained,
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(&self.child, signal);
+    }
+
+    pub(crate) fn wait(mut self) -> Said {
+        let deadline = Instant::now() + LIMIT;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "the command hangs");
+            thread::sleep(POLL_INTERVAL);
+        };
+        for reader in [self.stdout.take(), self.stderr.take()] {
+            reader.unwrap().join().unwrap();
+        }
+        Said {
+            status,
+            stdout: so_far(&self.printed),
+            stderr: so_far(&self.complained),
+        }
+    }
+
+    /// Waits until it has said `part` on standard error.
+    pub(crate) fn wait_for_stderr(&self, part: &str) {
+        wait_until(|| so_far(&self.complained).contains(part));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Fails where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn collect(mut from: impl Read + Send + 'static, into: &Buffer) -> JoinHandle<()> {
+    let into = Arc::clone(into);
+    thread::spawn(move || {
+        let mut chunk = [0; 4096];
+        while let Ok(len @ 1..) = from.read(&mut chunk) {
+            into.lock().unwrap().extend_from_slice(&chunk[..len]);
+        }
+    })
+}
+
+fn so_far(buffer: &Buffer) -> String {
+    String::from_utf8(buffer.lock().unwrap().clone()).unwrap()
+}
+
+impl Said {
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Checks that it ended with `code`, printed nothing, and said one line
+    /// that holds all of `parts`.
+    #[track_caller]
+    pub(crate) fn failed_with(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code(), Some(code), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        let [line] = self.stderr.lines().collect::<Vec<_>>()[..] else {
+            panic!("not one line: {self:?}");
+        };
+        assert!(line.starts_with("smbench: "), "{line}");
+        for part in parts {
+            assert!(line.contains(part), "{part:?} is missing: {line}");
+        }
+    }
+
+    /// Checks that all went well, silently on standard error.
+    #[track_caller]
+    pub(crate) fn succeeded(&self) {
+        assert_eq!(self.code(), Some(0), "{self:?}");
+        assert_eq!(self.stderr, "", "{self:?}");
+    }
+}
+
+/// A `smbench lab` under way.
+pub(crate) struct Lab {
+    running: Child,
+    pub(crate) url: String,
+    pub(crate) password: String,
+}
+
+impl Lab {
+    pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
+        Self::spawn(place.command(&["lab"]).args(args))
+    }
+
+    /// With `folder` for its temporary files.
+    pub(crate) fn start_in(place: &Place, args: &[&str], folder: &Path) -> Self {
+        Self::spawn(place.command(&["lab"]).args(args).env("TMPDIR", folder))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut running = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
+        let url = lines.next().unwrap().unwrap();
+        let line = lines.next().unwrap().unwrap();
+        let password = line.strip_prefix("SMBENCH_PASSWORD=").unwrap().to_owned();
+        Self {
+            running,
+            url,
+            password,
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(&self.running, signal);
+    }
+
+    pub(crate) fn stop(mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
+        wait_until(|| self.running.try_wait().unwrap().is_some());
+        self.running.wait().unwrap()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.running.kill();
+        let _ = self.running.wait();
+    }
+}
+
+fn send(to: &Child, signal: Signal) {
+    let pid = i32::try_from(to.id()).unwrap();
+    kill(Pid::from_raw(pid), signal).unwrap();
+}
+
+pub(crate) fn embedded() -> EmbeddedServer {
+    EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
+}
+
+#[track_caller]
+pub(crate) fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain");
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+#[track_caller]
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// A port on which nobody listens.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Whether the port of a `smb://user@127.0.0.1:PORT/share` answers.
+pub(crate) fn answers(url: &str) -> bool {
+    let (_, server) = url.split_once('@').unwrap();
+    let (address, _) = server.split_once('/').unwrap();
+    std::net::TcpStream::connect(address).is_ok()
+}
+
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
