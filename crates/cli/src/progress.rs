@@ -28,7 +28,7 @@ impl Line {
             Visibility::Terminal => ProgressDrawTarget::stderr(),
             Visibility::Hidden => ProgressDrawTarget::hidden(),
         };
-        let style = ProgressStyle::with_template("[{bar:20}] {wide_msg}")
+        let style = ProgressStyle::with_template("[{bar:10}] {wide_msg}")
             .unwrap_or_else(|error| unreachable!("constant template: {error}"))
             .progress_chars("=> ");
         Self {
@@ -111,7 +111,7 @@ fn describe(progress: &Progress) -> String {
 
 fn which(point: &Point) -> String {
     format!(
-        "load point {}/{}, {}",
+        "point {}/{}: {}",
         point.number,
         point.of,
         units::counted(point.clients.into(), "client")
@@ -156,12 +156,12 @@ mod tests {
             ),
             (
                 Progress::SettingUp { point, ready: 3 },
-                "load point 2/4, 4 clients, 3 connected",
+                "point 2/4: 4 clients, 3 connected",
                 0.75,
             ),
             (
                 running,
-                "load point 2/4, 4 clients, measuring 2/4 s, 941.3 Mbit/s, p99 1.23 ms",
+                "point 2/4: 4 clients, measuring 2/4 s, 941.3 Mbit/s, p99 1.23 ms",
                 0.5,
             ),
             (Progress::CleaningUp, "removing files from the share", 1.0),
