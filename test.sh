@@ -18,6 +18,8 @@ needed=(
   dumpcap:tshark
 )
 
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+
 install_missing() {
   local missing=() entry
   for entry in "${needed[@]}"; do
@@ -25,14 +27,24 @@ install_missing() {
   done
   [ "${#missing[@]}" -eq 0 ] && return
   step "install ${missing[*]}"
-  local root=()
-  [ "$(id -u)" -eq 0 ] || root=(sudo)
-  export DEBIAN_FRONTEND=noninteractive
-  "${root[@]}" apt-get update -qq
-  "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# One test captures packets on loopback.
+allow_capture() {
+  [ "$(id -u)" -eq 0 ] && return
+  local dumpcap
+  dumpcap=$(command -v dumpcap)
+  getcap "$dumpcap" 2>/dev/null | grep -q cap_net_raw && [ -x "$dumpcap" ] && return
+  step "allow packet captures"
+  as_root chmod a+x "$dumpcap"
+  as_root setcap cap_net_raw,cap_net_admin+eip "$dumpcap"
 }
 
 install_missing
+allow_capture
 # From here on a test whose program is missing fails instead of being skipped.
 export CI=true
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"

@@ -53,14 +53,18 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Makes a new directory below the target's path and claims it.
-    pub(crate) async fn create(endpoint: &Endpoint) -> Result<Self, SessionError> {
-        let mut session = Session::open(endpoint).await?;
+    /// Makes a new directory below the target's path and claims it. If the claim
+    /// fails, the directory goes again.
+    pub(crate) async fn create(
+        endpoint: &Endpoint,
+        mut session: Session,
+    ) -> Result<Self, SessionError> {
         let name = format!("{DIRECTORY_PREFIX}{:016x}", crate::session::random_u64());
         let directory = join(&endpoint.target().path, &name);
+        let doing = format!("create directory '{directory}'");
         let made = session
             .create(
-                &format!("create directory '{directory}'"),
+                &doing,
                 &CreateRequest {
                     disposition: Disposition::Create,
                     options: options::FILE_DIRECTORY_FILE,
@@ -71,28 +75,20 @@ impl Workspace {
                 },
             )
             .await?;
-        session
-            .close(&format!("close directory '{directory}'"), made.file_id)
-            .await?;
-        let path = join(&directory, MARKER);
-        let marker = session
-            .create(
-                &format!("create file '{path}'"),
-                &CreateRequest {
-                    disposition: Disposition::Create,
-                    options: options::FILE_NON_DIRECTORY_FILE,
-                    share_access: 0,
-                    ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
-                },
-            )
-            .await?
-            .file_id;
-        Ok(Self {
-            session,
-            endpoint: endpoint.clone(),
-            directory,
-            marker,
-        })
+        session.close(&doing, made.file_id).await?;
+        match create_marker(&mut session, &directory).await {
+            Ok(marker) => Ok(Self {
+                session,
+                endpoint: endpoint.clone(),
+                directory,
+                marker,
+            }),
+            Err(error) => {
+                // The first error is the one to tell; this may fail like it.
+                let _ = delete(&mut session, &directory, Kind::Directory).await;
+                Err(error)
+            }
+        }
     }
 
     /// The session that holds the directory.
@@ -152,15 +148,17 @@ impl Workspace {
         }
         drop(report);
         let mut written = 0;
-        while let Some(len) = reports.recv().await {
+        loop {
+            let len = tokio::select! {
+                len = reports.recv() => len,
+                () = cancel.cancelled() => return Err(SessionError::Interrupted),
+            };
+            let Some(len) = len else { break };
             written += u64::from(len);
             progress(written);
         }
         while let Some(outcome) = running.join_next().await {
             outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-        }
-        if cancel.is_cancelled() {
-            return Err(SessionError::Interrupted);
         }
         Ok(())
     }
@@ -182,6 +180,23 @@ impl Workspace {
         self.session.log_off().await;
         Ok(())
     }
+}
+
+/// Makes the marker of a new run and keeps it open, shared with nobody.
+async fn create_marker(session: &mut Session, directory: &str) -> Result<FileId, SessionError> {
+    let path = join(directory, MARKER);
+    let made = session
+        .create(
+            &format!("create file '{path}'"),
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
+            },
+        )
+        .await?;
+    Ok(made.file_id)
 }
 
 struct Jobs {

@@ -22,7 +22,7 @@ use crate::clock;
 use crate::plan::Plan;
 use crate::process;
 use crate::record::{Outcome, RunRecord, ServerFacts};
-use crate::session::{Endpoint, SessionError};
+use crate::session::{Endpoint, Session, SessionError};
 use crate::share::Workspace;
 use crate::stream::Mix;
 use crate::units::Size;
@@ -48,6 +48,14 @@ pub enum RunError {
         clients: u32,
         /// The hard limit found.
         limit: u64,
+    },
+    /// Something else failed, and then the clean-up.
+    #[error("{error}; {leftover}")]
+    Leftover {
+        /// What failed first.
+        error: Box<RunError>,
+        /// What remains on the share, and why.
+        leftover: String,
     },
     /// The operating system refused a thread or an event loop.
     #[error("failed to start the workers: {0}")]
@@ -90,7 +98,9 @@ async fn run(
     let started = clock::wall();
     observer.progress(&Progress::Connecting);
     let endpoint = endpoint(plan).await?;
-    let mut workspace = interruptible(cancel, Workspace::create(&endpoint)).await?;
+    let session = interruptible(cancel, Session::open(&endpoint)).await?;
+    // Not interruptible: what it makes on the share must be known to be removed.
+    let mut workspace = Workspace::create(&endpoint, session).await?;
     let mut record = RunRecord {
         plan: plan.clone(),
         server: server_facts(plan, &workspace),
@@ -120,7 +130,15 @@ async fn run(
     match measured {
         Ok(()) => record.outcome = Outcome::Complete,
         Err(RunError::Session(SessionError::Interrupted)) => {}
-        Err(error) if record.load_points.is_empty() => return Err(error),
+        Err(error) if record.load_points.is_empty() => {
+            return Err(match record.leftover {
+                Some(leftover) => RunError::Leftover {
+                    error: Box::new(error),
+                    leftover,
+                },
+                None => error,
+            });
+        }
         Err(error) => record.outcome = Outcome::Aborted(error.to_string()),
     }
     Ok(record)

@@ -156,6 +156,7 @@ async fn set_up(
             // No schedule comes before all sessions stand: a change now means
             // that another worker has failed.
             _ = called_off.changed() => return Err(SessionError::Interrupted),
+            () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
         };
         let Some(opened) = opened else { break };
         let (client, took) = opened.unwrap_or_else(resume)?;

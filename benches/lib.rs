@@ -1,0 +1,1 @@
+//! The benches of smbench; see the files beside this one.
