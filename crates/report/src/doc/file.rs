@@ -99,6 +99,10 @@ impl RunDoc {
             path: path.to_owned(),
             source,
         };
+        // The rename would put a file where a device or a pipe was.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(at(io::Error::other("not a regular file")));
+        }
         let name = path
             .file_name()
             .ok_or_else(|| at(io::ErrorKind::InvalidFilename.into()))?;

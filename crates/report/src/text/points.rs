@@ -72,13 +72,15 @@ pub(super) fn peak_line(curve: &Curve<'_>) -> String {
         peak.within_95_percent_from_clients,
         peak.within_95_percent_clients,
     );
-    let plateau = if from == to {
-        "no other load point within 95 %".to_owned()
+    let plateau = if from != to {
+        format!("; within 95 % from {from} to {to} clients")
+    } else if curve.rows.len() > 1 {
+        "; no other load point within 95 %".to_owned()
     } else {
-        format!("within 95 % from {from} to {to} clients")
+        String::new()
     };
     format!(
-        "peak {} Mbit/s at {}, mean response {}; {plateau}\n",
+        "peak {} Mbit/s at {}, mean response {}{plateau}\n",
         units::throughput(peak.throughput_mbps),
         units::counted(peak.clients.into(), "client"),
         units::latency(peak.latency_mean_ns)

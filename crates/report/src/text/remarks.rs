@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, RunDoc};
-use crate::units::{counted, plain, seconds};
+use crate::units::{counted, percent, plain, seconds};
 
 /// Drop-outs spelled out per load point; the document has them all.
 const DROPOUTS_SHOWN: usize = 3;
@@ -47,6 +47,11 @@ fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
 pub(super) fn lines(doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
     text.extend(doc.load_points.iter().filter_map(starved));
+    text.extend(
+        doc.load_points
+            .iter()
+            .filter_map(|point| busy_generator(point, doc.plan.threads)),
+    );
     if let Some(leftover) = &doc.leftover {
         text += &format!("left on the share: {}\n", plain(leftover));
     }
@@ -81,6 +86,27 @@ fn starved(point: &LoadPointDoc) -> Option<String> {
         format!(
             "starved of credits: {} over {}, pass {}: the server allowed less load than planned\n",
             seconds(point.credit_starved_s),
+            counted(point.clients.into(), "client"),
+            point.repeat
+        )
+    })
+}
+
+/// Above this share of its threads' time, the generator itself may be what
+/// limits the load.
+const BUSY_WORTH_TELLING: f64 = 0.85;
+
+fn busy_generator(point: &LoadPointDoc, threads: u32) -> Option<String> {
+    let threads = threads.min(point.clients);
+    let busy_s = point.client.cpu_user_s + point.client.cpu_system_s;
+    let busy = busy_s / (f64::from(threads) * point.window_s);
+    // A window of no length compares as not busy.
+    (busy > BUSY_WORTH_TELLING).then(|| {
+        format!(
+            "generator busy {} of the time of its {} at {}, pass {}: it may be the limit, not the \
+             server\n",
+            percent(busy * 100.0),
+            counted(threads.into(), "thread"),
             counted(point.clients.into(), "client"),
             point.repeat
         )

@@ -128,6 +128,25 @@ fn a_run_without_load_points_says_so() {
 }
 
 #[test]
+fn a_generator_at_its_limit_is_named() {
+    let mut idle = point(4, 1, 100);
+    idle.client.cpu_user = Duration::from_secs(9);
+    idle.client.cpu_system = Duration::from_secs(7);
+    let mut busy = point(8, 1, 100);
+    busy.client.cpu_user = Duration::from_secs(9);
+    busy.client.cpu_system = Duration::from_secs(10);
+    let text = render(&document(&run(vec![idle, busy])));
+    let told: Vec<_> = text.lines().filter(|line| line.contains("busy")).collect();
+    assert_eq!(
+        told,
+        [
+            "generator busy 95 % of the time of its 2 threads at 8 clients, pass 1: it may be the \
+             limit, not the server"
+        ]
+    );
+}
+
+#[test]
 fn the_report_fits_100_columns() {
     let slow = |repeat| {
         let mut slow = point(10_000, repeat, 20_000);
