@@ -153,6 +153,7 @@ impl Client {
                 }
                 Poll::Pending => {
                     ready!(self.wait(context, now, orders.operation_limit))?;
+                    now = clock::now();
                 }
             }
         }
