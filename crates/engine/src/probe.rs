@@ -110,9 +110,12 @@ pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, Sessio
 }
 
 fn block_on<T>(work: impl Future<Output = Result<T, SessionError>>) -> Result<T, SessionError> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| SessionError::System { source })?
-        .block_on(work)
+        .map_err(|source| SessionError::System { source })?;
+    let outcome = runtime.block_on(work);
+    // A name look-up that timed out may still be stuck in the resolver.
+    runtime.shutdown_background();
+    outcome
 }

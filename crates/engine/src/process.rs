@@ -7,6 +7,8 @@ use nix::sys::time::TimeValLike;
 
 /// Descriptors a run needs besides its sockets: files, pipes, epoll, timers.
 const OTHER_DESCRIPTORS: u64 = 64;
+/// Descriptors of one tokio runtime: epoll, its wake-up, signals.
+const DESCRIPTORS_PER_THREAD: u64 = 8;
 
 /// CPU time and memory of this process since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,10 +34,11 @@ pub(crate) fn usage() -> Usage {
     }
 }
 
-/// Makes sure that `sockets` can be open at once, raising the soft limit as
-/// far as the hard one allows; the limit it found when that is not enough.
-pub(crate) fn reserve_descriptors(sockets: u64) -> Result<(), u64> {
-    let needed = sockets + OTHER_DESCRIPTORS;
+/// Makes sure that `sockets` and the event loops of `threads` can be open at
+/// once, raising the soft limit to the hard one if need be; the hard limit when
+/// that is not enough.
+pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), u64> {
+    let needed = sockets + threads * DESCRIPTORS_PER_THREAD + OTHER_DESCRIPTORS;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         // Unknown; the sockets themselves will tell.
         return Ok(());
@@ -43,7 +46,7 @@ pub(crate) fn reserve_descriptors(sockets: u64) -> Result<(), u64> {
     if soft >= needed {
         return Ok(());
     }
-    if hard < needed || setrlimit(Resource::RLIMIT_NOFILE, needed, hard).is_err() {
+    if hard < needed || setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_err() {
         return Err(hard);
     }
     Ok(())

@@ -43,6 +43,8 @@ const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
 const REMOVE_RETRIES: u32 = 20;
 const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
 const LISTING_LEN: u32 = 64 * 1024;
+/// Answers that a listing may take: several million names.
+const LISTING_ANSWERS_MAX: u32 = 10_000;
 
 /// The directory of one run, and the session that holds it.
 pub(crate) struct Workspace {
@@ -53,30 +55,15 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Makes a new directory below the target's path and claims it. If the claim
-    /// fails, the directory goes again.
+    /// Makes a new directory below the target's path and claims it. When that
+    /// fails, whatever was made goes again, or is told beside the error.
     pub(crate) async fn create(
         endpoint: &Endpoint,
         mut session: Session,
-    ) -> Result<Self, SessionError> {
+    ) -> Result<Self, (SessionError, Option<String>)> {
         let name = format!("{DIRECTORY_PREFIX}{:016x}", crate::session::random_u64());
         let directory = join(&endpoint.target().path, &name);
-        let doing = format!("create directory '{directory}'");
-        let made = session
-            .create(
-                &doing,
-                &CreateRequest {
-                    disposition: Disposition::Create,
-                    options: options::FILE_DIRECTORY_FILE,
-                    ..open(
-                        &directory,
-                        access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
-                    )
-                },
-            )
-            .await?;
-        session.close(&doing, made.file_id).await?;
-        match create_marker(&mut session, &directory).await {
+        match claim_new(&mut session, &directory).await {
             Ok(marker) => Ok(Self {
                 session,
                 endpoint: endpoint.clone(),
@@ -84,9 +71,15 @@ impl Workspace {
                 marker,
             }),
             Err(error) => {
-                // The first error is the one to tell; this may fail like it.
-                let _ = delete(&mut session, &directory, Kind::Directory).await;
-                Err(error)
+                let removed = match error.status() {
+                    // An answer: what was made is known, and this session works.
+                    Some(_) => remove_claimed(&mut session, &directory, None).await,
+                    None => remove_afresh(endpoint, &directory).await,
+                };
+                Err((
+                    error,
+                    removed.err().map(|error| leftover(&directory, &error)),
+                ))
             }
         }
     }
@@ -149,41 +142,63 @@ impl Workspace {
         drop(report);
         let mut written = 0;
         loop {
-            let len = tokio::select! {
-                len = reports.recv() => len,
+            tokio::select! {
+                Some(len) = reports.recv() => {
+                    written += u64::from(len);
+                    progress(written);
+                }
+                // The first failure ends it all; dropping the set aborts the rest.
+                ended = running.join_next() => match ended {
+                    Some(ended) => ended.map_err(|_| SessionError::Panicked {
+                        doing: "prepare the files",
+                    })??,
+                    None => break,
+                },
                 () = cancel.cancelled() => return Err(SessionError::Interrupted),
-            };
-            let Some(len) = len else { break };
-            written += u64::from(len);
-            progress(written);
-        }
-        while let Some(outcome) = running.join_next().await {
-            outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+            }
         }
         Ok(())
     }
 
     /// Deletes everything in the directory, then the directory.
     pub(crate) async fn remove(mut self) -> Result<(), SessionError> {
-        let mut marker = Some(self.marker);
-        if delete_run_files(&mut self.session, &self.directory)
+        let marker = Some(self.marker);
+        if remove_claimed(&mut self.session, &self.directory, marker)
             .await
-            .is_err()
+            .is_ok()
         {
-            // The session that held the directory may have died; the server
-            // then closed the marker, and a new session may still reach it.
-            self.session = Session::open(&self.endpoint).await?;
-            marker = None;
-            delete_run_files(&mut self.session, &self.directory).await?;
+            self.session.log_off().await;
+            return Ok(());
         }
-        remove_emptied(&mut self.session, &self.directory, marker).await?;
-        self.session.log_off().await;
-        Ok(())
+        // The session that held the directory may have died; a new one may
+        // still reach the server.
+        remove_afresh(&self.endpoint, &self.directory).await
     }
 }
 
-/// Makes the marker of a new run and keeps it open, shared with nobody.
-async fn create_marker(session: &mut Session, directory: &str) -> Result<FileId, SessionError> {
+/// How a directory that could not be removed is told.
+pub(crate) fn leftover(directory: &str, error: &SessionError) -> String {
+    format!("directory '{directory}' remains: {error}")
+}
+
+/// Makes a directory and in it the marker, which stays open, shared with
+/// nobody.
+async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, SessionError> {
+    let doing = format!("create directory '{directory}'");
+    let made = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_DIRECTORY_FILE,
+                ..open(
+                    directory,
+                    access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+                )
+            },
+        )
+        .await?;
+    session.close(&doing, made.file_id).await?;
     let path = join(directory, MARKER);
     let made = session
         .create(
@@ -227,11 +242,7 @@ async fn fill_files(
 ) -> Result<(), SessionError> {
     let mut session = Session::open(&endpoint).await?;
     while let Some(file) = jobs.next() {
-        if let Err(error) = fill_file(&mut session, file, &jobs, &report).await {
-            // Nobody needs the other files any more.
-            jobs.waiting().clear();
-            return Err(error);
-        }
+        fill_file(&mut session, file, &jobs, &report).await?;
     }
     session.log_off().await;
     Ok(())
@@ -286,7 +297,7 @@ async fn fill_file(
         let written = WriteResponse::decode(&message)
             .map_err(|error| session.malformed(&doing, error))?
             .count;
-        if written == 0 {
+        if written == 0 || written > length {
             return Err(session.refused(&doing, NtStatus::DISK_FULL));
         }
         offset += u64::from(written);
@@ -325,8 +336,7 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
         // A living run has its marker open and shares it with nobody.
         match claim(&mut session, &directory).await {
             Ok(marker) => {
-                delete_run_files(&mut session, &directory).await?;
-                remove_emptied(&mut session, &directory, marker).await?;
+                remove_claimed(&mut session, &directory, marker).await?;
                 found.removed.push(directory);
             }
             Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
@@ -360,60 +370,90 @@ async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>,
     }
 }
 
-/// Deletes the data files of one of our directories.
-async fn delete_run_files(session: &mut Session, directory: &str) -> Result<(), SessionError> {
-    for entry in list(session, directory).await? {
-        if is_run_file(&entry) {
-            delete(session, &join(directory, &entry.name), Kind::File).await?;
-        }
-    }
+/// Removes a directory of ours on a new session.
+async fn remove_afresh(endpoint: &Endpoint, directory: &str) -> Result<(), SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    remove_claimed(&mut session, directory, None).await?;
+    session.log_off().await;
     Ok(())
 }
 
-/// Gives up the claim, then deletes the marker and the directory.
-async fn remove_emptied(
+/// Deletes the files of one of our directories, gives up the claim, then
+/// deletes the marker and the directory. Tried again for a while: opens of
+/// sessions that were cut off hold things until the server notices, and a
+/// request of theirs may still be under way.
+async fn remove_claimed(
     session: &mut Session,
     directory: &str,
-    marker: Option<FileId>,
+    mut claim: Option<FileId>,
 ) -> Result<(), SessionError> {
-    await_empty(session, directory).await?;
-    if let Some(marker) = marker {
-        session.close("close the run's marker", marker).await?;
+    for _ in 0..REMOVE_RETRIES {
+        match try_remove(session, directory, &mut claim).await {
+            Ok(Removal::Gone) => return Ok(()),
+            Ok(Removal::Held) => tokio::time::sleep(REMOVE_RETRY_DELAY).await,
+            Err(error) => return Err(error),
+        }
     }
-    match delete(session, &join(directory, MARKER), Kind::File).await {
-        Err(error) if error.status() != Some(NtStatus::OBJECT_NAME_NOT_FOUND) => return Err(error),
-        _ => {}
-    }
-    delete(session, directory, Kind::Directory).await
+    let held = list(session, directory).await?;
+    Err(SessionError::NotEmpty {
+        directory: directory.to_owned(),
+        at: session.share(),
+        name: held
+            .first()
+            .map_or_else(String::new, |entry| entry.name.clone()),
+    })
 }
 
-/// Waits until nothing but the marker is left in the directory. Asked first,
-/// because servers differ in what they say when a directory to be deleted on
-/// close is not empty: some say nothing and keep it.
-async fn await_empty(session: &mut Session, directory: &str) -> Result<(), SessionError> {
-    let mut tries = 0..REMOVE_RETRIES;
-    loop {
-        let mut entries = list(session, directory).await?;
-        entries.retain(|entry| entry.name != MARKER);
-        let foreign = entries.iter().find(|entry| !is_run_file(entry));
-        match (foreign, entries.first()) {
-            (None, None) => return Ok(()),
-            // Deleted, but open in a session that was cut off; it vanishes when
-            // the server notices.
-            (None, Some(_)) if tries.next().is_some() => {
-                tokio::time::sleep(REMOVE_RETRY_DELAY).await;
-            }
-            (foreign, first) => {
-                return Err(SessionError::NotEmpty {
-                    directory: directory.to_owned(),
-                    at: session.share(),
-                    name: foreign
-                        .or(first)
-                        .map(|entry| entry.name.clone())
-                        .unwrap_or_default(),
-                });
-            }
+enum Removal {
+    Gone,
+    Held,
+}
+
+async fn try_remove(
+    session: &mut Session,
+    directory: &str,
+    claim: &mut Option<FileId>,
+) -> Result<Removal, SessionError> {
+    let entries = match list(session, directory).await {
+        Ok(entries) => entries,
+        Err(error) => return gone_or(error),
+    };
+    for entry in entries.iter().filter(|entry| is_run_file(entry)) {
+        delete(session, &join(directory, &entry.name), Kind::File).await?;
+    }
+    // Servers differ in what they say when a directory to be deleted on close
+    // is not empty: some say nothing and keep it. So this asks first.
+    let mut rest = list(session, directory).await?;
+    rest.retain(|entry| entry.name != MARKER);
+    if let Some(foreign) = rest.iter().find(|entry| !is_run_file(entry)) {
+        return Err(SessionError::NotEmpty {
+            directory: directory.to_owned(),
+            at: session.share(),
+            name: foreign.name.clone(),
+        });
+    }
+    if !rest.is_empty() {
+        return Ok(Removal::Held);
+    }
+    if let Some(marker) = claim.take() {
+        session.close("close the run's marker", marker).await?;
+    }
+    delete(session, &join(directory, MARKER), Kind::File).await?;
+    delete(session, directory, Kind::Directory).await?;
+    match list(session, directory).await {
+        Ok(_) => Ok(Removal::Held),
+        Err(error) => gone_or(error),
+    }
+}
+
+/// What the failure to open a directory says of its removal.
+fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
+    match error.status() {
+        Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
+            Ok(Removal::Gone)
         }
+        Some(NtStatus::DELETE_PENDING) => Ok(Removal::Held),
+        _ => Err(error),
     }
 }
 
@@ -423,6 +463,8 @@ enum Kind {
     Directory,
 }
 
+/// Deletes a name, or leaves that to a later try when it is held by another
+/// open; one that is gone already is fine.
 async fn delete(session: &mut Session, path: &str, kind: Kind) -> Result<(), SessionError> {
     let doing = format!("delete '{path}'");
     let kind = match kind {
@@ -438,8 +480,19 @@ async fn delete(session: &mut Session, path: &str, kind: Kind) -> Result<(), Ses
                 ..open(path, access::DELETE)
             },
         )
-        .await?;
-    session.close(&doing, opened.file_id).await
+        .await;
+    match opened {
+        Ok(opened) => session.close(&doing, opened.file_id).await,
+        Err(error) => match error.status() {
+            Some(
+                NtStatus::OBJECT_NAME_NOT_FOUND
+                | NtStatus::DELETE_PENDING
+                | NtStatus::SHARING_VIOLATION
+                | NtStatus::DIRECTORY_NOT_EMPTY,
+            ) => Ok(()),
+            _ => Err(error),
+        },
+    }
 }
 
 async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>, SessionError> {
@@ -461,7 +514,7 @@ async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>, SessionEr
         .file_id;
     let len = LISTING_LEN.min(session.connection.negotiated().max_transact);
     let mut entries = Vec::new();
-    loop {
+    for _ in 0..LISTING_ANSWERS_MAX {
         let reply = session
             .call(&doing, Command::QueryDirectory, len, |out| {
                 directory::encode_request(id, len, out);
@@ -473,12 +526,17 @@ async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>, SessionEr
                     .map_err(|error| session.malformed(&doing, error))?;
                 entries.extend(some);
             }
-            NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => break,
+            NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => {
+                session.close(&doing, id).await?;
+                return Ok(entries);
+            }
             status => return Err(session.refused(&doing, status)),
         }
     }
-    session.close(&doing, id).await?;
-    Ok(entries)
+    Err(SessionError::EndlessListing {
+        doing,
+        at: session.share(),
+    })
 }
 
 /// The request every open here starts from.

@@ -143,8 +143,9 @@ pub struct Connection {
     in_flight: Vec<InFlight>,
 }
 
-/// The body of LOGOFF, TREE_DISCONNECT and ECHO: a structure size and nothing.
-const EMPTY_BODY: [u8; 4] = [4, 0, 0, 0];
+/// The body of LOGOFF, TREE_DISCONNECT and ECHO: a structure size and nothing
+/// (MS-SMB2 2.2.7, 2.2.11, 2.2.28).
+pub const EMPTY_BODY: [u8; 4] = [4, 0, 0, 0];
 
 impl Connection {
     pub(crate) fn new(
@@ -223,21 +224,6 @@ impl Connection {
         })
     }
 
-    /// Appends TREE_DISCONNECT, LOGOFF or ECHO.
-    ///
-    /// # Errors
-    /// [`NoCredit`], and nothing is appended.
-    pub fn bodyless(
-        &mut self,
-        tag: u32,
-        command: Command,
-        out: &mut Vec<u8>,
-    ) -> Result<(), NoCredit> {
-        self.request(command, 1, tag, out, |out| {
-            out.extend_from_slice(&EMPTY_BODY);
-        })
-    }
-
     /// Appends any request: `body` follows the header that this writes, and
     /// whatever must be patched (length, signature) is patched after it.
     ///
@@ -279,6 +265,9 @@ impl Connection {
         }
         if header.message_id == UNSOLICITED {
             return Ok(Event::Break);
+        }
+        if header.session_id != self.session_id {
+            return Err(ProtocolError::NotAResponse);
         }
         let at = self
             .in_flight

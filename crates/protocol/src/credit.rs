@@ -53,7 +53,9 @@ impl CreditLedger {
         self.available = self.available.checked_sub(u32::from(charge))?;
         let message_id = self.next_message_id;
         self.next_message_id += u64::from(charge);
-        let missing = self.target.saturating_sub(self.available + self.asked);
+        let missing = self
+            .target
+            .saturating_sub(self.available.saturating_add(self.asked));
         // At least one, so that an unlucky server policy cannot drain us; at
         // most what the field holds.
         let asked = missing.clamp(1, u32::from(u16::MAX)) as u16;

@@ -77,10 +77,15 @@ pub fn decode_response(message: &[u8]) -> Result<Vec<Entry>, DecodeError> {
         if next == 0 {
             break;
         }
-        rest = rest.get(next..).ok_or(DecodeError {
-            what: "next entry offset",
-            offset: 0,
-        })?;
+        // Entries follow each other; ones that overlap would multiply the names
+        // in a message of bounded length.
+        rest = rest
+            .get(next..)
+            .filter(|_| next >= 64 + name_len)
+            .ok_or(DecodeError {
+                what: "next entry offset",
+                offset: 0,
+            })?;
     }
     Ok(entries)
 }

@@ -69,6 +69,9 @@ pub enum HandshakeError {
     /// The server chose a dialect that was not offered.
     #[error("the server chose dialect 0x{0:04x}, which was not offered")]
     Dialect(u16),
+    /// The server does not know the user and has guests instead.
+    #[error("the server does not know the user and offers a guest session instead")]
+    OnlyAsGuest,
     /// Signing was asked for, but the session has no key.
     #[error("the server let the user in as a guest; guest sessions cannot be signed")]
     GuestCannotSign,
@@ -102,6 +105,12 @@ pub enum Progress {
     Continue,
     /// The session stands; nothing was appended.
     Ready(Connection),
+}
+
+/// Whether a session as a guest is what the user means: anything else would be
+/// measured under other rights than asked for.
+fn asks_for_guest(user: &str) -> bool {
+    user.is_empty() || user.eq_ignore_ascii_case("guest")
 }
 
 enum Step {
@@ -317,6 +326,9 @@ impl Handshake {
         }
         self.negotiated.guest = response.session_flags.is_guest_or_null_session();
         if self.negotiated.guest {
+            if !asks_for_guest(&self.config.credentials.user) {
+                return Err(HandshakeError::OnlyAsGuest);
+            }
             if self.negotiated.signing.take().is_some() {
                 return Err(HandshakeError::GuestCannotSign);
             }
@@ -378,6 +390,10 @@ impl Handshake {
             if !valid {
                 return Err(ProtocolError::Signature(header.command.name()).into());
             }
+        }
+        if header.flags.contains(Flags::ASYNC) {
+            // Its TreeId would be read out of an AsyncId.
+            return Err(ProtocolError::NotAResponse.into());
         }
         let response: TreeConnectResponse = setup::decode(bytes, "TREE_CONNECT response")?;
         if response.share_type != ShareType::Disk {

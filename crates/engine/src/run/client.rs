@@ -16,14 +16,15 @@ use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Event, FileId, NoCredit, ProtocolError};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::task::coop;
 use tokio::time::Sleep;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::pattern::{self, Stamp};
-use crate::record::{OpKind, Recorder};
+use crate::record::{OpKind, Phase, Recorder};
+use crate::run::backlog::{self, Backlog};
 use crate::run::live::Interval;
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::schedule::Schedule;
@@ -61,6 +62,15 @@ pub(super) struct Orders {
     pub(super) cancel: Cancel,
 }
 
+/// Why no further operation was encoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    /// The window, the credits or the schedule allow no more.
+    AsPlanned,
+    /// Slots are free, but the bytes must go out first.
+    UpToBacklog,
+}
+
 /// One client: a session, its open files, its operations.
 pub(super) struct Client {
     pub(super) number: u32,
@@ -73,8 +83,7 @@ pub(super) struct Client {
     /// Drawn, but not yet sent for lack of credits; since when.
     waiting: Option<(Operation, Nanos)>,
     pub(super) starved: Nanos,
-    /// Bytes the socket has not taken yet.
-    unsent: Vec<u8>,
+    backlog: Backlog,
     generation: u32,
     ledger: Option<Box<Ledger>>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -112,7 +121,7 @@ impl Client {
             free: (0..outstanding).rev().collect(),
             waiting: None,
             starved: Nanos(0),
-            unsent: Vec::new(),
+            backlog: Backlog::default(),
             generation: 0,
             ledger,
             timer: None,
@@ -138,8 +147,13 @@ impl Client {
     ) -> Poll<Result<(), Dropped>> {
         let mut now = clock::now();
         loop {
-            self.fill(now, shared, orders);
-            self.flush(context, &mut shared.output)?;
+            while self.fill(now, shared, orders) == Filled::UpToBacklog {
+                self.flush(context, shared)?;
+                if self.backlog.len() > 0 {
+                    break;
+                }
+            }
+            self.flush(context, shared)?;
             if self.session.connection.in_flight() == 0 {
                 return Poll::Ready(match self.waiting {
                     Some(_) => Err(Dropped::NoCredits),
@@ -159,13 +173,21 @@ impl Client {
         }
     }
 
-    /// Sends operations until every slot is taken, credits run out, or the
-    /// load point stops.
-    fn fill(&mut self, now: Nanos, shared: &mut Shared, orders: &Orders) {
+    fn flush(&mut self, context: &mut Context<'_>, shared: &mut Shared) -> std::io::Result<()> {
+        self.backlog
+            .flush(&mut self.session.stream, context, &mut shared.output)
+    }
+
+    /// Encodes operations until every slot is taken, credits run out, the load
+    /// point stops, or enough bytes wait to be sent.
+    fn fill(&mut self, now: Nanos, shared: &mut Shared, orders: &Orders) -> Filled {
         while let Some(&slot) = self.free.last() {
             if now >= orders.schedule.stop || orders.cancel.is_cancelled() {
-                self.end_starvation(now);
-                return;
+                self.end_starvation(now, &orders.schedule);
+                return Filled::AsPlanned;
+            }
+            if self.backlog.len() + shared.output.len() >= backlog::FULL_LEN {
+                return Filled::UpToBacklog;
             }
             let operation = match self.waiting {
                 Some((operation, _)) => operation,
@@ -176,16 +198,20 @@ impl Client {
                 .is_err()
             {
                 self.waiting.get_or_insert((operation, now));
-                return;
+                return Filled::AsPlanned;
             }
-            self.end_starvation(now);
+            self.end_starvation(now, &orders.schedule);
             self.free.pop();
         }
+        Filled::AsPlanned
     }
 
-    fn end_starvation(&mut self, now: Nanos) {
+    fn end_starvation(&mut self, now: Nanos, schedule: &Schedule) {
         if let Some((_, since)) = self.waiting.take() {
-            self.starved = self.starved + now.since(since);
+            let in_window = schedule
+                .window_until(now)
+                .since(schedule.window_until(since));
+            self.starved = self.starved + in_window;
         }
     }
 
@@ -256,21 +282,6 @@ impl Client {
         Ok(())
     }
 
-    /// Hands the socket what it takes; the rest waits in `unsent`.
-    fn flush(&mut self, context: &mut Context<'_>, output: &mut Vec<u8>) -> std::io::Result<()> {
-        let stream = &mut self.session.stream;
-        if !self.unsent.is_empty() {
-            self.unsent.append(output);
-            let written = write_some(stream, context, &self.unsent)?;
-            self.unsent.drain(..written);
-        } else if !output.is_empty() {
-            let written = write_some(stream, context, output)?;
-            self.unsent.extend_from_slice(&output[written..]);
-            output.clear();
-        }
-        Ok(())
-    }
-
     fn receive(
         &mut self,
         context: &mut Context<'_>,
@@ -320,7 +331,11 @@ impl Client {
                 slot.state = SlotState::Free;
                 self.free.push(done.tag);
                 let kind = slot.operation.kind;
-                let phase = orders.schedule.phase(now);
+                // A cancelled window ends at once, not when the answers are in.
+                let phase = match orders.cancel.is_cancelled() {
+                    false => orders.schedule.phase(now),
+                    true => Phase::Outside,
+                };
                 match judge(slot, &done, self.ledger.as_deref_mut())? {
                     Ok(bytes) => {
                         let service = now.since(slot.sent);
@@ -349,7 +364,9 @@ impl Client {
         now: Nanos,
         limit: Nanos,
     ) -> Poll<Result<(), Dropped>> {
-        if now < self.timer_at {
+        // Without budget the timer would not take our waker, and tokio has
+        // already arranged for another poll.
+        if now < self.timer_at || !coop::has_budget_remaining() {
             return Poll::Pending;
         }
         let oldest = self
@@ -376,20 +393,4 @@ impl Client {
         // next round of the loop sees the time.
         timer.as_mut().poll(context).map(Ok)
     }
-}
-
-/// Writes until the socket would block; how many bytes it took.
-fn write_some(
-    stream: &mut TcpStream,
-    context: &mut Context<'_>,
-    bytes: &[u8],
-) -> std::io::Result<usize> {
-    let mut written = 0;
-    while written < bytes.len() {
-        match Pin::new(&mut *stream).poll_write(context, &bytes[written..]) {
-            Poll::Ready(len) => written += len?,
-            Poll::Pending => break,
-        }
-    }
-    Ok(written)
 }

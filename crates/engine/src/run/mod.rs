@@ -4,6 +4,7 @@
 //! Invariant: a finished load point is never lost. It is in the record, and
 //! shown to the observer, before anything else that can fail is tried.
 
+mod backlog;
 mod client;
 mod live;
 mod observe;
@@ -23,7 +24,7 @@ use crate::plan::Plan;
 use crate::process;
 use crate::record::{Outcome, RunRecord, ServerFacts};
 use crate::session::{Endpoint, Session, SessionError};
-use crate::share::Workspace;
+use crate::share::{self, Workspace};
 use crate::stream::Mix;
 use crate::units::Size;
 
@@ -57,9 +58,24 @@ pub enum RunError {
         /// What remains on the share, and why.
         leftover: String,
     },
+    /// A worker died of a mistake in smbench itself.
+    #[error("failed to go on: a worker panicked, which is a bug in smbench; please report it")]
+    Panicked,
     /// The operating system refused a thread or an event loop.
     #[error("failed to start the workers: {0}")]
     System(#[from] std::io::Error),
+}
+
+impl RunError {
+    fn with_leftover(self, leftover: Option<String>) -> Self {
+        match leftover {
+            Some(leftover) => Self::Leftover {
+                error: Box::new(self),
+                leftover,
+            },
+            None => self,
+        }
+    }
 }
 
 /// What every load point of a run needs.
@@ -82,12 +98,15 @@ pub fn execute(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let clients = plan.max_clients();
-    process::reserve_descriptors(u64::from(clients) + EXTRA_SOCKETS)
+    process::reserve_descriptors(u64::from(clients) + EXTRA_SOCKETS, plan.threads.into())
         .map_err(|limit| RunError::Descriptors { clients, limit })?;
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?
-        .block_on(run(plan, observer, cancel))
+        .build()?;
+    let record = runtime.block_on(run(plan, observer, cancel));
+    // A name look-up that timed out may still be stuck in the resolver.
+    runtime.shutdown_background();
+    record
 }
 
 async fn run(
@@ -97,10 +116,13 @@ async fn run(
 ) -> Result<RunRecord, RunError> {
     let started = clock::wall();
     observer.progress(&Progress::Connecting);
-    let endpoint = endpoint(plan).await?;
+    let endpoint = interruptible(cancel, endpoint(plan)).await?;
     let session = interruptible(cancel, Session::open(&endpoint)).await?;
     // Not interruptible: what it makes on the share must be known to be removed.
-    let mut workspace = Workspace::create(&endpoint, session).await?;
+    let mut workspace = match Workspace::create(&endpoint, session).await {
+        Ok(workspace) => workspace,
+        Err((error, leftover)) => return Err(RunError::from(error).with_leftover(leftover)),
+    };
     let mut record = RunRecord {
         plan: plan.clone(),
         server: server_facts(plan, &workspace),
@@ -125,19 +147,13 @@ async fn run(
     observer.progress(&Progress::CleaningUp);
     let directory = workspace.directory().to_owned();
     if let Err(error) = workspace.remove().await {
-        record.leftover = Some(format!("directory '{directory}' remains: {error}"));
+        record.leftover = Some(share::leftover(&directory, &error));
     }
     match measured {
         Ok(()) => record.outcome = Outcome::Complete,
         Err(RunError::Session(SessionError::Interrupted)) => {}
         Err(error) if record.load_points.is_empty() => {
-            return Err(match record.leftover {
-                Some(leftover) => RunError::Leftover {
-                    error: Box::new(error),
-                    leftover,
-                },
-                None => error,
-            });
+            return Err(error.with_leftover(record.leftover));
         }
         Err(error) => record.outcome = Outcome::Aborted(error.to_string()),
     }

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
+use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::process;
 use crate::record::{ClientUsage, LoadPointRecord, SetupRecord};
@@ -35,15 +37,20 @@ pub(super) async fn measure(
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
     let begin = clock::now();
-    let workers = spawn_workers(context, point, &board, &report, &started)?;
+    let (workers, refused) = spawn_workers(context, point, &board, &report, &started);
     drop(report);
+    if let Some(error) = refused {
+        drop(start);
+        join(workers).await?;
+        return Err(error.into());
+    }
     let mut crew = Crew {
         workers: workers.len(),
         reports,
         board,
     };
     observer.progress(&Progress::SettingUp { point, ready: 0 });
-    let stands = crew.set_up(point, observer).await;
+    let stands = crew.set_up(point, context.cancel, observer).await;
     let setup_elapsed = clock::now().since(begin);
     let observed = match stands {
         Ok(()) => {
@@ -73,51 +80,59 @@ pub(super) async fn measure(
     })
 }
 
+/// Starts the workers of a load point; those that could be started, and why the
+/// next could not.
 fn spawn_workers(
     context: &Context<'_>,
     point: Point,
     board: &Arc<Board>,
     report: &mpsc::UnboundedSender<Report>,
     started: &watch::Receiver<Option<Schedule>>,
-) -> std::io::Result<Vec<Worker>> {
+) -> (Vec<Worker>, Option<std::io::Error>) {
     let clients = point.clients;
-    let workers = context.plan.threads.clamp(1, clients);
-    (0..workers)
-        .map(|worker| {
-            let assignment = Assignment {
-                plan: Arc::clone(&context.plan),
-                endpoint: context.endpoint.clone(),
-                mix: Arc::clone(&context.mix),
-                directory: context.directory.clone(),
-                generation_run: point.number,
-                clients: (worker..clients).step_by(workers as usize).collect(),
-                board: Arc::clone(board),
-                cancel: context.cancel.clone(),
-            };
-            let (report, started) = (report.clone(), started.clone());
-            std::thread::Builder::new()
-                .name(format!("smbench-{worker}"))
-                .spawn(move || work(assignment, &report, started))
-        })
-        .collect()
+    let wanted = context.plan.threads.clamp(1, clients);
+    let mut workers = Vec::with_capacity(wanted as usize);
+    for worker in 0..wanted {
+        let assignment = Assignment {
+            plan: Arc::clone(&context.plan),
+            endpoint: context.endpoint.clone(),
+            mix: Arc::clone(&context.mix),
+            directory: context.directory.clone(),
+            generation_run: point.number,
+            clients: (worker..clients).step_by(wanted as usize).collect(),
+            board: Arc::clone(board),
+            cancel: context.cancel.clone(),
+        };
+        let (report, started) = (report.clone(), started.clone());
+        let spawned = std::thread::Builder::new()
+            .name(format!("smbench-{worker}"))
+            .spawn(move || work(assignment, &report, started));
+        match spawned {
+            Ok(handle) => workers.push(handle),
+            Err(error) => return (workers, Some(error)),
+        }
+    }
+    (workers, None)
 }
 
-/// Joins the workers without blocking the coordinator's own connections.
+/// Joins all workers, without blocking the coordinator's own connections; the
+/// first that failed speaks for all.
 async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
     let mut merged = Outcome::default();
+    let mut failed = None;
     for worker in workers {
         let joined = tokio::task::spawn_blocking(move || worker.join()).await;
-        let outcome = match joined {
-            Ok(Ok(outcome)) => outcome?,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        };
-        if let Some(outcome) = outcome {
-            merged.merge(outcome);
+        match joined {
+            Ok(Ok(Ok(outcome))) => merged.merge(outcome.unwrap_or_default()),
+            Ok(Ok(Err(error))) => failed = failed.or(Some(RunError::System(error))),
+            Ok(Err(_)) | Err(_) => failed = failed.or(Some(RunError::Panicked)),
         }
     }
     merged.dropouts.sort_by_key(|dropout| dropout.client);
-    Ok(merged)
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(merged),
+    }
 }
 
 /// What the coordinator saw of a load point.
@@ -139,17 +154,24 @@ impl Crew {
     async fn set_up(
         &mut self,
         point: Point,
+        cancel: &Cancel,
         observer: &mut dyn Observer,
     ) -> Result<(), SessionError> {
         let mut shown = clock::now();
         let mut ready = 0;
         while ready < point.clients {
-            match self.reports.recv().await {
+            let report = tokio::select! {
+                report = self.reports.recv() => report,
+                () = cancel.cancelled() => None,
+            };
+            match report {
                 Some(Report::SessionReady) => ready += 1,
                 Some(Report::SetupFailed(error)) => return Err(error),
-                // A worker that ends without a word has panicked, which joining
-                // it brings to light.
-                Some(Report::LoadEnded) | None => return Err(SessionError::Interrupted),
+                // A worker that goes without a word has failed in a way that
+                // joining it brings to light.
+                Some(Report::LoadEnded | Report::Gone) | None => {
+                    return Err(SessionError::Interrupted);
+                }
             }
             let now = clock::now();
             if now.since(shown) >= PROGRESS_INTERVAL {
@@ -171,8 +193,8 @@ impl Crew {
         let mut opening = None;
         let mut closing = None;
         let mut last_tick = schedule.begin;
-        let mut working = self.workers;
-        while working > 0 {
+        let (mut ended, mut gone) = (0, 0);
+        while ended.max(gone) < self.workers {
             let now = clock::now();
             let tick = last_tick + PROGRESS_INTERVAL;
             let next = [schedule.open, schedule.close, tick]
@@ -182,9 +204,11 @@ impl Crew {
                 .unwrap_or(tick);
             tokio::select! {
                 report = self.reports.recv() => match report {
-                    Some(Report::LoadEnded) => working -= 1,
+                    // A worker that fails goes without the first of these.
+                    Some(Report::LoadEnded) => ended += 1,
+                    Some(Report::Gone) => gone += 1,
                     Some(_) => {}
-                    None => working = 0,
+                    None => gone = self.workers,
                 },
                 () = tokio::time::sleep_until(clock::timer(next)) => {}
                 () = context.cancel.cancelled(), if closing.is_none() => {
@@ -195,7 +219,7 @@ impl Crew {
             if opening.is_none() && now >= schedule.open {
                 opening = Some((now, process::usage()));
             }
-            if closing.is_none() && (now >= schedule.close || working == 0) {
+            if closing.is_none() && (now >= schedule.close || ended.max(gone) == self.workers) {
                 closing = Some((now, process::usage()));
             }
             if now >= tick {
@@ -210,12 +234,18 @@ impl Crew {
             }
         }
         let (closed_at, at_close) = closing.unwrap_or((schedule.close, process::usage()));
-        let at_open = opening.map_or(at_close, |(_, usage)| usage);
+        let window = schedule.window_until(closed_at);
+        let (opened_at, at_open) = opening.unwrap_or((closed_at, at_close));
+        // Read a little late, as timers go, or much later when the observer was
+        // held up; the load is the same a little later, so its share is taken.
+        let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
+        let of_window =
+            |at_close: Duration, at_open| at_close.saturating_sub(at_open).mul_f64(share.min(1.0));
         Observed {
-            window: schedule.window_until(closed_at),
+            window,
             usage: ClientUsage {
-                cpu_user: at_close.cpu_user.saturating_sub(at_open.cpu_user),
-                cpu_system: at_close.cpu_system.saturating_sub(at_open.cpu_system),
+                cpu_user: of_window(at_close.cpu_user, at_open.cpu_user),
+                cpu_system: of_window(at_close.cpu_system, at_open.cpu_system),
                 max_rss_bytes: at_close.max_rss_bytes,
             },
         }

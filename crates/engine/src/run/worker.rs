@@ -2,6 +2,7 @@
 //! clients. Nothing is shared between workers while the load is on.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,10 @@ const SETUPS_AT_ONCE: usize = 32;
 const LIVE_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a cancelled run waits for operations in flight.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
+/// How long logging off may take, for all sessions of a worker together.
+const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
+/// ECHOs sent at most to earn the credits of one client's window.
+const EARNING_ECHOS: u32 = 64;
 
 /// What one worker is to do.
 pub(super) struct Assignment {
@@ -48,7 +53,8 @@ pub(super) struct Assignment {
     pub(super) cancel: Cancel,
 }
 
-/// What a worker tells the coordinator.
+/// What a worker tells the coordinator. The last report is always
+/// [`Report::Gone`], however the worker ends.
 pub(super) enum Report {
     /// One more session stands.
     SessionReady,
@@ -56,6 +62,18 @@ pub(super) enum Report {
     SetupFailed(SessionError),
     /// All operations have ended.
     LoadEnded,
+    /// The worker's thread is ending.
+    Gone,
+}
+
+/// Says that the worker is gone, also when it panics.
+struct Farewell<'a>(&'a mpsc::UnboundedSender<Report>);
+
+impl Drop for Farewell<'_> {
+    fn drop(&mut self) {
+        // The coordinator may be gone itself; then nobody waits.
+        let _ = self.0.send(Report::Gone);
+    }
 }
 
 /// What one worker measured.
@@ -96,6 +114,7 @@ pub(super) fn work(
     reports: &mpsc::UnboundedSender<Report>,
     start: watch::Receiver<Option<Schedule>>,
 ) -> std::io::Result<Option<Outcome>> {
+    let _farewell = Farewell(reports);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -119,7 +138,7 @@ pub(super) fn work(
             }
             None => clients,
         };
-        tear_down(clients).await;
+        tear_down(clients, &worker.cancel).await;
         Some(outcome)
     });
     Ok(outcome)
@@ -204,6 +223,7 @@ async fn open_client(worker: &Assignment, number: u32) -> Result<(Client, Nanos)
             .await?;
         files.push(opened.file_id);
     }
+    session.earn_credits(EARNING_ECHOS).await?;
     let ledger = match plan.verify {
         Verify::Off => None,
         Verify::ReadBack => Some(Box::new(Ledger::new(
@@ -258,17 +278,16 @@ async fn put_load_on(
     let hand_in = || worker.board.hand_in(&mut shared.borrow_mut().interval);
     let mut standing = Vec::with_capacity(running.len());
     let mut ticks = tokio::time::interval(LIVE_INTERVAL);
-    let give_up = async {
-        worker.cancel.cancelled().await;
-        tokio::time::sleep(CANCEL_GRACE).await;
-    };
+    let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
     tokio::pin!(give_up);
+    let mut out: BTreeSet<u32> = worker.clients.iter().copied().collect();
     loop {
         tokio::select! {
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
                     let (client, ended) = ended.unwrap_or_else(resume);
+                    out.remove(&client.number);
                     outcome.starved = outcome.starved + client.starved;
                     match ended {
                         Ok(()) => standing.push(client),
@@ -283,6 +302,10 @@ async fn put_load_on(
             () = &mut give_up => {
                 running.abort_all();
                 while running.join_next().await.is_some() {}
+                outcome.dropouts.extend(out.iter().map(|&client| Dropout {
+                    client,
+                    reason: "interrupted while waiting for an answer".to_owned(),
+                }));
                 break;
             }
         }
@@ -292,8 +315,9 @@ async fn put_load_on(
     standing
 }
 
-/// Logs all sessions off, which closes their files.
-async fn tear_down(clients: Vec<Client>) {
+/// Logs all sessions off, which closes their files; those that have not been
+/// answered when the time is up just lose their connection.
+async fn tear_down(clients: Vec<Client>, cancel: &Cancel) {
     let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
     let mut running = JoinSet::new();
     for client in clients {
@@ -303,5 +327,16 @@ async fn tear_down(clients: Vec<Client>) {
             client.session.log_off().await;
         });
     }
-    while running.join_next().await.is_some() {}
+    let all = async { while running.join_next().await.is_some() {} };
+    tokio::select! {
+        () = all => {}
+        () = tokio::time::sleep(TEAR_DOWN_LIMIT) => {}
+        () = cancelled_for(cancel, CANCEL_GRACE) => {}
+    }
+}
+
+/// Waits until `grace` after the run was cancelled.
+async fn cancelled_for(cancel: &Cancel, grace: Duration) {
+    cancel.cancelled().await;
+    tokio::time::sleep(grace).await;
 }

@@ -46,6 +46,8 @@ pub enum SessionError {
         at: String,
         /// The system's reason.
         source: io::Error,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// The server did not answer a set-up request.
     #[error("failed to {doing} on {at}: no answer within {}", humantime::format_duration(*.limit))]
@@ -151,6 +153,20 @@ pub enum SessionError {
         /// What was under way.
         doing: String,
     },
+    /// A directory on the server has no end.
+    #[error("failed to {doing} on {at}: the listing does not end")]
+    EndlessListing {
+        /// What was asked.
+        doing: String,
+        /// Host, port and share.
+        at: String,
+    },
+    /// A mistake in smbench itself.
+    #[error("failed to {doing}: a task panicked, which is a bug in smbench; please report it")]
+    Panicked {
+        /// What was under way.
+        doing: &'static str,
+    },
     /// Every client of a load point lost its connection.
     #[error("all {clients} clients lost {at}: {reason}; check whether the server still runs")]
     Lost {
@@ -193,6 +209,7 @@ fn handshake_action(error: &HandshakeError, user: &str, share: &str) -> String {
             command: Command::SessionSetup,
             ..
         }
+        | HandshakeError::OnlyAsGuest
         | HandshakeError::Auth(_) => format!("log on as user '{user}'"),
         HandshakeError::Refused {
             command: Command::TreeConnect,
@@ -221,9 +238,10 @@ fn handshake_advice(error: &HandshakeError) -> &'static str {
             (_, status) => status_advice(status),
         },
         HandshakeError::SigningRequired => "; leave out --sign off",
-        HandshakeError::GuestCannotSign => {
-            "; check that the user exists on the server, or leave out --sign required"
+        HandshakeError::OnlyAsGuest => {
+            "; check the user's name, or ask for the guest (smb://guest@...)"
         }
+        HandshakeError::GuestCannotSign => "; leave out --sign required",
         HandshakeError::Dialect(_) => "; see --dialect",
         _ => "",
     }

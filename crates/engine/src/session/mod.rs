@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
+use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::Command;
@@ -17,6 +18,7 @@ use smbench_protocol::{
     Connection, Credentials, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
     SessionConfig, SigningPolicy,
 };
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -27,6 +29,8 @@ pub use error::SessionError;
 
 /// Enough for any set-up answer in one piece.
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
+/// Silence after which the system asks whether the other side is still there.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
 /// How long a polite good-bye may take before the socket is just closed.
 const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
 
@@ -106,11 +110,7 @@ impl Endpoint {
         for &address in self.addresses.iter() {
             match timeout(self.limits.connect, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => {
-                    // Requests are written in one piece; waiting to fill a
-                    // segment would only delay them.
-                    stream
-                        .set_nodelay(true)
-                        .map_err(|source| self.io("connect", source))?;
+                    tune(&stream).map_err(|source| self.io("connect", source))?;
                     return Ok(stream);
                 }
                 Ok(Err(source)) => last = Some(self.connect_error(source)),
@@ -130,21 +130,16 @@ impl Endpoint {
 
     fn connect_error(&self, source: std::io::Error) -> SessionError {
         use nix::errno::Errno;
-        let local = [
-            Errno::EMFILE,
-            Errno::ENFILE,
-            Errno::EADDRNOTAVAIL,
-            Errno::ENOBUFS,
-        ];
         let at = self.at();
-        if local
-            .iter()
-            .any(|&errno| source.raw_os_error() == Some(errno as i32))
-        {
-            SessionError::LocalLimit { at, source }
-        } else {
-            SessionError::Connect { at, source }
-        }
+        let remedy = match source.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::EMFILE) => "raise `ulimit -n`",
+            Some(Errno::ENFILE | Errno::ENOBUFS) => "raise the system's limits",
+            Some(Errno::EADDRNOTAVAIL) => {
+                "no local port is free: wait a minute for closed connections to expire"
+            }
+            _ => return SessionError::Connect { at, source },
+        };
+        SessionError::LocalLimit { at, source, remedy }
     }
 
     fn io(&self, doing: &str, source: std::io::Error) -> SessionError {
@@ -176,6 +171,18 @@ impl Endpoint {
     }
 }
 
+fn tune(stream: &TcpStream) -> std::io::Result<()> {
+    // Requests are written in one piece; waiting to fill a segment would only
+    // delay them.
+    stream.set_nodelay(true)?;
+    // The session that holds the run's directory is silent during a load
+    // point; firewalls forget silent connections, and dead ones must be found.
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_TIME)
+        .with_interval(KEEPALIVE_TIME);
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
 /// Unpredictable bytes, as the protocol asks for; nothing of a run's work
 /// depends on them.
 fn random<const N: usize>() -> [u8; N] {
@@ -204,6 +211,9 @@ pub(crate) struct Session {
     pub(crate) inbound: Inbound,
     pub(crate) connection: Connection,
     endpoint: Endpoint,
+    /// Tag of the last request made by [`Session::call`]; an answer to an
+    /// earlier one, given up on, is not taken for its answer.
+    last_tag: u32,
 }
 
 impl Session {
@@ -263,6 +273,7 @@ impl Session {
                                 inbound,
                                 connection,
                                 endpoint: endpoint.clone(),
+                                last_tag: 0,
                             });
                         }
                     }
@@ -280,8 +291,15 @@ impl Session {
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Reply, SessionError> {
         let mut out = Vec::with_capacity(payload_len as usize + 256);
+        self.last_tag = self.last_tag.wrapping_add(1);
         self.connection
-            .request(command, charge_for(payload_len), 0, &mut out, body)
+            .request(
+                command,
+                charge_for(payload_len),
+                self.last_tag,
+                &mut out,
+                body,
+            )
             .map_err(|_| SessionError::NoCredit {
                 doing: doing.to_owned(),
                 at: self.endpoint.at(),
@@ -325,6 +343,7 @@ impl Session {
                 {
                     if let Event::Completed(done) =
                         self.connection.receive(message).map_err(broken)?
+                        && done.tag == self.last_tag
                     {
                         reply = Some(Reply {
                             status: done.status,
@@ -409,14 +428,29 @@ impl Session {
             .map(|_| ())
     }
 
+    /// Sends ECHOs until the credits asked for are there, at most `echos` of
+    /// them: servers grant few at a time, and a window without the credits for
+    /// even one large request could not begin.
+    pub(crate) async fn earn_credits(&mut self, echos: u32) -> Result<(), SessionError> {
+        const DOING: &str = "earn credits";
+        for _ in 0..echos {
+            if self.connection.credits() >= u32::from(self.endpoint.credit_target) {
+                break;
+            }
+            self.expect(DOING, Command::Echo, 0, |out| {
+                out.extend_from_slice(&EMPTY_BODY);
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
     /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
     pub(crate) async fn log_off(mut self) {
         let farewell = async {
             for command in [Command::TreeDisconnect, Command::Logoff] {
-                let mut out = Vec::new();
-                if self.connection.bodyless(0, command, &mut out).is_err()
-                    || self.exchange("log off", &out).await.is_err()
-                {
+                let bodyless = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
+                if self.call("log off", command, 0, bodyless).await.is_err() {
                     break;
                 }
             }
