@@ -116,7 +116,13 @@ pub enum Failure {
     Short,
     /// Under verification, the data was not what had been written.
     WrongData,
+    /// One of further causes, when there were more than are told apart.
+    Other,
 }
+
+/// Causes of failure that one recorder tells apart; a server could invent
+/// thousands of status codes.
+const CAUSES_MAX: usize = 64;
 
 /// One worker's results, or several workers' after merging.
 #[derive(Clone, Debug, Default)]
@@ -156,7 +162,16 @@ impl Recorder {
         if phase == Phase::Window {
             self.window[kind.index()].errors += 1;
         }
-        *self.failures.entry((kind, failure)).or_default() += 1;
+        self.count_failures(kind, failure, 1);
+    }
+
+    fn count_failures(&mut self, kind: OpKind, failure: Failure, count: u64) {
+        let is_full = self.failures.len() >= CAUSES_MAX;
+        let cause = match is_full && !self.failures.contains_key(&(kind, failure)) {
+            true => Failure::Other,
+            false => failure,
+        };
+        *self.failures.entry((kind, cause)).or_default() += count;
     }
 
     /// Counts a read that brought other data than had been written.
@@ -184,8 +199,8 @@ impl Recorder {
             self.whole[at].bytes += other.whole[at].bytes;
             self.whole[at].errors += other.whole[at].errors;
         }
-        for (key, count) in &other.failures {
-            *self.failures.entry(*key).or_default() += count;
+        for (&(kind, failure), &count) in &other.failures {
+            self.count_failures(kind, failure, count);
         }
     }
 
@@ -320,4 +335,56 @@ pub struct RunRecord {
     pub outcome: Outcome,
     /// What could not be removed from the share, as a lower-case clause.
     pub leftover: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn causes_of_failure_are_bounded_and_none_is_lost() {
+        let mut recorder = Recorder::default();
+        for code in 0..1000 {
+            let failure = Failure::Status(NtStatus(0xC000_0000 + code));
+            recorder.failure(OpKind::Read, failure, Phase::Window);
+        }
+        let mut merged = recorder.clone();
+        merged.merge(&recorder);
+        assert!(merged.failures().len() <= CAUSES_MAX + OpKind::ALL.len());
+        assert_eq!(merged.failures().values().sum::<u64>(), 2000);
+        assert_eq!(merged.errors(), 2000);
+    }
+
+    proptest! {
+        /// However operations are spread over recorders, merging gives what one
+        /// recorder alone would have.
+        #[test]
+        fn merged_recorders_equal_one(
+            operations in proptest::collection::vec(
+                (0usize..3, 0u32..100_000, 1u64..10_000_000_000, any::<bool>(), 0usize..4),
+                0..200,
+            ),
+        ) {
+            let mut alone = Recorder::default();
+            let mut parts = vec![Recorder::default(); 4];
+            for (kind, bytes, service, in_window, part) in operations {
+                let phase = if in_window { Phase::Window } else { Phase::Outside };
+                for recorder in [&mut alone, &mut parts[part]] {
+                    recorder.success(OpKind::ALL[kind], bytes, Nanos(service), phase);
+                }
+            }
+            let mut merged = Recorder::default();
+            for part in &parts {
+                merged.merge(part);
+            }
+            for kind in OpKind::ALL {
+                prop_assert_eq!(merged.whole(kind), alone.whole(kind));
+                let (one, other) = (merged.window(kind), alone.window(kind));
+                prop_assert_eq!((one.count, one.bytes), (other.count, other.bytes));
+                prop_assert_eq!(&one.service, &other.service);
+                prop_assert_eq!(one.service.len(), one.count);
+            }
+        }
+    }
 }

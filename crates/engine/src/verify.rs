@@ -60,6 +60,16 @@ struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(u64);
 
+/// Bytes of memory that the ledgers of `clients` clients take together.
+#[must_use]
+pub fn memory_bytes(files: &FileSet, clients: u32) -> u64 {
+    let blocks = match files.scope {
+        Scope::Private => files.bytes(clients) / BLOCK_BYTES as u64,
+        Scope::Shared => 0,
+    };
+    blocks.saturating_mul(size_of::<Block>() as u64)
+}
+
 impl Ledger {
     /// A ledger for `client`'s files as they are now. `run` is 0 for files that
     /// were just prepared, with generation 0 of run 0, and higher than any

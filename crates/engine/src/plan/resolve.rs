@@ -14,6 +14,7 @@ use crate::profile::Profile;
 use crate::spec::RunOptions;
 use crate::target::Target;
 use crate::units::{Size, format_duration};
+use crate::verify;
 
 /// The most requests a client may keep in flight.
 pub const OUTSTANDING_MAX: u32 = 1024;
@@ -30,6 +31,8 @@ pub const THREADS_MAX: u32 = 1024;
 pub const SIZES_MAX: usize = 1000;
 /// How far from 100 the weights may add up, for sums of rounded thirds.
 const WEIGHT_TOLERANCE: f64 = 0.01;
+/// The most memory verification may take, in bytes: enough for 85 GiB of files.
+const VERIFY_MEMORY_MAX: u64 = 4 << 30;
 /// File offsets are signed on the servers that matter.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
@@ -143,6 +146,17 @@ pub enum Problem {
         name: &'static str,
         /// As written.
         period: Duration,
+    },
+    /// Verification keeps account of every block.
+    #[error(
+        "verifying {bytes} of files takes {memory} of memory here, more than {}: use smaller files, fewer clients or no verification",
+        Size(VERIFY_MEMORY_MAX)
+    )]
+    VerifyMemory {
+        /// Bytes on the share.
+        bytes: Size,
+        /// Memory of all ledgers.
+        memory: Size,
     },
     /// Verification works on whole blocks.
     #[error(
@@ -375,6 +389,13 @@ impl Written<'_> {
             return Err(self.in_file_size(Problem::Unverifiable {
                 what: "file size",
                 size: Size(files.size),
+            }));
+        }
+        let memory = verify::memory_bytes(files, plan.max_clients());
+        if memory > VERIFY_MEMORY_MAX {
+            return Err(self.in_file_size(Problem::VerifyMemory {
+                bytes: Size(plan.bytes_on_share()),
+                memory: Size(memory),
             }));
         }
         let odd = |size: &&SizeWeight| !is_whole(u64::from(size.size));

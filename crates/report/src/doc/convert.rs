@@ -168,6 +168,7 @@ fn failures(ops: &Recorder) -> Vec<FailureDoc> {
     let named = |failure: &Failure| match failure {
         Failure::Short => ("short".to_owned(), None),
         Failure::WrongData => ("wrong-data".to_owned(), None),
+        Failure::Other => ("other".to_owned(), None),
         Failure::Status(status) => {
             let code = format!("0x{:08X}", status.0);
             let name = status.name().unwrap_or(&code).to_owned();

@@ -306,3 +306,17 @@ fn verification_needs_whole_blocks() {
         assert!(resolve(&profile, &RunOptions::default()).is_ok());
     }
 }
+
+#[test]
+fn verification_of_more_than_memory_holds_is_refused() {
+    let verified = RunOptions {
+        verify: Some(Verify::ReadBack),
+        ..RunOptions::default()
+    };
+    let text = "read_percent = 80\nfiles.size = \"6GiB\"\nsizes = [{ size = 512, weight = 100 }]";
+    assert_eq!(
+        refusal(text, &verified),
+        "profile x.toml: verifying 96 GiB of files takes 4.5 GiB of memory here, more than 4 GiB: \
+         use smaller files, fewer clients or no verification"
+    );
+}
