@@ -129,6 +129,7 @@ impl Profile {
         self.spec
             .name
             .clone()
+            .filter(|name| !name.trim().is_empty())
             .or_else(stem)
             .unwrap_or_else(|| self.origin.clone())
     }

@@ -287,9 +287,12 @@ pub struct LoadPointRecord {
     pub client: ClientUsage,
     /// Session set-up.
     pub setup: SetupRecord,
-    /// Time, summed over clients, in which a request was due but no credit
-    /// was at hand.
+    /// Time within the window, summed over clients, in which a request was due
+    /// but no credit was at hand.
     pub credit_starved: Duration,
+    /// Time within the window, summed over clients, in which a request was due
+    /// but earlier ones still waited for the socket to take them.
+    pub held_back: Duration,
 }
 
 /// What the server agreed to; the same for every session of a run.

@@ -160,6 +160,12 @@ impl Workspace {
         Ok(())
     }
 
+    /// Waits less from now on: the server may be gone, or the user is waiting.
+    pub(crate) fn lose_patience(&mut self) {
+        self.endpoint = self.endpoint.impatient();
+        self.session.lose_patience();
+    }
+
     /// Deletes everything in the directory, then the directory.
     pub(crate) async fn remove(mut self) -> Result<(), SessionError> {
         let marker = Some(self.marker);

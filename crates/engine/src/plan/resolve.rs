@@ -27,6 +27,8 @@ pub const FILES_MAX: u32 = 10_000;
 pub const PERIOD_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// The most worker threads.
 pub const THREADS_MAX: u32 = 1024;
+/// The most passes over the load points.
+pub const REPEAT_MAX: u32 = 1000;
 /// The most request sizes of a mix.
 pub const SIZES_MAX: usize = 1000;
 /// How far from 100 the weights may add up, for sums of rounded thirds.
@@ -133,6 +135,9 @@ pub enum Problem {
     /// No pass at all.
     #[error("repeat is 0: the least is 1")]
     RepeatZero,
+    /// More passes than anybody waits for.
+    #[error("repeat is {0}: the most is {REPEAT_MAX}")]
+    RepeatTooLarge(u32),
     /// Threads out of bounds.
     #[error("threads is {0}: give 1 to {THREADS_MAX}")]
     Threads(u32),
@@ -349,6 +354,10 @@ impl Written<'_> {
         }
         if plan.repeat == 0 {
             return fail("repeat", options.repeat.is_some(), Problem::RepeatZero);
+        }
+        if plan.repeat > REPEAT_MAX {
+            let problem = Problem::RepeatTooLarge(plan.repeat);
+            return fail("repeat", options.repeat.is_some(), problem);
         }
         if !(1..=THREADS_MAX).contains(&plan.threads) {
             let problem = Problem::Threads(plan.threads);

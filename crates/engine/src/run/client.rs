@@ -83,6 +83,9 @@ pub(super) struct Client {
     /// Drawn, but not yet sent for lack of credits; since when.
     waiting: Option<(Operation, Nanos)>,
     pub(super) starved: Nanos,
+    /// Since when the backlog keeps free slots from being filled.
+    held_back_since: Option<Nanos>,
+    pub(super) held_back: Nanos,
     backlog: Backlog,
     generation: u32,
     ledger: Option<Box<Ledger>>,
@@ -121,6 +124,8 @@ impl Client {
             free: (0..outstanding).rev().collect(),
             waiting: None,
             starved: Nanos(0),
+            held_back_since: None,
+            held_back: Nanos(0),
             backlog: Backlog::default(),
             generation: 0,
             ledger,
@@ -150,8 +155,11 @@ impl Client {
             while self.fill(now, shared, orders) == Filled::UpToBacklog {
                 self.flush(context, shared)?;
                 if self.backlog.len() > 0 {
+                    self.held_back_since.get_or_insert(now);
                     break;
                 }
+                // Writing took a while; what is sent next is sent now.
+                now = clock::now();
             }
             self.flush(context, shared)?;
             if self.session.connection.in_flight() == 0 {
@@ -184,7 +192,7 @@ impl Client {
         while let Some(&slot) = self.free.last() {
             if now >= orders.schedule.stop || orders.cancel.is_cancelled() {
                 self.end_starvation(now, &orders.schedule);
-                return Filled::AsPlanned;
+                break;
             }
             if self.backlog.len() + shared.output.len() >= backlog::FULL_LEN {
                 return Filled::UpToBacklog;
@@ -198,10 +206,13 @@ impl Client {
                 .is_err()
             {
                 self.waiting.get_or_insert((operation, now));
-                return Filled::AsPlanned;
+                break;
             }
             self.end_starvation(now, &orders.schedule);
             self.free.pop();
+        }
+        if let Some(since) = self.held_back_since.take() {
+            self.held_back = self.held_back + orders.schedule.window_between(since, now);
         }
         Filled::AsPlanned
     }

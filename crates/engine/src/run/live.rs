@@ -1,7 +1,7 @@
 //! The small, coarse statistics behind live progress. Results never come from
 //! here.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hdrhistogram::Histogram;
 
@@ -42,29 +42,77 @@ impl Interval {
 }
 
 /// Where workers leave their intervals, a few times per second.
+pub(super) struct Board {
+    workers: u32,
+    collected: Mutex<Collected>,
+}
+
 #[derive(Default)]
-pub(super) struct Board(Mutex<Interval>);
+struct Collected {
+    interval: Interval,
+    /// Time covered, summed over workers.
+    covered: Nanos,
+}
 
 impl Board {
-    /// A worker's turn: adds its interval and empties it.
-    pub(super) fn hand_in(&self, interval: &mut Interval) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take_from(interval);
+    pub(super) fn new(workers: u32) -> Self {
+        Self {
+            workers,
+            collected: Mutex::default(),
+        }
     }
 
-    /// The coordinator's turn: what came in over the last `elapsed`.
-    pub(super) fn collect(&self, elapsed: Nanos) -> Live {
-        let mut interval = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let seconds = elapsed.as_secs_f64().max(1e-9);
+    /// A worker's turn: adds its interval, which covers the last `elapsed`, and
+    /// empties it.
+    pub(super) fn hand_in(&self, interval: &mut Interval, elapsed: Nanos) {
+        let mut collected = self.lock();
+        collected.interval.take_from(interval);
+        collected.covered = collected.covered + elapsed;
+    }
+
+    /// The coordinator's turn: what came in since it last asked, per second of
+    /// the time it covers.
+    pub(super) fn collect(&self) -> Live {
+        let mut collected = self.lock();
+        let seconds = collected.covered.as_secs_f64() / f64::from(self.workers);
+        collected.covered = Nanos(0);
+        let interval = &mut collected.interval;
+        let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         let live = Live {
-            throughput_mbps: interval.bytes as f64 * 8.0 / 1e6 / seconds,
-            ops_per_s: interval.latency.len() as f64 / seconds,
+            throughput_mbps: per_second(interval.bytes as f64 * 8.0 / 1e6),
+            ops_per_s: per_second(interval.latency.len() as f64),
             p99: Nanos(interval.latency.value_at_quantile(0.99)).into(),
         };
         interval.bytes = 0;
         interval.latency.reset();
         live
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        self.collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_over_the_time_that_was_handed_in() {
+        let board = Board::new(2);
+        let mut interval = Interval::default();
+        for _ in 0..2 {
+            for _ in 0..1000 {
+                interval.record(1250, Nanos(2_000_000));
+            }
+            board.hand_in(&mut interval, Nanos(250_000_000));
+        }
+        let live = board.collect();
+        assert!((live.ops_per_s - 8000.0).abs() < 1e-6);
+        assert!((live.throughput_mbps - 80.0).abs() < 1e-6);
+        assert!(live.p99.as_millis().abs_diff(2) <= 1);
+        assert_eq!(board.collect(), Live::default());
     }
 }

@@ -146,6 +146,9 @@ async fn run(
     };
     observer.progress(&Progress::CleaningUp);
     let directory = workspace.directory().to_owned();
+    if measured.is_err() {
+        workspace.lose_patience();
+    }
     if let Err(error) = workspace.remove().await {
         record.leftover = Some(share::leftover(&directory, &error));
     }

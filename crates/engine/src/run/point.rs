@@ -33,7 +33,7 @@ pub(super) async fn measure(
     repeat: u32,
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
-    let board = Arc::new(Board::default());
+    let board = Arc::new(Board::new(workers_for(context, point)));
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
     let begin = clock::now();
@@ -77,7 +77,13 @@ pub(super) async fn measure(
             elapsed: setup_elapsed.into(),
         },
         credit_starved: outcome.starved.into(),
+        held_back: outcome.held_back.into(),
     })
+}
+
+/// No more workers than clients.
+fn workers_for(context: &Context<'_>, point: Point) -> u32 {
+    context.plan.threads.clamp(1, point.clients)
 }
 
 /// Starts the workers of a load point; those that could be started, and why the
@@ -90,7 +96,7 @@ fn spawn_workers(
     started: &watch::Receiver<Option<Schedule>>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
     let clients = point.clients;
-    let wanted = context.plan.threads.clamp(1, clients);
+    let wanted = workers_for(context, point);
     let mut workers = Vec::with_capacity(wanted as usize);
     for worker in 0..wanted {
         let assignment = Assignment {
@@ -228,7 +234,7 @@ impl Crew {
                     stage: schedule.stage(now),
                     elapsed: now.since(schedule.begin).into(),
                     total: schedule.stop.since(schedule.begin).into(),
-                    live: self.board.collect(now.since(last_tick)),
+                    live: self.board.collect(),
                 });
                 last_tick = now;
             }

@@ -50,6 +50,11 @@ impl Schedule {
         }
     }
 
+    /// How much of the window lies between two instants.
+    pub(super) fn window_between(&self, from: Nanos, to: Nanos) -> Nanos {
+        self.window_until(to) - self.window_until(from)
+    }
+
     /// How much of the window lies before `end`.
     pub(super) fn window_until(&self, end: Nanos) -> Nanos {
         end.min(self.close) - self.open
@@ -80,6 +85,10 @@ mod tests {
             assert_eq!(schedule.phase(at), phase, "{at:?}");
             assert_eq!(schedule.stage(at), stage, "{at:?}");
             assert_eq!(schedule.window_until(at), Nanos(window), "{at:?}");
+        }
+        for (from, to, window) in [(0, 5, 0), (0, 12, 2), (12, 15, 3), (15, 99, 5), (30, 40, 0)] {
+            let between = schedule.window_between(Nanos(from), Nanos(to));
+            assert_eq!(between, Nanos(window), "{from} to {to}");
         }
     }
 }

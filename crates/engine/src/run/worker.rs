@@ -82,6 +82,7 @@ pub(super) struct Outcome {
     pub(super) dropouts: Vec<Dropout>,
     pub(super) session_setup: Histogram<u64>,
     pub(super) starved: Nanos,
+    pub(super) held_back: Nanos,
 }
 
 impl Default for Outcome {
@@ -91,6 +92,7 @@ impl Default for Outcome {
             dropouts: Vec::new(),
             session_setup: latency_histogram(),
             starved: Nanos(0),
+            held_back: Nanos(0),
         }
     }
 }
@@ -104,6 +106,7 @@ impl Outcome {
         let added = self.session_setup.add(&other.session_setup);
         debug_assert!(added.is_ok());
         self.starved = self.starved + other.starved;
+        self.held_back = self.held_back + other.held_back;
     }
 }
 
@@ -275,7 +278,13 @@ async fn put_load_on(
             (client, ended)
         });
     }
-    let hand_in = || worker.board.hand_in(&mut shared.borrow_mut().interval);
+    let mut handed_in = clock::now();
+    let mut hand_in = || {
+        let now = clock::now();
+        let interval = &mut shared.borrow_mut().interval;
+        worker.board.hand_in(interval, now.since(handed_in));
+        handed_in = now;
+    };
     let mut standing = Vec::with_capacity(running.len());
     let mut ticks = tokio::time::interval(LIVE_INTERVAL);
     let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
@@ -289,6 +298,7 @@ async fn put_load_on(
                     let (client, ended) = ended.unwrap_or_else(resume);
                     out.remove(&client.number);
                     outcome.starved = outcome.starved + client.starved;
+                    outcome.held_back = outcome.held_back + client.held_back;
                     match ended {
                         Ok(()) => standing.push(client),
                         Err(reason) => outcome.dropouts.push(Dropout {

@@ -31,6 +31,8 @@ pub use error::SessionError;
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
 /// Silence after which the system asks whether the other side is still there.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
+/// Each wait while cleaning up after an interrupted or broken run.
+const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
 /// How long a polite good-bye may take before the socket is just closed.
 const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
 
@@ -78,6 +80,20 @@ impl Endpoint {
         })
     }
 
+    /// The same, but with little patience: for cleaning up after a server that
+    /// may be gone.
+    pub(crate) fn impatient(&self) -> Self {
+        let limits = Limits {
+            connect: self.limits.connect.min(IMPATIENT_LIMIT),
+            setup: self.limits.setup.min(IMPATIENT_LIMIT),
+            ..self.limits
+        };
+        Self {
+            limits,
+            ..self.clone()
+        }
+    }
+
     /// The same, striving for another number of credits.
     pub(crate) fn with_credit_target(&self, credit_target: u16) -> Self {
         Self {
@@ -106,26 +122,39 @@ impl Endpoint {
     }
 
     async fn connect(&self) -> Result<TcpStream, SessionError> {
-        let mut last = None;
+        match timeout(self.limits.connect, self.connect_to_any()).await {
+            Ok(connected) => connected,
+            Err(_) => Err(SessionError::ConnectTimeout {
+                at: self.at(),
+                limit: self.limits.connect,
+            }),
+        }
+    }
+
+    /// Tries the host's addresses one after the other, giving each its share
+    /// of the time; the last failure speaks for all.
+    async fn connect_to_any(&self) -> Result<TcpStream, SessionError> {
+        let each = self.limits.connect / (self.addresses.len().max(1) as u32);
+        let mut last = SessionError::Resolve {
+            host: self.target.host.clone(),
+            source: std::io::Error::other("the name has no address"),
+        };
         for &address in self.addresses.iter() {
-            match timeout(self.limits.connect, TcpStream::connect(address)).await {
+            match timeout(each, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => {
                     tune(&stream).map_err(|source| self.io("connect", source))?;
                     return Ok(stream);
                 }
-                Ok(Err(source)) => last = Some(self.connect_error(source)),
+                Ok(Err(source)) => last = self.connect_error(source),
                 Err(_) => {
-                    last = Some(SessionError::ConnectTimeout {
+                    last = SessionError::ConnectTimeout {
                         at: self.at(),
                         limit: self.limits.connect,
-                    });
+                    };
                 }
             }
         }
-        Err(last.unwrap_or_else(|| SessionError::Resolve {
-            host: self.target.host.clone(),
-            source: std::io::Error::other("the name has no address"),
-        }))
+        Err(last)
     }
 
     fn connect_error(&self, source: std::io::Error) -> SessionError {
@@ -370,6 +399,11 @@ impl Session {
             return Ok(reply.message);
         }
         Err(self.refused(doing, reply.status))
+    }
+
+    /// See [`Endpoint::impatient`].
+    pub(crate) fn lose_patience(&mut self) {
+        self.endpoint = self.endpoint.impatient();
     }
 
     /// Host, port and share, for messages.
