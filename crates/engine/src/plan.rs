@@ -14,8 +14,8 @@ use crate::target::Target;
 
 pub use files::WorkFile;
 pub use resolve::{
-    FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REQUEST_BYTES_MAX,
-    SIZES_MAX, THREADS_MAX,
+    FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
+    REQUEST_BYTES_MAX, SIZES_MAX, THREADS_MAX,
 };
 
 /// A complete, immutable run.
