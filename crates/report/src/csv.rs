@@ -1,6 +1,7 @@
 //! A document as rows for spreadsheets: one per load point, pass and
 //! operation, `all` being every operation together.
 //!
+//! Everything is of the window but `errors`, which are of the whole load point.
 //! Full precision, units in the column names, an empty field for what was not
 //! measured. Columns are only ever added, at the end.
 

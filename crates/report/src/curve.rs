@@ -139,12 +139,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
         ops_per_s: mean(&passes.iter().map(|pass| pass.ops_per_s).collect::<Vec<_>>()),
         latency_ns: LatencyDoc::of(&pool(hdrs)),
         cpu_us_per_op: (operations > 0).then(|| cpu_s * 1e6 / operations as f64),
-        errors: total(
-            points
-                .iter()
-                .flat_map(|point| point.whole.values())
-                .map(|op| op.errors),
-        ),
+        errors: total(points.iter().map(|point| point.errors)),
         passes,
         invalid,
     }

@@ -49,9 +49,15 @@ pub fn cpu_us(microseconds: f64) -> String {
 }
 
 /// A share or weight in percent, with its sign: `80 %`, `12.5 %`.
+///
+/// Nothing is rounded to none or to all: `<0.01 %`, `>99.99 %`.
 #[must_use]
 pub fn percent(value: f64) -> String {
-    format!("{} %", short(value))
+    match short(value).as_str() {
+        "0" if value > 0.0 => "<0.01 %".to_owned(),
+        "100" if value < 100.0 => ">99.99 %".to_owned(),
+        text => format!("{text} %"),
+    }
 }
 
 /// A duration in seconds: `10 s`, `0.5 s`.
@@ -168,10 +174,24 @@ mod tests {
     fn small_numbers_lose_their_trailing_zeros() {
         assert_eq!(percent(80.0), "80 %");
         assert_eq!(percent(33.333), "33.33 %");
+        assert_eq!(percent(100.0), "100 %");
+        assert_eq!(percent(0.0), "0 %");
         assert_eq!(seconds(0.5), "0.5 s");
         assert_eq!(seconds(600.0), "600 s");
         assert_eq!(counted(1, "client"), "1 client");
         assert_eq!(counted(0, "client"), "0 clients");
+    }
+
+    #[test]
+    fn hardly_any_is_not_none_and_nearly_all_is_not_all() {
+        for (value, text) in [
+            (99.999, ">99.99 %"),
+            (100.0 - 99.999, "<0.01 %"),
+            (99.994, "99.99 %"),
+            (0.006, "0.01 %"),
+        ] {
+            assert_eq!(percent(value), text);
+        }
     }
 
     #[test]

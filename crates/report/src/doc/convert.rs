@@ -1,8 +1,9 @@
 //! From what a run measured to its document: the definitions of the numbers.
 //!
 //! Throughput is application bytes over the window in 10^6 bits per second; a
-//! mean is over operations, never over means; a point is valid only when every
-//! client ran the whole window. Not here: averages over passes.
+//! mean is over operations, never over means; errors are those of the whole load
+//! point, since one in a ramp spoils it as well; a point is valid only when
+//! every client ran the whole window. Not here: averages over passes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -93,9 +94,11 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         ops_per_s: per_second(all.count as f64, record.window),
         bytes_read,
         bytes_written,
-        errors: all.errors,
+        errors: record.ops.errors(),
         latency_ns: LatencyDoc::of(&all.service),
-        ops: by_kind(&record.ops, |kind| op(record.ops.window(kind))),
+        ops: by_kind(&record.ops, |kind| {
+            op(record.ops.window(kind), record.ops.whole(kind))
+        }),
         whole: by_kind(&record.ops, |kind| totals(record.ops.whole(kind))),
         failures: failures(&record.ops),
         dropouts: record
@@ -109,6 +112,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         client: client(record.client, all.count),
         setup: setup(&record.setup),
         credit_starved_s: record.credit_starved.as_secs_f64(),
+        held_back_s: record.held_back.as_secs_f64(),
     }
 }
 
@@ -143,12 +147,12 @@ fn by_kind<T>(ops: &Recorder, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T
         .collect()
 }
 
-fn op(record: &OpRecord) -> OpDoc {
+fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
     let service_ns = LatencyDoc::of(&record.service);
     OpDoc {
         count: record.count,
         bytes: record.bytes,
-        errors: record.errors,
+        errors: whole.errors,
         service_ns,
         // A closed loop sends an operation the moment it is due.
         response_ns: service_ns,

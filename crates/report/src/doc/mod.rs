@@ -51,6 +51,14 @@ pub struct RunDoc {
     pub leftover: Option<String>,
 }
 
+impl RunDoc {
+    /// Whether any load point got as far as its window.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.load_points.iter().any(|point| point.window_s > 0.0)
+    }
+}
+
 /// The program that wrote a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDoc {
@@ -137,8 +145,7 @@ pub struct LoadPointDoc {
     pub bytes_read: u64,
     /// Payload bytes of WRITEs in the window.
     pub bytes_written: u64,
-    /// Operations of the window that failed; those of the ramps are in
-    /// `whole` only.
+    /// Operations of the whole load point that failed, ramps included.
     pub errors: u64,
     /// Response times of all operations of the window; `null` without any.
     pub latency_ns: Option<LatencyDoc>,
@@ -155,9 +162,12 @@ pub struct LoadPointDoc {
     pub client: ClientDoc,
     /// Setting up the sessions.
     pub setup: SetupDoc,
-    /// Seconds, summed over clients, in which a request was due but the
-    /// server had granted no credit for it.
+    /// Seconds of the window, summed over clients, in which a request was due
+    /// but the server had granted no credit for it.
     pub credit_starved_s: f64,
+    /// Seconds of the window, summed over clients, in which a request was due
+    /// but earlier ones still waited for the socket to take them.
+    pub held_back_s: f64,
 }
 
 /// One kind of operation in the window of a load point.
@@ -167,7 +177,7 @@ pub struct OpDoc {
     pub count: u64,
     /// Payload bytes they moved.
     pub bytes: u64,
-    /// Completed with an error status or with wrong data.
+    /// Answered with an error status or with wrong data, ramps included.
     pub errors: u64,
     /// From sent to done; `null` when `count` is 0.
     pub service_ns: Option<LatencyDoc>,

@@ -1,6 +1,7 @@
 //! What was run, in a handful of labelled lines.
 
 use crate::doc::{
+    LoadPointDoc,
     AccessDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc, ServerDoc, VerifyDoc,
     WorkloadDoc,
 };
@@ -27,9 +28,9 @@ pub(super) fn lines(doc: &RunDoc) -> String {
 
 fn run(doc: &RunDoc) -> String {
     let outcome = match doc.outcome {
-        OutcomeDoc::Complete => "complete",
-        OutcomeDoc::Interrupted => "interrupted",
-        OutcomeDoc::Aborted => "aborted",
+        OutcomeDoc::Complete => complete(&doc.load_points),
+        OutcomeDoc::Interrupted => "interrupted".to_owned(),
+        OutcomeDoc::Aborted => "aborted".to_owned(),
     };
     let reason = doc
         .outcome_reason
@@ -42,6 +43,16 @@ fn run(doc: &RunDoc) -> String {
         plain(&doc.tool.name),
         plain(&doc.tool.version)
     )
+}
+
+fn complete(points: &[LoadPointDoc]) -> String {
+    match points.iter().filter(|point| !point.valid).count() {
+        0 => "complete".to_owned(),
+        invalid => format!(
+            "complete, {invalid} of {} not valid",
+            counted(points.len() as u64, "load point")
+        ),
+    }
 }
 
 fn workload(plan: &PlanDoc) -> String {
@@ -92,10 +103,13 @@ fn load(doc: &RunDoc) -> String {
         VerifyDoc::Off => "",
         VerifyDoc::ReadBack => ", every byte read is verified",
     };
+    // A thread without a client never starts.
+    let most_clients = doc.plan.load_points.iter().copied().max();
+    let threads = doc.plan.threads.min(most_clients.unwrap_or(u32::MAX));
     format!(
         "{pacing}, {} outstanding per client, {}, seed {}{verify}",
         doc.plan.outstanding,
-        counted(doc.plan.threads.into(), "thread"),
+        counted(threads.into(), "thread"),
         doc.plan.seed
     )
 }

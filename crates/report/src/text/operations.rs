@@ -21,7 +21,7 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
     let names: BTreeSet<&str> = row
         .passes
         .iter()
-        .flat_map(|pass| pass.whole.keys().chain(pass.ops.keys()))
+        .flat_map(|pass| pass.ops.keys())
         .map(String::as_str)
         .collect();
     if names.is_empty() {
@@ -59,9 +59,6 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
     let latencies = LatencyDoc::of(&pool(ops().map(|op| &op.hdr)));
     let latency =
         |of: fn(&LatencyDoc) -> f64| or_dash(latencies.as_ref().map(|doc| units::latency(of(doc))));
-    let errors = passes()
-        .filter_map(|pass| pass.whole.get(name))
-        .map(|whole| whole.errors);
     vec![
         units::plain(name),
         count.to_string(),
@@ -72,6 +69,6 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
         latency(|doc| doc.p95 as f64),
         latency(|doc| doc.p99 as f64),
         latency(|doc| doc.max as f64),
-        total(errors).to_string(),
+        sum(|op| op.errors).to_string(),
     ]
 }

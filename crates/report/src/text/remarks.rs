@@ -1,11 +1,10 @@
-//! What went wrong: footnotes of the load points, failures, starvation,
-//! leftovers.
+//! What went wrong: footnotes of the load points, failures, waits, leftovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, RunDoc};
-use crate::units::{counted, percent, plain, seconds};
+use crate::units::{counted, percent, plain};
 
 /// Drop-outs spelled out per load point; the document has them all.
 const DROPOUTS_SHOWN: usize = 3;
@@ -42,11 +41,12 @@ fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
     text
 }
 
-/// Failures of the whole run, waits for credits and what is left on the
+/// Failures of the whole run, what held the load back and what is left on the
 /// share; empty when all went well.
 pub(super) fn lines(doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
     text.extend(doc.load_points.iter().filter_map(starved));
+    text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(
         doc.load_points
             .iter()
@@ -77,15 +77,32 @@ fn failures(points: &[LoadPointDoc]) -> String {
     causes.into_iter().map(line).collect()
 }
 
-/// Below this share of the clients' time, waits for credits change nothing.
-const STARVED_WORTH_TELLING: f64 = 0.01;
+/// Below this share of the clients' time, a wait changes nothing.
+const WAIT_WORTH_TELLING: f64 = 0.01;
 
 fn starved(point: &LoadPointDoc) -> Option<String> {
-    let clients_s = f64::from(point.clients) * point.window_s;
-    (point.credit_starved_s > STARVED_WORTH_TELLING * clients_s).then(|| {
+    let share = worth_telling(point, point.credit_starved_s)?;
+    Some(format!(
+        "starved of credits {share}: the server granted too few\n"
+    ))
+}
+
+fn held_back(point: &LoadPointDoc) -> Option<String> {
+    let share = worth_telling(point, point.held_back_s)?;
+    Some(format!(
+        "held back {share}: network or server took requests slowly\n"
+    ))
+}
+
+/// A wait, summed over clients, as a share of their time; `None` where it is
+/// negligible.
+fn worth_telling(point: &LoadPointDoc, wait_s: f64) -> Option<String> {
+    let share = wait_s / (f64::from(point.clients) * point.window_s);
+    // A window of no length has no waits.
+    (share > WAIT_WORTH_TELLING && point.window_s > 0.0).then(|| {
         format!(
-            "starved of credits: {} over {}, pass {}: the server allowed less load than planned\n",
-            seconds(point.credit_starved_s),
+            "{} of the clients' time at {}, pass {}",
+            percent(share * 100.0),
             counted(point.clients.into(), "client"),
             point.repeat
         )

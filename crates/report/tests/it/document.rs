@@ -71,6 +71,7 @@ fn contracted_keys_have_their_types() {
         ("load_points[].bytes_written".to_owned(), integer),
         ("load_points[].errors".to_owned(), integer),
         ("load_points[].credit_starved_s".to_owned(), number),
+        ("load_points[].held_back_s".to_owned(), number),
         ("load_points[].setup.sessions".to_owned(), integer),
         ("load_points[].setup.elapsed_s".to_owned(), number),
         ("load_points[].client.cpu_user_s".to_owned(), number),
@@ -140,7 +141,9 @@ fn failures_are_named() {
     }
     let json = json(&document(&run(vec![point])));
     let point = &json["load_points"][0];
-    assert_eq!(point["errors"], 4);
+    // The ramps count, too: they make the point just as invalid.
+    assert_eq!(point["errors"], 5);
+    assert_eq!(point["ops"]["write"]["errors"], 5);
     assert_eq!(point["whole"]["write"]["errors"], 5);
     let expected = serde_json::json!([
         {"op": "write", "status": "STATUS_DISK_FULL", "code": "0xC000007F", "count": 2},

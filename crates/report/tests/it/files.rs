@@ -172,7 +172,8 @@ fn hostile_values_render_without_escapes() {
     let mut value: Value = serde_json::from_slice(&fs::read(frozen()).unwrap()).unwrap();
     hostile(&mut value);
     for point in value["load_points"].as_array_mut().unwrap() {
-        point["whole"]["read"]["errors"] = json!(u64::MAX);
+        point["errors"] = json!(u64::MAX);
+        point["ops"]["read"]["errors"] = json!(u64::MAX);
         point["bytes_read"] = json!(u64::MAX);
         point["clients"] = json!(u32::MAX);
         point["failures"] = json!([

@@ -90,6 +90,7 @@ fn failures_and_leftovers_are_spelled_out() {
     let mut also = failing.clone();
     also.credit_starved = Duration::from_millis(200);
     also.clients = 2;
+    also.held_back = Duration::from_millis(2400);
     let mut record = run(vec![also, failing]);
     record.leftover = Some("2 files in smbench-42".to_owned());
     record.outcome = Outcome::Aborted("server closed the connection".to_owned());
@@ -113,7 +114,8 @@ fn failures_and_leftovers_are_spelled_out() {
 
     failed: read, wrong-data: 2 times, at load points 2, 4
     failed: write, STATUS_DISK_FULL (0xC000007F): 6 times, at load points 2, 4
-    starved of credits: 2.5 s over 4 clients, pass 1: the server allowed less load than planned
+    starved of credits 6.25 % of the clients' time at 4 clients, pass 1: the server granted too few
+    held back 12 % of the clients' time at 2 clients, pass 1: network or server took requests slowly
     left on the share: 2 files in smbench-42
     ");
 }
@@ -125,6 +127,31 @@ fn a_run_without_load_points_says_so() {
     let text = render(&document(&record));
     assert!(text.contains("interrupted"));
     assert_eq!(body(&text), "no load point was measured\n");
+}
+
+#[test]
+fn the_header_is_true_to_what_ran() {
+    let mut record = run(vec![point(1, 1, 4), dropped(point(1, 2, 4), 1)]);
+    record.plan.threads = 8;
+    let text = render(&document(&record));
+    assert!(text.contains("complete, 1 of 2 load points not valid\n"));
+    assert!(text.contains("outstanding per client, 1 thread, seed"));
+}
+
+#[test]
+fn csv_counts_errors_of_the_ramps() {
+    let mut failing = point(1, 1, 4);
+    failing
+        .ops
+        .failure(OpKind::Flush, Failure::Short, Phase::Outside);
+    let mut written = Vec::new();
+    write_csv(&document(&run(vec![failing])), &mut written).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    let errors: Vec<_> = written
+        .lines()
+        .map(|line| line.split(',').nth(7).unwrap())
+        .collect();
+    assert_eq!(errors, ["errors", "1", "1", "0", "0"]);
 }
 
 #[test]
