@@ -3,11 +3,13 @@
 //! Only spelling is judged here. What it amounts to is decided in one place,
 //! [`crate::request`].
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{
+    OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser,
+};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use smbench_engine::clients::ClientList;
@@ -71,9 +73,10 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Print a built-in profile, to start one's own from
+    /// Print a profile, to start one's own from
     Show {
-        /// Its name, as `smbench profiles` lists it
+        /// Built-in profile or path of a .toml file
+        #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
         name: String,
     },
 }
@@ -114,10 +117,10 @@ pub(crate) struct ServerArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct SecretArgs {
     /// File whose first line is the password
-    #[arg(long, value_name = "FILE", requires = "target")]
+    #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
     pub(crate) password_file: Option<PathBuf>,
     /// File with lines `username = `, `password = ` and `domain = `, as for smbclient
-    #[arg(long, value_name = "FILE", requires = "target")]
+    #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
     pub(crate) authentication_file: Option<PathBuf>,
 }
 
@@ -142,7 +145,7 @@ pub(crate) struct ConnectArgs {
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
     /// Built-in profile (see `smbench profiles`) or path of a .toml file [default: file-server]
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", value_parser = parse_profile)]
     pub(crate) profile: Option<String>,
     /// Bytes in each file, such as 64MiB [default: the profile's]
     #[arg(long, value_name = "SIZE")]
@@ -186,13 +189,13 @@ pub(crate) struct LoadArgs {
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputArgs {
     /// Folder the result document is written to
-    #[arg(long, value_name = "DIR", default_value = "smbench-results")]
+    #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
     pub(crate) out: PathBuf,
     /// Write the document here as well; - for standard output, in place of the table
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) json: Option<Destination>,
     /// Write the load points as CSV; - for standard output, in place of the table
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
     /// Show no progress on the terminal
     #[arg(long, short)]
@@ -239,9 +242,10 @@ pub(crate) struct ProbeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Result document, as `smbench run` writes it
+    #[arg(value_parser = paths())]
     pub(crate) result: PathBuf,
     /// Write its load points as CSV; - for standard output, in place of the table
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
 }
 
@@ -302,6 +306,28 @@ fn signing() -> impl TypedValueParser<Value = Signing> {
     })
 }
 
+fn paths() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(not_a_server)
+}
+
+fn destinations() -> impl TypedValueParser<Value = Destination> {
+    OsStringValueParser::new().try_map(|text| not_a_server(text).map(Destination::from))
+}
+
+fn parse_profile(text: &str) -> Result<String, &'static str> {
+    not_a_server(text.to_owned())
+}
+
+/// A target in the wrong place would become a folder of that name, password
+/// and all.
+fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> {
+    let lower = text.as_ref().to_string_lossy().to_ascii_lowercase();
+    match lower.trim_start().starts_with("smb://") {
+        true => Err("expected a file, not the URL of a server"),
+        false => Ok(text),
+    }
+}
+
 fn parse_timeout(text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
         Ok(Duration::ZERO) => Err("nothing is answered within no time: give 1ms or more".into()),
@@ -327,11 +353,7 @@ pub(crate) fn parse() -> Result<Command, Failure> {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-            _ => {
-                let written = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-                let message = one_line(&error.render().to_string());
-                Err(Failure::Usage(without_urls(message, written)))
-            }
+            _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
         },
     }
 }
@@ -353,9 +375,14 @@ fn one_line(rendered: &str) -> String {
         })
 }
 
-/// Hides URLs with an account, which may hold a password, wherever the message
-/// repeats them.
-fn without_urls(message: String, written: impl Iterator<Item = String>) -> String {
+/// Hides URLs of this process's command line that name an account, and so may
+/// hold a password, wherever the message repeats them.
+pub(crate) fn without_urls(message: String) -> String {
+    let written = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+    hide_urls(message, written)
+}
+
+fn hide_urls(message: String, written: impl Iterator<Item = String>) -> String {
     written.fold(message, |message, arg| match arg.find("://") {
         Some(at) if arg[at..].contains('@') => message.replace(&arg[at..], "://..."),
         _ => message,
@@ -379,7 +406,7 @@ mod tests {
     fn message(args: &[&str]) -> String {
         let error = Cli::try_parse_from(args).unwrap_err();
         let written = args.iter().map(|&arg| arg.to_owned());
-        without_urls(one_line(&error.render().to_string()), written)
+        hide_urls(one_line(&error.render().to_string()), written)
     }
 
     #[test]
@@ -460,11 +487,18 @@ mod tests {
             &["smbench", "run", "smb://ann:pa ss@host/share"][..],
             &["smbench", "run", "--clients", "smb://ann:pa ss@host/share"],
             &["smbench", "run", "--clients=smb://ann:pa ss@host/share"],
+            &["smbench", "run", "--profile", "smb://ann:pa ss@host/share"],
+            &["smbench", "run", "--out=SMB://ann:pa ss@host/share"],
+            &["smbench", "run", "--json", "smb://ann:pa ss@host/share"],
+            &["smbench", "show", "smb://ann:pa ss@host/share"],
+            &["smbench", "show", "x", "--csv=smb://ann:pa ss@host/share"],
+            &["smbench", "profiles", "show", "smb://ann:pa ss@host/share"],
             &["smbench", "smb://ann:pa ss@host/share"],
         ] {
             let message = message(args);
             assert!(!message.contains("pa ss"), "{message}");
-            assert!(message.contains("smb://..."), "{message}");
+            let told = message.to_ascii_lowercase();
+            assert!(told.contains("smb://..."), "{message}");
         }
     }
 

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            output::complain(&failure);
+            output::complain(args::without_urls(failure.to_string()));
             failure.exit().into()
         }
     }

@@ -34,7 +34,7 @@ pub(crate) enum PasswordError {
     Malformed { path: PathBuf, line: usize },
     #[error("failed to read {VARIABLE}: it is not UTF-8")]
     Variable,
-    #[error("a password is given, but the target names no user: write smb://USER@HOST/SHARE")]
+    #[error("the target names no user: write smb://USER@HOST/SHARE")]
     NoUser,
     #[error(
         "no password for user {user}: set {VARIABLE}, or give --password-file or \
@@ -56,7 +56,8 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Reads the authentication file and completes the account of `target`
-    /// from it; what the URL says goes first. Warns of a password in the URL.
+    /// from it; what the URL says goes first. Refuses an account without a
+    /// user, which is never guessed. Warns of a password in the URL.
     pub(crate) fn open(
         args: &SecretArgs,
         target: &mut Target,
@@ -75,26 +76,21 @@ impl Sources {
         if target.user.is_empty() {
             target.user = file.username.unwrap_or_default();
         }
-        if target.domain.is_empty() && !target.user.is_empty() {
+        if target.domain.is_empty() {
             target.domain = file.domain.unwrap_or_default();
         }
-        let sources = Self {
+        if target.user.is_empty() {
+            return Err(PasswordError::NoUser);
+        }
+        Ok(Self {
             password_file: args.password_file.clone(),
             authentication_file: file.password,
             url,
-        };
-        let is_named = sources.password_file.is_some() || sources.authentication_file.is_some();
-        if target.user.is_empty() && is_named {
-            return Err(PasswordError::NoUser);
-        }
-        Ok(sources)
+        })
     }
 
-    /// The password of the target's user; an anonymous one has none.
+    /// The password of the target's user.
     pub(crate) fn password(&self, target: &Target) -> Result<Secret, PasswordError> {
-        if target.user.is_empty() {
-            return Ok(Secret::default());
-        }
         if let Some(path) = &self.password_file {
             let text = read(path)?;
             let line = text.split('\n').next().unwrap_or_default();
@@ -243,13 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn a_password_of_nobody_is_refused() {
-        let args = SecretArgs {
-            password_file: Some("unread".into()),
-            ..SecretArgs::default()
-        };
+    fn a_target_without_a_user_is_refused() {
         let (mut target, found) = Target::parse("smb://host/share").unwrap();
-        let error = Sources::open(&args, &mut target, found).unwrap_err();
+        let error = Sources::open(&SecretArgs::default(), &mut target, found).unwrap_err();
         assert!(matches!(error, PasswordError::NoUser), "{error}");
     }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::thread;
 
 use smbench_engine::plan::{Limits, Plan, SessionOptions, Verify};
-use smbench_engine::profile;
+use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::{Disclosure, Place};
@@ -103,6 +103,13 @@ impl ProbeArgs {
             signing: sign.unwrap_or_default(),
         }
     }
+}
+
+/// Fails where a profile could not run as it is.
+pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
+    let (options, limits) = (RunOptions::default(), Limits::default());
+    Plan::resolve(profile, &options, embedded(), limits, 1)?;
+    Ok(())
 }
 
 fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {

@@ -14,6 +14,10 @@ use crate::args::{Destination, OutputArgs};
 use crate::failure::Failure;
 use crate::output::print;
 
+/// Bytes of a profile's name in a file name, of which file systems take 143 to
+/// 255 in all.
+const NAME_BYTES_MAX: usize = 100;
+
 /// Runs that may start within one second and have results of their own.
 const NAMESAKES_MAX: u32 = 10_000;
 
@@ -24,8 +28,7 @@ pub(crate) struct Results {
     copy: Option<PathBuf>,
     /// Whether `document` holds one yet; until then it is a reserved name.
     is_saved: bool,
-    /// The folder, if it was made for this run.
-    made_folder: Option<PathBuf>,
+    _folders: MadeFolders,
 }
 
 impl Results {
@@ -50,7 +53,7 @@ impl Results {
             check_writable(path)?;
         }
         let folder = &output.out;
-        let made_folder = (!folder.exists()).then(|| folder.clone());
+        let folders = MadeFolders::missing(folder);
         let reserved =
             fs::create_dir_all(folder).and_then(|()| reserve(folder, &file_stem(profile, now)));
         let document = reserved.map_err(|source| Failure::Io {
@@ -61,7 +64,7 @@ impl Results {
             document,
             copy,
             is_saved: false,
-            made_folder,
+            _folders: folders,
         })
     }
 
@@ -86,10 +89,34 @@ impl Drop for Results {
         if self.is_saved {
             return;
         }
-        // What cannot be removed is an empty file, or a folder with something
-        // of somebody else's in it.
+        // What cannot be removed is an empty file.
         let _ = fs::remove_file(&self.document);
-        if let Some(folder) = &self.made_folder {
+    }
+}
+
+/// Folders made for this run, innermost first; dropping them removes those
+/// that are still empty.
+#[derive(Debug)]
+struct MadeFolders(Vec<PathBuf>);
+
+impl MadeFolders {
+    /// Those that have to be made before `folder` exists.
+    fn missing(folder: &Path) -> Self {
+        let ancestors = folder.ancestors();
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        Self(
+            ancestors
+                .take_while(is_missing)
+                .map(Path::to_owned)
+                .collect(),
+        )
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // Fails where there is something in it, which is to stay.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -140,7 +167,8 @@ fn file_stem(profile: &str, now: SystemTime) -> String {
         .to_string()
         .replace(['-', ':'], "");
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let name = profile.replace(|c| !is_plain(c), "-");
+    let name = &profile[..profile.floor_char_boundary(NAME_BYTES_MAX)];
+    let name = name.replace(|c| !is_plain(c), "-");
     format!("{time}-{name}")
 }
 
@@ -167,7 +195,7 @@ mod tests {
 
     fn output(folder: &Path) -> OutputArgs {
         OutputArgs {
-            out: folder.join("results"),
+            out: folder.join("a/b/results"),
             json: None,
             csv: None,
             quiet: true,
@@ -195,7 +223,17 @@ mod tests {
         let results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
         assert!(results.path().exists());
         drop(results);
-        assert!(!output.out.exists());
+        assert!(!folder.path().join("a").exists());
+        fs::create_dir(folder.path().join("a")).unwrap();
+        drop(Results::prepare(&output, "x", SystemTime::now()).unwrap());
+        let mut left = fs::read_dir(folder.path().join("a")).unwrap();
+        assert!(left.next().is_none(), "what was there before stays, empty");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_characters() {
+        let stem = file_stem(&format!("x{}", "ß".repeat(300)), SystemTime::UNIX_EPOCH);
+        assert_eq!(stem, format!("19700101T000000Z-x{}", "ß".repeat(49)));
     }
 
     #[test]

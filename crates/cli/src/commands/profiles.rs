@@ -1,22 +1,30 @@
-//! `smbench profiles`: what is built in.
+//! `smbench profiles`: what is built in, and one profile's text.
 
 use std::fmt::Write as _;
+use std::fs;
 
-use smbench_engine::profile::{self, BUILTIN, ProfileError};
+use smbench_engine::profile::{self, BUILTIN};
 
 use crate::args::ProfilesCommand;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
+use crate::request;
 
 pub(super) fn profiles(command: Option<ProfilesCommand>) -> Result<Exit, Failure> {
     match command {
         None => list()?,
         Some(ProfilesCommand::Show { name }) => match profile::builtin(&name) {
             Some(text) => print(text)?,
-            None => return Err(ProfileError::Unknown(name).into()),
+            None => print(&file(&name)?)?,
         },
     }
     Ok(Exit::Done)
+}
+
+/// The text of a profile file that can run.
+fn file(path: &str) -> Result<String, Failure> {
+    request::check(&profile::load(path)?)?;
+    fs::read_to_string(path).map_err(Failure::io(format!("read {path}")))
 }
 
 fn list() -> Result<(), Failure> {

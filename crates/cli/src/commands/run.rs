@@ -108,6 +108,10 @@ impl Observer for Watch<'_> {
 
     fn load_point_ended(&mut self, record: &RunRecord) {
         let doc = RunDoc::from_record(record, self.disclosure.clone());
+        if !doc.is_measured() {
+            // The end of the run says what becomes of it.
+            return;
+        }
         if let (Err(failure), Trouble::None) = (self.results.save(&doc), self.trouble) {
             self.trouble = Trouble::Told;
             self.line.suspended(|| {
@@ -133,7 +137,7 @@ fn conclude(
             cleanup_command(request)
         ));
     }
-    if doc.load_points.is_empty() {
+    if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }
     let saved = results.save(&doc);

@@ -83,6 +83,55 @@ fn bad_urls() {
 }
 
 #[test]
+fn a_url_without_a_user() {
+    let place = Place::new();
+    let url = "smb://host/share";
+    for command in [
+        &["run", "--out=results", "--target", url][..],
+        &["plan", "--target", url],
+        &["probe", url],
+        &["cleanup", url],
+    ] {
+        let said = place.smbench_as("pw", command);
+        let expected = "the target names no user: write smb://USER@HOST/SHARE";
+        refused(&place, &said, 2, &[expected]);
+    }
+}
+
+#[test]
+fn a_url_where_a_file_belongs() {
+    let place = Place::new();
+    let url = "smb://ann:hunter2@host/share";
+    for command in [
+        &["run", "--out", url][..],
+        &["run", "--profile", url],
+        &["run", "--json", url],
+        &["show", url],
+        &["profiles", "show", url],
+    ] {
+        let said = place.smbench(command);
+        said.failed_with(
+            2,
+            &["smb://...", "expected a file, not the URL of a server"],
+        );
+        assert!(!said.stderr.contains("hunter2"), "{said:?}");
+        assert!(!place.path("smb:").exists());
+    }
+    let said = place.smbench(&["show", "x://ann:hunter2@host/share"]);
+    said.failed_with(2, &["failed to read x://...: there is no such file"]);
+}
+
+#[test]
+fn a_folder_made_for_results_goes_with_a_run_that_fails() {
+    let place = Place::new();
+    let url = format!("smb://ann@127.0.0.1:{}/share", free_port());
+    place
+        .run(&url, "pw", &["--out=a/b/c"])
+        .failed_with(3, &["failed to connect"]);
+    assert!(!place.path("a").exists());
+}
+
+#[test]
 fn a_refused_port() {
     let place = Place::new();
     let port = free_port();

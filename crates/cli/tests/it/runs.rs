@@ -133,6 +133,8 @@ fn operations_that_fail_make_the_run_invalid() {
     assert!(said.stderr.starts_with(expected), "{said:?}");
     assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
     assert!(said.stdout.contains("result: results/"), "{said:?}");
+    let expected = "complete, 2 of 2 load points not valid\n";
+    assert!(said.stdout.contains(expected), "{said:?}");
     assert_eq!(place.document()["load_points"][1]["valid"], false);
 }
 
@@ -189,6 +191,19 @@ fn a_reader_that_leaves_is_no_failure() {
     let output = command.stdout(writer).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(output.stderr, b"");
+}
+
+#[test]
+fn a_profile_of_ones_own_is_shown_as_it_is() {
+    let place = Place::new();
+    let text = "# mine\nread_percent = 50\n[[sizes]]\nsize = 512\nweight = 100\n";
+    place.write("mine.toml", text);
+    let said = place.smbench(&["profiles", "show", "./mine.toml"]);
+    said.succeeded();
+    assert_eq!(said.stdout, text);
+    place.write("mine.toml", &text.replace("100", "90"));
+    let said = place.smbench(&["profiles", "show", "mine.toml"]);
+    said.failed_with(2, &["mine.toml", "sum to 90, not to 100"]);
 }
 
 #[test]

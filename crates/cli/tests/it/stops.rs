@@ -68,6 +68,27 @@ fn an_interrupt_before_the_first_load_point_leaves_nothing() {
 }
 
 #[test]
+fn an_interrupt_before_the_first_window_leaves_nothing() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    let args = run_args(&url, &["--clients=2", "--ramp-up=20s", "--json=copy.json"]);
+    let running = place.start_as(server.password(), &args);
+    wait_until(|| server.memory().counts().reads > 0);
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert_eq!(said.stdout, "");
+    let last = said.stderr.lines().last();
+    assert_eq!(
+        last,
+        Some("smbench: interrupted before anything was measured")
+    );
+    assert!(!place.path("results").exists());
+    assert!(!place.path("copy.json").exists());
+}
+
+#[test]
 fn an_interrupt_ends_the_embedded_server_too() {
     let place = Place::new();
     let args = [
