@@ -1,9 +1,8 @@
 //! What was run, in a handful of labelled lines.
 
 use crate::doc::{
-    LoadPointDoc,
-    AccessDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc, ServerDoc, VerifyDoc,
-    WorkloadDoc,
+    AccessDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc, ServerDoc,
+    VerifyDoc, WorkloadDoc,
 };
 use crate::units::{bytes, counted, percent, plain, seconds};
 
