@@ -320,3 +320,14 @@ fn verification_of_more_than_memory_holds_is_refused() {
          use smaller files, fewer clients or no verification"
     );
 }
+
+#[test]
+fn the_profile_in_the_readme_runs() {
+    let readme = include_str!("../../../../../README.md");
+    let (_, block) = readme.split_once("```toml\n").unwrap();
+    let (text, _) = block.split_once("```").unwrap();
+    let profile = Profile::parse("README.md", text).unwrap();
+    let plan = resolve(&profile, &RunOptions::default()).unwrap();
+    assert_eq!(plan.profile, "database-like");
+    assert_eq!(plan.workload.flush_every_writes, Some(100));
+}
