@@ -2,17 +2,18 @@
 //!
 //! Invariant: every request in flight holds the credits it was charged and
 //! one entry in the table; a response is accepted only for such an entry, and
-//! only with a valid signature where the session is signed. Setting a
-//! connection up is [`crate::handshake`]'s business.
+//! only with a valid signature where the session is signed, or encrypted where
+//! it is encrypted. Setting a connection up is [`crate::handshake`]'s business.
 
 use thiserror::Error;
 
+use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::command::read::{ReadRequest, ReadResponse};
 use crate::command::write::{WriteRequest, WriteResponse};
 use crate::credit::{CreditLedger, charge_for};
-use crate::crypto::Signer;
-use crate::dialect::{Dialect, SigningAlgorithm};
-use crate::frame::{Message, PREFIX_LEN};
+use crate::crypto::{Signer, TRANSFORM_HEADER_LEN, Transform};
+use crate::dialect::Dialect;
+use crate::frame::{Frame, Message, Messages, PREFIX_LEN, Secrecy, Undecipherable};
 use crate::header::{Command, Flags, Header, UNSOLICITED};
 use crate::status::NtStatus;
 use crate::wire::DecodeError;
@@ -22,8 +23,11 @@ use crate::wire::DecodeError;
 pub struct Negotiated {
     /// Dialect in use.
     pub dialect: Dialect,
-    /// Algorithm that signs every message, `None` when messages go unsigned.
+    /// Algorithm that signs every message, `None` when messages go unsigned;
+    /// encrypted ones do.
     pub signing: Option<SigningAlgorithm>,
+    /// Cipher that encrypts every message, `None` when messages go in plain.
+    pub encryption: Option<Cipher>,
     /// Whether the server demands signatures.
     pub server_requires_signing: bool,
     /// Largest READ in bytes.
@@ -38,6 +42,17 @@ pub struct Negotiated {
     pub server_guid: [u8; 16],
     /// The server let the user in as a guest.
     pub guest: bool,
+}
+
+/// SMB2_GLOBAL_CAP_LARGE_MTU (MS-SMB2 2.2.4).
+const LARGE_MTU: u32 = 4;
+
+impl Negotiated {
+    /// Whether requests may cost several credits (MS-SMB2 3.2.5.2).
+    #[must_use]
+    pub fn multi_credit(&self) -> bool {
+        self.dialect > Dialect::Smb202 && self.capabilities & LARGE_MTU != 0
+    }
 }
 
 /// A connection that can no longer be trusted.
@@ -66,6 +81,12 @@ pub enum ProtocolError {
     /// Missing or wrong signature on a signed session.
     #[error("a {0} answer whose signature is missing or wrong")]
     Signature(&'static str),
+    /// An encrypted message is damaged, forged or for someone else.
+    #[error(transparent)]
+    Undecipherable(#[from] Undecipherable),
+    /// A message in plain on an encrypted session.
+    #[error("a {0} answer in plain on an encrypted session")]
+    Unencrypted(&'static str),
 }
 
 /// A request in flight.
@@ -105,14 +126,15 @@ pub struct Completion<'a> {
     pub command: Command,
     /// How it went.
     pub status: NtStatus,
-    message: Message<'a>,
+    bytes: &'a [u8],
+    total_len: usize,
 }
 
 impl<'a> Completion<'a> {
     /// Header and body as received.
     #[must_use]
     pub const fn message(&self) -> &'a [u8] {
-        self.message.bytes
+        self.bytes
     }
 
     /// The body of a successful READ.
@@ -120,7 +142,7 @@ impl<'a> Completion<'a> {
     /// # Errors
     /// When the body is malformed.
     pub fn read(&self) -> Result<ReadResponse<'a>, DecodeError> {
-        ReadResponse::decode(self.message.bytes, self.message.total_len)
+        ReadResponse::decode(self.bytes, self.total_len)
     }
 
     /// The body of a successful WRITE.
@@ -128,7 +150,7 @@ impl<'a> Completion<'a> {
     /// # Errors
     /// When the body is malformed.
     pub fn write(&self) -> Result<WriteResponse, DecodeError> {
-        WriteResponse::decode(self.message.bytes)
+        WriteResponse::decode(self.bytes)
     }
 }
 
@@ -138,9 +160,34 @@ pub struct Connection {
     negotiated: Negotiated,
     session_id: u64,
     tree_id: u32,
-    signer: Option<Signer>,
+    protection: Protection,
     credits: CreditLedger,
     in_flight: Vec<InFlight>,
+}
+
+/// What keeps the messages of a session from being altered or read.
+#[derive(Debug)]
+pub(crate) enum Protection {
+    None,
+    Signed(Signer),
+    Encrypted(Transform),
+}
+
+/// The same for one message to be sent.
+pub(crate) enum Protect<'a> {
+    Not,
+    Sign(&'a Signer),
+    Encrypt(&'a mut Transform),
+}
+
+impl Protection {
+    fn next(&mut self) -> Protect<'_> {
+        match self {
+            Self::None => Protect::Not,
+            Self::Signed(signer) => Protect::Sign(signer),
+            Self::Encrypted(transform) => Protect::Encrypt(transform),
+        }
+    }
 }
 
 /// The body of LOGOFF, TREE_DISCONNECT and ECHO: a structure size and nothing.
@@ -151,14 +198,14 @@ impl Connection {
         negotiated: Negotiated,
         session_id: u64,
         tree_id: u32,
-        signer: Option<Signer>,
+        protection: Protection,
         credits: CreditLedger,
     ) -> Self {
         Self {
             negotiated,
             session_id,
             tree_id,
-            signer,
+            protection,
             credits,
             in_flight: Vec::new(),
         }
@@ -239,7 +286,8 @@ impl Connection {
     }
 
     /// Appends any request: `body` follows the header that this writes, and
-    /// whatever must be patched (length, signature) is patched after it.
+    /// whatever must be patched (length, signature) is patched after it, and
+    /// the whole encrypted in place where the session is.
     ///
     /// # Errors
     /// [`NoCredit`], and nothing is appended.
@@ -251,14 +299,21 @@ impl Connection {
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
-        let paid = self.credits.reserve(charge).ok_or(NoCredit)?;
+        // Without multi-credit requests each costs one credit, and the field
+        // is reserved (MS-SMB2 2.2.1.2, 3.2.4.1.5).
+        let (cost, credit_charge) = if self.negotiated.multi_credit() {
+            (charge, charge)
+        } else {
+            (1, 0)
+        };
+        let paid = self.credits.reserve(cost).ok_or(NoCredit)?;
         let header = Header {
-            credit_charge: charge,
+            credit_charge,
             credits: paid.asked,
             session_id: self.session_id,
             ..Header::request(command, paid.message_id).with_tree(self.tree_id)
         };
-        append_framed(&header, out, self.signer.as_ref(), body);
+        append_framed(&header, out, self.protection.next(), body);
         self.in_flight.push(InFlight {
             message_id: paid.message_id,
             tag,
@@ -268,12 +323,29 @@ impl Connection {
         Ok(())
     }
 
+    /// The messages of a received frame, decrypted in place.
+    ///
+    /// # Errors
+    /// When it is encrypted and does not decrypt; the connection is unusable.
+    pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
+        let transform = match &self.protection {
+            Protection::Encrypted(transform) => Some(transform),
+            _ => None,
+        };
+        Ok(frame.open(transform)?)
+    }
+
     /// Takes one received message.
     ///
     /// # Errors
     /// When the message breaks the protocol; the connection is unusable then.
     pub fn receive<'a>(&mut self, message: Message<'a>) -> Result<Event<'a>, ProtocolError> {
-        let header = Header::decode(message.bytes)?;
+        let Message {
+            bytes,
+            total_len,
+            secrecy,
+        } = message;
+        let header = Header::decode(bytes)?;
         if !header.flags.contains(Flags::RESPONSE) {
             return Err(ProtocolError::NotAResponse);
         }
@@ -292,10 +364,16 @@ impl Connection {
                 got: header.command.name(),
             });
         }
-        // Interim answers are never signed (MS-SMB2 3.2.5.1.3).
         let interim = header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC);
-        if !interim {
-            self.check_signature(&header, message.bytes)?;
+        match &self.protection {
+            Protection::Encrypted(_) if secrecy == Secrecy::Plain => {
+                return Err(ProtocolError::Unencrypted(header.command.name()));
+            }
+            // Interim answers are never signed (MS-SMB2 3.2.5.1.3).
+            Protection::Signed(signer) if !interim && !signer.verify(bytes) => {
+                return Err(ProtocolError::Signature(header.command.name()));
+            }
+            _ => {}
         }
         self.credits.answered(entry.asked, header.credits);
         if interim {
@@ -307,35 +385,33 @@ impl Connection {
             tag: entry.tag,
             command: entry.command,
             status: header.status,
-            message,
+            bytes,
+            total_len,
         }))
-    }
-
-    fn check_signature(&self, header: &Header, message: &[u8]) -> Result<(), ProtocolError> {
-        match &self.signer {
-            Some(signer) if !signer.verify(message) => {
-                Err(ProtocolError::Signature(header.command.name()))
-            }
-            _ => Ok(()),
-        }
     }
 }
 
-/// Appends prefix, header and body of one message, and signs it.
+/// Appends prefix, header and body of one message, and signs or encrypts it.
 pub(crate) fn append_framed(
     header: &Header,
     out: &mut Vec<u8>,
-    signer: Option<&Signer>,
+    protect: Protect<'_>,
     body: impl FnOnce(&mut Vec<u8>),
 ) {
     let prefix = out.len();
-    out.extend_from_slice(&[0; PREFIX_LEN]);
+    let frame = prefix + PREFIX_LEN;
+    let message = match protect {
+        Protect::Encrypt(_) => frame + TRANSFORM_HEADER_LEN,
+        _ => frame,
+    };
+    out.resize(message, 0);
     header.encode(out);
     body(out);
-    let message = prefix + PREFIX_LEN;
-    let len = (out.len() - message) as u32;
-    out[prefix..message].copy_from_slice(&len.to_be_bytes());
-    if let Some(signer) = signer {
-        signer.sign(&mut out[message..]);
+    let len = (out.len() - frame) as u32;
+    out[prefix..frame].copy_from_slice(&len.to_be_bytes());
+    match protect {
+        Protect::Not => {}
+        Protect::Sign(signer) => signer.sign(&mut out[message..]),
+        Protect::Encrypt(transform) => transform.seal(&mut out[frame..]),
     }
 }

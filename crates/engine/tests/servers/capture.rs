@@ -194,7 +194,7 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
             clients: Some("2".parse().unwrap()),
             outstanding: Some(3),
             duration: Some(Duration::from_millis(100)),
-            dialect: Some(dialect),
+            dialect: Some(dialect.into()),
             sign: Some(sign),
             ..short()
         };

@@ -127,19 +127,19 @@ fn every_dialect_runs_signed_and_unsigned_on_samba() {
     })
     .unwrap();
     let hmac = Some(SigningAlgorithm::HmacSha256);
-    let cmac = Some(SigningAlgorithm::AesCmac);
+    let gmac = Some(SigningAlgorithm::AesGmac);
     for (samba, dialect, sign, expected) in [
         (&lax, Dialect::Smb21, Mode::Auto, None),
         (&lax, Dialect::Smb311, Mode::Off, None),
         (&lax, Dialect::Smb21, Mode::Required, hmac),
-        (&lax, Dialect::Smb311, Mode::Required, cmac),
+        (&lax, Dialect::Smb311, Mode::Required, gmac),
         (&strict, Dialect::Smb21, Mode::Auto, hmac),
-        (&strict, Dialect::Smb311, Mode::Auto, cmac),
+        (&strict, Dialect::Smb311, Mode::Auto, gmac),
     ] {
         let options = RunOptions {
             clients: Some("2".parse().unwrap()),
             outstanding: Some(3),
-            dialect: Some(dialect),
+            dialect: Some(dialect.into()),
             sign: Some(sign),
             verify: Some(Verify::ReadBack),
             ..short()
