@@ -1,13 +1,14 @@
 //! The document's counts against what was on the wire, as an independent
 //! dissector sees it.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::plan::{Mode, Plan};
-use smbench_engine::record::OpKind;
+use smbench_engine::record::{OpKind, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
@@ -134,10 +135,9 @@ impl Messages {
     }
 }
 
-fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.pcapng");
-    let capture = Capture::start(samba.port(), &file);
+/// Runs `plan` under a capture into `file`.
+fn captured(samba: &ScratchSamba, plan: &Plan, file: &Path) -> RunRecord {
+    let capture = Capture::start(samba.port(), file);
     let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
     let said = capture.stop();
     // "Packets received/dropped on interface 'Loopback: lo': 4711/0 (pcap:...".
@@ -145,8 +145,15 @@ fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
         said.contains("/0 (pcap:"),
         "the capture is incomplete: {said}"
     );
+    assert_eq!(record.load_points[0].invalid, None);
+    record
+}
+
+fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.pcapng");
+    let record = captured(samba, plan, &file);
     let point = &record.load_points[0];
-    assert_eq!(point.invalid, None);
     let [read, write, flush] =
         [OpKind::Read, OpKind::Write, OpKind::Flush].map(|kind| point.ops.whole(kind));
     let files = u64::from(plan.max_clients());
@@ -170,14 +177,9 @@ fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
     assert!(read.count > 0 && write.count > 0 && flush.count > 0);
 }
 
-#[test]
-fn counts_and_bytes_equal_what_was_on_the_wire() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
-    // On a port other than 445 the dissector takes lengths for NetBIOS's, which
-    // end at 128 KiB; nothing here is longer, the preparation included.
+/// On a port other than 445 the dissector takes lengths for NetBIOS's, which
+/// end at 128 KiB; nothing here is longer, the preparation included.
+fn profile() -> tempfile::NamedTempFile {
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(
         profile.path(),
@@ -186,6 +188,16 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
          [[sizes]]\nsize = \"16KiB\"\nweight = 10\n",
     )
     .unwrap();
+    profile
+}
+
+#[test]
+fn counts_and_bytes_equal_what_was_on_the_wire() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let profile = profile();
     for (dialect, sign) in [
         (Dialect::Smb311, Mode::Auto),
         (Dialect::Smb21, Mode::Required),
@@ -203,5 +215,67 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
             &samba,
             &plan(profile.path().to_str().unwrap(), &options, target),
         );
+    }
+}
+
+/// Every value of these fields in a capture, packet by packet.
+fn fields<const N: usize>(file: &Path, port: u16, names: [&str; N]) -> [Vec<String>; N] {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(file)
+        .args(["-d", &format!("tcp.port=={port},nbss"), "-Y", "smb2"])
+        .args(["-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,"])
+        .args(names.iter().flat_map(|name| ["-e", name]))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut values = std::array::from_fn(|_| Vec::new());
+    for line in text.lines() {
+        for (column, values) in line.split('\t').zip(&mut values) {
+            let present = column.split(',').filter(|value| !value.is_empty());
+            values.extend(present.map(str::to_owned));
+        }
+    }
+    values
+}
+
+#[test]
+fn an_encrypted_run_shows_nothing_but_transform_headers_after_session_setup() {
+    /// NEGOTIATE and SESSION_SETUP (MS-SMB2 2.2.1.2).
+    const IN_PLAIN: [&str; 2] = ["0", "1"];
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let profile = profile();
+    for dialect in [Dialect::Smb30, Dialect::Smb311] {
+        let options = RunOptions {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(3),
+            duration: Some(Duration::from_millis(100)),
+            dialect: Some(dialect.into()),
+            encrypt: Some(Mode::Required),
+            ..short()
+        };
+        let target = target(&samba.url(), samba.password());
+        let plan = plan(profile.path().to_str().unwrap(), &options, target);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.pcapng");
+        let record = captured(&samba, &plan, &file);
+        let [messages, commands, nonces] = fields(
+            &file,
+            samba.port(),
+            ["nbss.length", "smb2.cmd", "smb2.header.transform.nonce"],
+        );
+        assert!(!commands.is_empty());
+        for command in &commands {
+            assert!(IN_PLAIN.contains(&&**command), "command {command} in plain");
+        }
+        assert_eq!(messages.len(), commands.len() + nonces.len());
+        let ops = OpKind::ALL.map(|kind| record.load_points[0].ops.whole(kind).count);
+        // Each is a request and an answer.
+        assert!(nonces.len() as u64 > 2 * ops.iter().sum::<u64>());
+        let distinct: HashSet<_> = nonces.iter().collect();
+        assert_eq!(distinct.len(), nonces.len(), "a nonce was used twice");
     }
 }
