@@ -5,148 +5,30 @@
 //! Sans-IO like everything here: [`Handshake::start`] and
 //! [`Handshake::receive`] append what to send next to the caller's buffer.
 
+mod config;
+mod error;
+
 use smb_msg::{
     NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SessionSetupResponse,
     SetupRequestFlags, ShareType, TreeConnectRequest, TreeConnectResponse,
 };
-use thiserror::Error;
 
-use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
-use crate::auth::{AuthError, Authenticator, Credentials};
+use crate::algorithm::{Cipher, SigningAlgorithm};
+use crate::auth::Authenticator;
 use crate::connection::{
     Connection, Negotiated, Protect, Protection, ProtocolError, append_framed,
 };
 use crate::credit::{CREDIT_UNIT, CreditLedger};
-use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
-use crate::dialect::{Dialect, DialectRange};
+use crate::crypto::{KeySource, PreauthHash, Signer, Transform};
+use crate::dialect::Dialect;
 use crate::frame::{Frame, Message, Messages, PREFIX_LEN, Secrecy};
 use crate::header::{Command, Flags, Header};
 use crate::negotiate::{Answer, Confirmed, Offer, SIGNING_REQUIRED};
 use crate::setup;
 use crate::status::NtStatus;
-use crate::wire::DecodeError;
 
-/// Signing or encryption as the user wants it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// When the server requires it.
-    #[default]
-    AsServerRequires,
-    /// Always, or fail.
-    Required,
-    /// Never, or fail. (3.1.1 still signs TREE_CONNECT, and 3.0 the validation
-    /// of the negotiation; they must.)
-    Off,
-}
-
-/// What to ask of the server.
-#[derive(Clone, Debug)]
-pub struct SessionConfig {
-    /// Dialects to offer.
-    pub dialects: DialectRange,
-    /// Signing. What is encrypted is not signed besides.
-    pub signing: Policy,
-    /// The one algorithm to sign with; `None` takes what the dialect has, in
-    /// 3.1.1 AES-GMAC before AES-CMAC.
-    pub signing_algorithm: Option<SigningAlgorithm>,
-    /// Encryption.
-    pub encryption: Policy,
-    /// Ciphers to offer. SMB 3.0 and 3.0.2 have AES-128-CCM only.
-    pub ciphers: CipherList,
-    /// Who logs on.
-    pub credentials: Credentials,
-    /// The server's name or address, as the user knows it.
-    pub host: String,
-    /// The share's name.
-    pub share: String,
-    /// Credits to strive for.
-    pub credit_target: u16,
-    /// Identifies this client to the server.
-    pub client_guid: [u8; 16],
-    /// Unpredictable bytes for the 3.1.1 pre-authentication salt.
-    pub salt: [u8; 32],
-    /// Unpredictable bytes for the nonces of encryption to start from.
-    pub nonce_seed: [u8; NONCE_SEED_LEN],
-}
-
-/// Why no session came about.
-#[derive(Debug, Error)]
-pub enum HandshakeError {
-    /// The server answered a set-up request with an error status.
-    #[error("{} refused with {status}", .command.name())]
-    Refused {
-        /// The request.
-        command: Command,
-        /// The answer.
-        status: NtStatus,
-    },
-    /// The server chose a dialect that was not offered.
-    #[error("the server chose dialect 0x{0:04x}, which was not offered")]
-    Dialect(u16),
-    /// Signing was asked for, but the session has no key.
-    #[error("the server let the user in as a guest; guest sessions cannot be signed")]
-    GuestCannotSign,
-    /// Signing was switched off, but the server insists.
-    #[error("the server requires signing, which was switched off")]
-    SigningRequired,
-    /// The dialect's algorithm, or the server's choice, is not among those
-    /// offered.
-    #[error("the server does not sign SMB {0} with an algorithm that was offered")]
-    SigningAlgorithm(Dialect),
-    /// Encryption was switched off, but the server insists.
-    #[error("the server requires encryption, which was switched off")]
-    EncryptionRequired,
-    /// Encryption is wanted by one side, but impossible.
-    #[error("{} is to be encrypted, but no cipher was agreed on for SMB {dialect}", .by.what())]
-    NoCipher {
-        /// Who wants it.
-        by: Demand,
-        /// The dialect chosen.
-        dialect: Dialect,
-    },
-    /// Encryption was asked for, but the session has no key.
-    #[error("the server let the user in as a guest; guest sessions cannot be encrypted")]
-    GuestCannotEncrypt,
-    /// The server does not stand by its NEGOTIATE response.
-    #[error("someone between client and server has tampered with the negotiation")]
-    Tampered,
-    /// The share is a pipe or a printer.
-    #[error("the share is not a disk share")]
-    NotADisk,
-    /// Authentication failed on this side.
-    #[error(transparent)]
-    Auth(#[from] AuthError),
-    /// The server broke the protocol.
-    #[error(transparent)]
-    Protocol(#[from] ProtocolError),
-}
-
-/// Who wants a session to be encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Demand {
-    /// [`Policy::Required`].
-    Client,
-    /// SMB2_SESSION_FLAG_ENCRYPT_DATA.
-    Server,
-    /// SMB2_SHAREFLAG_ENCRYPT_DATA.
-    Share,
-}
-
-impl Demand {
-    const fn what(self) -> &'static str {
-        match self {
-            Self::Client => "the session",
-            Self::Server => "each session of this server",
-            Self::Share => "the share",
-        }
-    }
-}
-
-impl From<DecodeError> for HandshakeError {
-    fn from(error: DecodeError) -> Self {
-        Self::Protocol(error.into())
-    }
-}
+pub use config::{Policy, SessionConfig};
+pub use error::{Demand, HandshakeError};
 
 /// What a received message led to.
 #[derive(Debug)]
