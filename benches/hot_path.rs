@@ -55,16 +55,16 @@ fn codec(criterion: &mut Criterion) {
             black_box(out.len())
         });
     });
-    let framed = read_response();
+    let mut framed = read_response();
     let mut inbound = Inbound::default();
     group.bench_function("receive a READ response of 4 KiB", |bench| {
         bench.iter(|| {
-            let mut input = black_box(framed.as_slice());
+            let mut input = black_box(framed.as_mut_slice());
             let frame = inbound.next(&mut input, Payload::Discard);
             let message = frame
                 .ok()
                 .flatten()
-                .and_then(|mut frame| frame.next_message().ok()?);
+                .and_then(|frame| frame.open(None).ok()?.next_message().ok()?);
             let message = message.map(|message| {
                 let header = Header::decode(message.bytes);
                 let body = ReadResponse::decode(message.bytes, message.total_len);

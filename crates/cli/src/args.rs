@@ -16,7 +16,7 @@ use smbench_engine::clients::ClientList;
 use smbench_engine::plan::Mode;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
-use smbench_protocol::Dialect;
+use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::failure::Failure;
 
@@ -126,12 +126,23 @@ pub(crate) struct SecretArgs {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// The one dialect to offer [default: the newest that both sides speak]
-    #[arg(long, value_parser = dialects())]
-    pub(crate) dialect: Option<Dialect>,
+    /// Dialects to offer, 2.0.2 to 3.1.1: one, or a range such as 2.1..3.0.2 [default: all]
+    #[arg(long, value_name = "DIALECT[..DIALECT]")]
+    pub(crate) dialect: Option<DialectRange>,
     /// Message signing: auto is as the server requires [default: auto]
     #[arg(long, value_name = "MODE", value_parser = modes())]
     pub(crate) sign: Option<Mode>,
+    /// The one algorithm to sign with [default: the dialect's; in 3.1.1, what the server prefers of
+    /// aes-128-gmac and aes-128-cmac]
+    #[arg(long, value_name = "NAME", value_parser = signing_algorithms())]
+    pub(crate) signing_algorithm: Option<SigningAlgorithm>,
+    /// Message encryption: auto is as the server or the share requires [default: auto]
+    #[arg(long, value_name = "MODE", value_parser = modes())]
+    pub(crate) encrypt: Option<Mode>,
+    /// Ciphers to offer, the preferred one first [default:
+    /// aes-128-gcm,aes-128-ccm,aes-256-gcm,aes-256-ccm]
+    #[arg(long, value_name = "NAME[,NAME]")]
+    pub(crate) cipher: Option<CipherList>,
 }
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -286,9 +297,9 @@ pub(crate) struct SambaArgs {
     pub(crate) signing: Signing,
 }
 
-fn dialects() -> impl TypedValueParser<Value = Dialect> {
-    PossibleValuesParser::new(Dialect::ALL.map(Dialect::name))
-        .try_map(|name| name.parse::<Dialect>())
+fn signing_algorithms() -> impl TypedValueParser<Value = SigningAlgorithm> {
+    PossibleValuesParser::new(SigningAlgorithm::ALL.map(SigningAlgorithm::name))
+        .try_map(|name| name.parse::<SigningAlgorithm>())
 }
 
 fn modes() -> impl TypedValueParser<Value = Mode> {

@@ -97,10 +97,19 @@ impl Visit {
 
 impl ProbeArgs {
     pub(crate) fn session(&self) -> SessionOptions {
-        let SessionArgs { dialect, sign } = self.session;
-        SessionOptions {
+        let SessionArgs {
             dialect,
+            sign,
+            signing_algorithm,
+            encrypt,
+            cipher,
+        } = self.session;
+        SessionOptions {
+            dialects: dialect.unwrap_or_default(),
             signing: sign.unwrap_or_default(),
+            signing_algorithm,
+            encryption: encrypt.unwrap_or_default(),
+            ciphers: cipher.unwrap_or_default(),
         }
     }
 }
@@ -136,6 +145,9 @@ fn options(args: &RunArgs) -> RunOptions {
         threads: load.threads,
         dialect: server.session.dialect,
         sign: server.session.sign,
+        signing_algorithm: server.session.signing_algorithm,
+        encrypt: server.session.encrypt,
+        cipher: server.session.cipher,
         verify: workload.verify.then_some(Verify::ReadBack),
         file_size: workload.file_size,
     }

@@ -9,6 +9,7 @@ mod resolve;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::target::Target;
 
@@ -140,12 +141,18 @@ pub enum Scope {
 }
 
 /// What is asked of a session during set-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// The one dialect to offer, or all that this build speaks.
-    pub dialect: Option<smbench_protocol::Dialect>,
+    /// Dialects to offer.
+    pub dialects: DialectRange,
     /// Message signing.
     pub signing: Mode,
+    /// The one algorithm to sign with; `None` leaves it to both sides.
+    pub signing_algorithm: Option<SigningAlgorithm>,
+    /// Message encryption.
+    pub encryption: Mode,
+    /// Ciphers to offer.
+    pub ciphers: CipherList,
 }
 
 /// A protocol feature as the user asks for it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use smbench_protocol::{Dialect, Negotiated};
+use smbench_protocol::{Cipher, CipherList, Dialect, Negotiated, SigningAlgorithm};
 
 use crate::clock;
 use crate::plan::{Limits, Mode, SessionOptions};
@@ -21,6 +21,12 @@ pub struct Probe {
     /// Each dialect this build speaks, and whether the server accepted it
     /// when offered alone.
     pub dialects: Vec<(Dialect, Result<(), String>)>,
+    /// Each signing algorithm, and whether a 3.1.1 session signed with it
+    /// came about when it was offered alone.
+    pub signing: Vec<(SigningAlgorithm, Result<(), String>)>,
+    /// Each cipher, and whether a session encrypted with it came about when
+    /// it was offered alone.
+    pub ciphers: Vec<(Cipher, Result<(), String>)>,
     /// Free bytes on the share for this user; `None` when the server does not
     /// tell.
     pub free_bytes: Option<u64>,
@@ -61,23 +67,47 @@ pub fn probe(
         };
         let free_bytes = share::free_bytes_at_root(&mut session).await?;
         session.log_off().await;
-        let mut dialects = Vec::new();
-        for dialect in Dialect::ALL {
-            dialects.push((dialect, accepts(target, dialect, limits).await));
-        }
-        Ok(Probe {
+        let mut found = Probe {
             session: facts,
-            dialects,
+            dialects: Vec::new(),
+            signing: Vec::new(),
+            ciphers: Vec::new(),
             free_bytes,
-        })
+        };
+        let options = SessionOptions::default();
+        for dialect in Dialect::ALL {
+            let options = SessionOptions {
+                dialects: dialect.into(),
+                ..options
+            };
+            let accepted = accepts(target, options, limits).await;
+            found.dialects.push((dialect, accepted));
+        }
+        for algorithm in SigningAlgorithm::ALL {
+            let options = SessionOptions {
+                dialects: Dialect::Smb311.into(),
+                signing: Mode::Required,
+                signing_algorithm: Some(algorithm),
+                ..options
+            };
+            let accepted = accepts(target, options, limits).await;
+            found.signing.push((algorithm, accepted));
+        }
+        for cipher in Cipher::ALL {
+            let options = SessionOptions {
+                encryption: Mode::Required,
+                ciphers: CipherList::only(cipher),
+                ..options
+            };
+            let accepted = accepts(target, options, limits).await;
+            found.ciphers.push((cipher, accepted));
+        }
+        Ok(found)
     })
 }
 
-async fn accepts(target: &Target, dialect: Dialect, limits: Limits) -> Result<(), String> {
-    let options = SessionOptions {
-        dialect: Some(dialect),
-        signing: Mode::Auto,
-    };
+/// Whether a session with just these options can be had; if not, why.
+async fn accepts(target: &Target, options: SessionOptions, limits: Limits) -> Result<(), String> {
     let opened = async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         Session::open(&endpoint).await
@@ -99,10 +129,7 @@ async fn accepts(target: &Target, dialect: Dialect, limits: Limits) -> Result<()
 /// When the server cannot be reached or refuses; what was removed before stays
 /// removed.
 pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, SessionError> {
-    let options = SessionOptions {
-        dialect: None,
-        signing: Mode::Auto,
-    };
+    let options = SessionOptions::default();
     block_on(async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::cleanup(&endpoint).await

@@ -304,6 +304,9 @@ pub struct ServerFacts {
     pub dialect: smbench_protocol::Dialect,
     /// Signing algorithm in use, `None` when messages are not signed.
     pub signing: Option<smbench_protocol::SigningAlgorithm>,
+    /// Cipher in use, `None` when messages are not encrypted. What is
+    /// encrypted is not signed besides.
+    pub encryption: Option<smbench_protocol::Cipher>,
     /// Largest READ, WRITE and transaction in bytes.
     pub max_read: u32,
     /// See `max_read`.

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
-use smbench_protocol::Dialect;
+use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
 use crate::plan::{Access, Mode, Scope, Verify};
@@ -105,11 +105,19 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Worker threads.
     pub threads: Option<u32>,
-    /// The one dialect to offer, such as `3.1.1`.
-    #[serde(deserialize_with = "from_text::<Dialect, _>")]
-    pub dialect: Option<Dialect>,
+    /// Dialects to offer, such as `3.1.1` or `2.1..3.0.2`.
+    #[serde(deserialize_with = "from_text::<DialectRange, _>")]
+    pub dialect: Option<DialectRange>,
     /// Message signing.
     pub sign: Option<Mode>,
+    /// The one algorithm to sign with, such as `aes-128-cmac`.
+    #[serde(deserialize_with = "from_text::<SigningAlgorithm, _>")]
+    pub signing_algorithm: Option<SigningAlgorithm>,
+    /// Message encryption.
+    pub encrypt: Option<Mode>,
+    /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
+    #[serde(deserialize_with = "from_text::<CipherList, _>")]
+    pub cipher: Option<CipherList>,
     /// Whether contents are checked; `true` or `false` in a file.
     #[serde(deserialize_with = "verify")]
     pub verify: Option<Verify>,
@@ -134,6 +142,9 @@ impl RunOptions {
             threads: self.threads.or(fallback.threads),
             dialect: self.dialect.or(fallback.dialect),
             sign: self.sign.or(fallback.sign),
+            signing_algorithm: self.signing_algorithm.or(fallback.signing_algorithm),
+            encrypt: self.encrypt.or(fallback.encrypt),
+            cipher: self.cipher.or(fallback.cipher),
             verify: self.verify.or(fallback.verify),
             file_size: self.file_size.or(fallback.file_size),
         }
@@ -231,6 +242,9 @@ mod tests {
             threads = 4
             dialect = "3.1.1"
             sign = "required"
+            signing_algorithm = "aes-128-gmac"
+            encrypt = "off"
+            cipher = "aes-256-gcm,aes-128-ccm"
             verify = true
             "#,
         )
@@ -265,8 +279,11 @@ mod tests {
                 repeat: Some(2),
                 seed: Some(7),
                 threads: Some(4),
-                dialect: Some(Dialect::Smb311),
+                dialect: Some("3.1.1".parse().unwrap()),
                 sign: Some(Mode::Required),
+                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                encrypt: Some(Mode::Off),
+                cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
                 verify: Some(Verify::ReadBack),
                 file_size: None,
             },
@@ -320,11 +337,11 @@ mod tests {
             ),
             (
                 "[run]\ndialect = \"9\"",
-                "line 2, column 11: expected one of 2.1, 3.1.1",
+                "line 2, column 11: expected one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2",
             ),
             (
                 "[run]\nfile_size = 1",
-                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `verify`",
+                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `verify`",
             ),
         ] {
             let error = Spec::parse(text).unwrap_err();

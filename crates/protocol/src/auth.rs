@@ -108,16 +108,18 @@ impl Authenticator {
         self.complete
     }
 
-    /// The first 16 bytes of the exchanged key (MS-SMB2 3.2.5.3).
-    pub(crate) fn session_key(&self) -> Result<[u8; 16], AuthError> {
+    /// The whole exchanged key, of at least 16 bytes (MS-SMB2 3.2.5.3).
+    pub(crate) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
         let keys = self
             .package
             .query_context_session_key()
             .map_err(token_error)?;
-        keys.session_key
-            .as_ref()
-            .first_chunk::<16>()
-            .copied()
-            .ok_or_else(|| AuthError::Token("session key shorter than 16 bytes".to_owned()))
+        let key = keys.session_key.as_ref();
+        if key.len() < 16 {
+            return Err(AuthError::Token(
+                "session key shorter than 16 bytes".to_owned(),
+            ));
+        }
+        Ok(key.to_vec())
     }
 }

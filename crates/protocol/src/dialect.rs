@@ -1,21 +1,35 @@
-//! Dialects and signing algorithms by their wire numbers and names.
+//! Dialects by their wire numbers and names, and ranges of them.
 
 use std::fmt;
 use std::str::FromStr;
+
+use crate::algorithm::SigningAlgorithm;
 
 /// An SMB2 dialect revision (MS-SMB2 2.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum Dialect {
+    /// SMB 2.0.2.
+    Smb202 = 0x0202,
     /// SMB 2.1.
     Smb21 = 0x0210,
+    /// SMB 3.0.
+    Smb30 = 0x0300,
+    /// SMB 3.0.2.
+    Smb302 = 0x0302,
     /// SMB 3.1.1.
     Smb311 = 0x0311,
 }
 
 impl Dialect {
     /// Every dialect this build speaks, oldest first.
-    pub const ALL: [Self; 2] = [Self::Smb21, Self::Smb311];
+    pub const ALL: [Self; 5] = [
+        Self::Smb202,
+        Self::Smb21,
+        Self::Smb30,
+        Self::Smb302,
+        Self::Smb311,
+    ];
 
     /// The dialect with this revision number, if this build speaks it.
     #[must_use]
@@ -29,8 +43,22 @@ impl Dialect {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Smb202 => "2.0.2",
             Self::Smb21 => "2.1",
+            Self::Smb30 => "3.0",
+            Self::Smb302 => "3.0.2",
             Self::Smb311 => "3.1.1",
+        }
+    }
+
+    /// The one algorithm that signs in this dialect; `None` for 3.1.1, which
+    /// negotiates it (MS-SMB2 3.1.4.1).
+    #[must_use]
+    pub const fn fixed_signing(self) -> Option<SigningAlgorithm> {
+        match self {
+            Self::Smb202 | Self::Smb21 => Some(SigningAlgorithm::HmacSha256),
+            Self::Smb30 | Self::Smb302 => Some(SigningAlgorithm::AesCmac),
+            Self::Smb311 => None,
         }
     }
 }
@@ -52,33 +80,124 @@ impl FromStr for Dialect {
     }
 }
 
-/// The text names no dialect this build speaks.
+/// The text names no dialect this build speaks, and no range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of 2.1, 3.1.1")]
+#[error("expected one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2")]
 pub struct UnknownDialect;
 
-/// How messages are signed (MS-SMB2 3.1.4.1).
+/// Dialects to offer: all from the oldest to the newest. Written `3.0`, or
+/// `2.1..3.0.2` with both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SigningAlgorithm {
-    /// HMAC-SHA256, for SMB 2.x.
-    HmacSha256,
-    /// AES-128-CMAC, for SMB 3.x.
-    AesCmac,
+pub struct DialectRange {
+    oldest: Dialect,
+    newest: Dialect,
 }
 
-impl SigningAlgorithm {
-    /// As result documents name it.
+impl DialectRange {
+    /// Everything this build speaks.
+    pub const ALL: Self = Self {
+        oldest: Dialect::Smb202,
+        newest: Dialect::Smb311,
+    };
+
+    /// One dialect and no other.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HmacSha256 => "hmac-sha256",
-            Self::AesCmac => "aes-128-cmac",
+    pub const fn only(dialect: Dialect) -> Self {
+        Self {
+            oldest: dialect,
+            newest: dialect,
+        }
+    }
+
+    /// Whether `dialect` is offered.
+    #[must_use]
+    pub fn contains(self, dialect: Dialect) -> bool {
+        (self.oldest..=self.newest).contains(&dialect)
+    }
+
+    /// The newest dialect offered.
+    #[must_use]
+    pub const fn newest(self) -> Dialect {
+        self.newest
+    }
+
+    /// Every dialect of the range, oldest first.
+    pub fn iter(self) -> impl Iterator<Item = Dialect> {
+        Dialect::ALL
+            .into_iter()
+            .filter(move |&dialect| self.contains(dialect))
+    }
+}
+
+impl Default for DialectRange {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl From<Dialect> for DialectRange {
+    fn from(dialect: Dialect) -> Self {
+        Self::only(dialect)
+    }
+}
+
+impl fmt::Display for DialectRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { oldest, newest } = self;
+        if oldest == newest {
+            write!(f, "{oldest}")
+        } else {
+            write!(f, "{oldest}..{newest}")
         }
     }
 }
 
-impl fmt::Display for SigningAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+impl FromStr for DialectRange {
+    type Err = UnknownDialect;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (oldest, newest) = text.split_once("..").unwrap_or((text, text));
+        let range = Self {
+            oldest: oldest.parse()?,
+            newest: newest.parse()?,
+        };
+        if range.oldest > range.newest {
+            return Err(UnknownDialect);
+        }
+        Ok(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_read_as_they_are_written() {
+        for (text, dialects) in [
+            ("3.0", &["3.0"][..]),
+            ("2.1..3.0.2", &["2.1", "3.0", "3.0.2"]),
+            ("2.0.2..3.1.1", &["2.0.2", "2.1", "3.0", "3.0.2", "3.1.1"]),
+        ] {
+            let range: DialectRange = text.parse().unwrap();
+            assert_eq!(range.to_string(), text);
+            assert_eq!(
+                range.iter().map(Dialect::name).collect::<Vec<_>>(),
+                dialects
+            );
+        }
+        assert_eq!("2.0.2..3.1.1".parse(), Ok(DialectRange::ALL));
+        for text in ["", "9", "3", "3.0..", "..3.0", "3.0.2..2.1", "2.1...3.0"] {
+            assert_eq!(text.parse::<DialectRange>(), Err(UnknownDialect), "{text}");
+        }
+    }
+
+    #[test]
+    fn revisions_and_dialects_agree() {
+        for dialect in Dialect::ALL {
+            assert_eq!(Dialect::from_revision(dialect as u16), Some(dialect));
+        }
+        // The wildcard of SMB1's multi-protocol negotiation is no dialect.
+        assert_eq!(Dialect::from_revision(0x02FF), None);
     }
 }

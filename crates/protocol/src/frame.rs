@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::NtStatus;
 use crate::command::read::READ_RESPONSE_FIXED;
+use crate::crypto::{TRANSFORM_PROTOCOL_ID, Transform};
 use crate::header::{Command, Flags, Header};
 use crate::wire::DecodeError;
 
@@ -20,7 +21,8 @@ pub const PREFIX_LEN: usize = 4;
 pub const MAX_FRAME_LEN: usize = 8 * 1024 * 1024 + 1024;
 const KEPT_OF_DISCARDED: usize = PREFIX_LEN + READ_RESPONSE_FIXED;
 
-/// What to do with the payloads of successful, unsigned READ responses.
+/// What to do with the payloads of successful READ responses that are neither
+/// signed nor encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// Hand them out.
@@ -40,54 +42,105 @@ pub enum FrameError {
     TooLong(usize),
 }
 
-/// One received frame.
-#[derive(Clone, Copy, Debug)]
+/// One received frame, in the caller's buffer or this module's: whoever has it
+/// may decrypt it in place.
+#[derive(Debug)]
 pub struct Frame<'a> {
-    bytes: &'a [u8],
+    bytes: &'a mut [u8],
     total_len: usize,
 }
 
-/// One message of a frame; frames hold several when compounded.
-#[derive(Clone, Copy, Debug)]
+/// Whether a message came encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrecy {
+    /// As it is.
+    Plain,
+    /// Encrypted, and found to be genuine.
+    Encrypted,
+}
+
+/// The messages of a frame; several when compounded.
+#[derive(Debug)]
+pub struct Messages<'a> {
+    rest: &'a mut [u8],
+    total_len: usize,
+    secrecy: Secrecy,
+}
+
+/// One message of a frame.
+#[derive(Debug)]
 pub struct Message<'a> {
     /// Header and body, without the payload when that was discarded.
-    pub bytes: &'a [u8],
-    /// Bytes received, with the payload.
+    pub bytes: &'a mut [u8],
+    /// Bytes received, with the payload; without those of encryption.
     pub total_len: usize,
+    /// How it came.
+    pub secrecy: Secrecy,
 }
 
 impl<'a> Frame<'a> {
+    /// The messages inside, decrypted where they are encrypted. `transform`
+    /// is the session's, where it has one.
+    ///
+    /// # Errors
+    /// When the frame is encrypted and does not decrypt.
+    pub fn open(self, transform: Option<&Transform>) -> Result<Messages<'a>, Undecipherable> {
+        if !self.bytes.starts_with(&TRANSFORM_PROTOCOL_ID) {
+            return Ok(Messages {
+                rest: self.bytes,
+                total_len: self.total_len,
+                secrecy: Secrecy::Plain,
+            });
+        }
+        let rest = transform
+            .and_then(|transform| transform.open(self.bytes))
+            .ok_or(Undecipherable)?;
+        Ok(Messages {
+            total_len: rest.len(),
+            rest,
+            secrecy: Secrecy::Encrypted,
+        })
+    }
+}
+
+/// An encrypted frame that is not for this session, or not from its server.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("an encrypted message that does not decrypt")]
+pub struct Undecipherable;
+
+impl<'a> Messages<'a> {
     /// The next message of the frame, `None` after the last.
     ///
     /// # Errors
     /// When NextCommand points backwards, off its alignment or out of the
     /// frame.
     pub fn next_message(&mut self) -> Result<Option<Message<'a>>, DecodeError> {
-        if self.bytes.is_empty() {
+        let rest = std::mem::take(&mut self.rest);
+        if rest.is_empty() {
             return Ok(None);
         }
-        let next = next_command(self.bytes);
+        let secrecy = self.secrecy;
+        let next = next_command(rest);
         if next == 0 {
-            let message = Message {
-                bytes: self.bytes,
+            return Ok(Some(Message {
+                bytes: rest,
                 total_len: self.total_len,
-            };
-            self.bytes = &[];
-            return Ok(Some(message));
+                secrecy,
+            }));
         }
         if !next.is_multiple_of(8) {
             return Err(bad_next_command());
         }
-        let (first, rest) = self
-            .bytes
-            .split_at_checked(next)
+        let (first, rest) = rest
+            .split_at_mut_checked(next)
             .filter(|(_, rest)| !rest.is_empty())
             .ok_or(bad_next_command())?;
         self.total_len -= next;
-        self.bytes = rest;
+        self.rest = rest;
         Ok(Some(Message {
             bytes: first,
             total_len: next,
+            secrecy,
         }))
     }
 }
@@ -134,7 +187,7 @@ impl Inbound {
     /// When the stream is not direct-TCP framing; the connection is unusable.
     pub fn next<'f, 'i: 'f>(
         &'f mut self,
-        input: &mut &'i [u8],
+        input: &mut &'i mut [u8],
         payload: Payload,
     ) -> Result<Option<Frame<'f>>, FrameError> {
         if matches!(self.state, State::Delivered) {
@@ -142,17 +195,17 @@ impl Inbound {
             self.partial.clear();
         }
         if self.partial.is_empty() {
-            let whole = frame_len(input)?.and_then(|len| input.split_at_checked(PREFIX_LEN + len));
-            if let Some((frame, rest)) = whole {
-                *input = rest;
+            let whole = frame_len(input)?.map(|len| PREFIX_LEN + len);
+            if let Some(whole) = whole.filter(|&whole| whole <= input.len()) {
+                let frame = take(input, whole);
                 return Ok(Some(Frame {
-                    bytes: &frame[PREFIX_LEN..],
-                    total_len: frame.len() - PREFIX_LEN,
+                    bytes: &mut frame[PREFIX_LEN..],
+                    total_len: whole - PREFIX_LEN,
                 }));
             }
         }
         Ok(self.collect(input, payload)?.map(|total_len| Frame {
-            bytes: &self.partial[PREFIX_LEN..],
+            bytes: &mut self.partial[PREFIX_LEN..],
             total_len,
         }))
     }
@@ -160,7 +213,7 @@ impl Inbound {
     /// Moves `input` into the pending frame; its length once it is complete.
     fn collect(
         &mut self,
-        input: &mut &[u8],
+        input: &mut &mut [u8],
         payload: Payload,
     ) -> Result<Option<usize>, FrameError> {
         if let State::Discarding {
@@ -194,7 +247,12 @@ impl Inbound {
         Ok(Some(total_len))
     }
 
-    fn discard(&mut self, input: &mut &[u8], remaining: usize, total_len: usize) -> Option<usize> {
+    fn discard(
+        &mut self,
+        input: &mut &mut [u8],
+        remaining: usize,
+        total_len: usize,
+    ) -> Option<usize> {
         let remaining = remaining - take(input, remaining).len();
         if remaining > 0 {
             self.state = State::Discarding {
@@ -208,15 +266,16 @@ impl Inbound {
     }
 
     /// Brings `partial` up to `len` bytes, as far as `input` reaches.
-    fn fill(&mut self, input: &mut &[u8], len: usize) {
+    fn fill(&mut self, input: &mut &mut [u8], len: usize) {
         let missing = len.saturating_sub(self.partial.len());
         self.partial.extend_from_slice(take(input, missing));
     }
 }
 
 /// Cuts up to `len` bytes off the front of `input`.
-fn take<'i>(input: &mut &'i [u8], len: usize) -> &'i [u8] {
-    let (taken, rest) = input.split_at(len.min(input.len()));
+fn take<'i>(input: &mut &'i mut [u8], len: usize) -> &'i mut [u8] {
+    let whole = std::mem::take(input);
+    let (taken, rest) = whole.split_at_mut(len.min(whole.len()));
     *input = rest;
     taken
 }
@@ -236,7 +295,8 @@ fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
 }
 
 /// Whether the payload after this fixed part is of use to nobody: a signature
-/// would cover it, a compound would hide a second answer in it.
+/// would cover it, a compound would hide a second answer in it. What is
+/// encrypted starts with another protocol id and is no header at all.
 fn discardable(fixed: &[u8]) -> bool {
     Header::decode(fixed).is_ok_and(|header| {
         header.command == Command::Read
@@ -278,15 +338,17 @@ mod tests {
         payload: Payload,
     ) -> Vec<(Vec<u8>, usize)> {
         let mut inbound = Inbound::default();
-        let mut rest = stream;
+        let mut stream = stream.to_vec();
+        let mut rest = stream.as_mut_slice();
         let mut messages = Vec::new();
         let mut pieces = pieces.into_iter();
         while !rest.is_empty() {
             let len = pieces.next().unwrap_or(usize::MAX).clamp(1, rest.len());
-            let (mut piece, after) = rest.split_at(len);
+            let (mut piece, after) = rest.split_at_mut(len);
             rest = after;
-            while let Some(mut frame) = inbound.next(&mut piece, payload).unwrap() {
-                while let Some(message) = frame.next_message().unwrap() {
+            while let Some(frame) = inbound.next(&mut piece, payload).unwrap() {
+                let mut opened = frame.open(None).unwrap();
+                while let Some(message) = opened.next_message().unwrap() {
                     messages.push((message.bytes.to_vec(), message.total_len));
                 }
             }
@@ -326,14 +388,16 @@ mod tests {
 
         #[test]
         fn arbitrary_bytes_never_panic(
-            stream in proptest::collection::vec(any::<u8>(), 0..400),
+            mut stream in proptest::collection::vec(any::<u8>(), 0..400),
             piece in 1usize..50,
         ) {
             let mut inbound = Inbound::default();
-            'stream: for mut piece in stream.chunks(piece) {
+            'stream: for mut piece in stream.chunks_mut(piece) {
                 loop {
                     match inbound.next(&mut piece, Payload::Discard) {
-                        Ok(Some(mut frame)) => while let Ok(Some(_)) = frame.next_message() {},
+                        Ok(Some(frame)) => if let Ok(mut messages) = frame.open(None) {
+                            while let Ok(Some(_)) = messages.next_message() {}
+                        },
                         Ok(None) => break,
                         Err(_) => break 'stream,
                     }
@@ -345,12 +409,13 @@ mod tests {
     #[test]
     fn a_discarded_payload_takes_no_memory() {
         let message = read_response(&vec![1; 1 << 20], Flags(0));
-        let stream = framed(&message);
+        let mut stream = framed(&message);
         let mut inbound = Inbound::default();
         let mut delivered = 0;
-        for mut piece in stream.chunks(1000) {
-            while let Some(mut frame) = inbound.next(&mut piece, Payload::Discard).unwrap() {
-                let received = frame.next_message().unwrap().unwrap();
+        for mut piece in stream.chunks_mut(1000) {
+            while let Some(frame) = inbound.next(&mut piece, Payload::Discard).unwrap() {
+                let mut messages = frame.open(None).unwrap();
+                let received = messages.next_message().unwrap().unwrap();
                 assert_eq!(received.total_len, message.len());
                 delivered += 1;
             }
@@ -362,10 +427,13 @@ mod tests {
     #[test]
     fn a_length_beyond_any_message_ends_the_connection() {
         let mut inbound = Inbound::default();
-        let error = inbound.next(&mut &[0u8, 0xff, 0xff, 0xff][..], Payload::Keep);
-        assert_eq!(error.unwrap_err(), FrameError::TooLong(0xff_ffff));
-        let error = inbound.next(&mut &[0x85u8, 0, 0, 0][..], Payload::Keep);
-        assert_eq!(error.unwrap_err(), FrameError::Type(0x85));
+        for (mut bytes, expected) in [
+            ([0, 0xff, 0xff, 0xff], FrameError::TooLong(0xff_ffff)),
+            ([0x85, 0, 0, 0], FrameError::Type(0x85)),
+        ] {
+            let error = inbound.next(&mut &mut bytes[..], Payload::Keep);
+            assert_eq!(error.unwrap_err(), expected);
+        }
     }
 
     #[test]
@@ -380,10 +448,27 @@ mod tests {
         assert_eq!(messages[1], (second.clone(), second.len()));
 
         first[20..24].copy_from_slice(&4096u32.to_le_bytes());
-        let mut frame = Frame {
-            bytes: &first,
-            total_len: first.len(),
+        let total_len = first.len();
+        let frame = Frame {
+            bytes: &mut first,
+            total_len,
         };
-        assert!(frame.next_message().is_err());
+        assert!(frame.open(None).unwrap().next_message().is_err());
+    }
+
+    #[test]
+    fn encrypted_frames_are_kept_whole_and_need_a_key() {
+        let mut message = read_response(&[7; 500], Flags(0));
+        message[..4].copy_from_slice(&TRANSFORM_PROTOCOL_ID);
+        let mut stream = framed(&message);
+        let mut inbound = Inbound::default();
+        for mut piece in stream.chunks_mut(90) {
+            if let Some(frame) = inbound.next(&mut piece, Payload::Discard).unwrap() {
+                assert_eq!(frame.bytes, message);
+                assert_eq!(frame.open(None).unwrap_err(), Undecipherable);
+                return;
+            }
+        }
+        panic!("the frame is complete");
     }
 }

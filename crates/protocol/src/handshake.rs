@@ -1,102 +1,34 @@
 //! From a fresh TCP connection to a tree connect: NEGOTIATE, SESSION_SETUP,
-//! TREE_CONNECT (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
+//! TREE_CONNECT, and the validation of the first where only that protects it
+//! (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
 //!
 //! Sans-IO like everything here: [`Handshake::start`] and
 //! [`Handshake::receive`] append what to send next to the caller's buffer.
 
-use smb_dtyp::Guid;
-use smb_msg::{
-    GlobalCapabilities, HashAlgorithm, NegotiateCapabilities, NegotiateRequest, NegotiateResponse,
-    NegotiateSecurityMode, PreauthIntegrityCapabilities, SessionSecurityMode, SessionSetupRequest,
-    SessionSetupResponse, SetupRequestFlags, ShareType, SigningAlgorithmId, SigningCapabilities,
-    TreeConnectRequest, TreeConnectResponse,
-};
-use thiserror::Error;
+mod config;
+mod error;
 
-use crate::auth::{AuthError, Authenticator, Credentials};
-use crate::connection::{Connection, Negotiated, ProtocolError, append_framed};
+use smb_msg::{
+    NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SessionSetupResponse,
+    SetupRequestFlags, ShareType, TreeConnectRequest, TreeConnectResponse,
+};
+
+use crate::algorithm::{Cipher, SigningAlgorithm};
+use crate::auth::Authenticator;
+use crate::connection::{
+    Connection, Negotiated, Protect, Protection, ProtocolError, append_framed,
+};
 use crate::credit::{CREDIT_UNIT, CreditLedger};
-use crate::crypto::{PreauthHash, Signer, signing_key_311};
-use crate::dialect::{Dialect, SigningAlgorithm};
-use crate::frame::{Message, PREFIX_LEN};
+use crate::crypto::{KeySource, PreauthHash, Signer, Transform};
+use crate::dialect::Dialect;
+use crate::frame::{Frame, Message, Messages, PREFIX_LEN, Secrecy};
 use crate::header::{Command, Flags, Header};
+use crate::negotiate::{Answer, Confirmed, Offer, SIGNING_REQUIRED};
 use crate::setup;
 use crate::status::NtStatus;
-use crate::wire::DecodeError;
 
-/// Signing as the user wants it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SigningPolicy {
-    /// Sign when the server requires it.
-    #[default]
-    AsServerRequires,
-    /// Sign, or fail.
-    Required,
-    /// Do not sign, or fail. (3.1.1 still signs TREE_CONNECT; it must.)
-    Off,
-}
-
-/// What to ask of the server.
-#[derive(Clone, Debug)]
-pub struct SessionConfig {
-    /// Offer only this dialect; `None` offers all of [`Dialect::ALL`].
-    pub dialect: Option<Dialect>,
-    /// Signing.
-    pub signing: SigningPolicy,
-    /// Who logs on.
-    pub credentials: Credentials,
-    /// `\\server\share`.
-    pub unc: String,
-    /// Credits to strive for.
-    pub credit_target: u16,
-    /// Identifies this client to the server.
-    pub client_guid: [u8; 16],
-    /// Unpredictable bytes for the 3.1.1 pre-authentication salt.
-    pub salt: [u8; 32],
-}
-
-/// Why no session came about.
-#[derive(Debug, Error)]
-pub enum HandshakeError {
-    /// The server answered a set-up request with an error status.
-    #[error("{} refused with {status}", .command.name())]
-    Refused {
-        /// The request.
-        command: Command,
-        /// The answer.
-        status: NtStatus,
-    },
-    /// The server chose a dialect that was not offered.
-    #[error("the server chose dialect 0x{0:04x}, which was not offered")]
-    Dialect(u16),
-    /// The server does not know the user and has guests instead.
-    #[error("the server does not know the user and offers a guest session instead")]
-    OnlyAsGuest,
-    /// Signing was asked for, but the session has no key.
-    #[error("the server let the user in as a guest; guest sessions cannot be signed")]
-    GuestCannotSign,
-    /// Signing was switched off, but the server insists.
-    #[error("the server requires signing, which was switched off")]
-    SigningRequired,
-    /// Encryption is not implemented yet.
-    #[error("the server requires encryption, which this version does not speak")]
-    EncryptionRequired,
-    /// The share is a pipe or a printer.
-    #[error("the share is not a disk share")]
-    NotADisk,
-    /// Authentication failed on this side.
-    #[error(transparent)]
-    Auth(#[from] AuthError),
-    /// The server broke the protocol.
-    #[error(transparent)]
-    Protocol(#[from] ProtocolError),
-}
-
-impl From<DecodeError> for HandshakeError {
-    fn from(error: DecodeError) -> Self {
-        Self::Protocol(error.into())
-    }
-}
+pub use config::{Policy, SessionConfig};
+pub use error::{Demand, HandshakeError};
 
 /// What a received message led to.
 #[derive(Debug)]
@@ -113,24 +45,60 @@ fn asks_for_guest(user: &str) -> bool {
     user.is_empty() || user.eq_ignore_ascii_case("guest")
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Negotiate,
     SessionSetup,
     TreeConnect,
+    Validate,
+}
+
+impl Step {
+    const fn command(self) -> Command {
+        match self {
+            Self::Negotiate => Command::Negotiate,
+            Self::SessionSetup => Command::SessionSetup,
+            Self::TreeConnect => Command::TreeConnect,
+            Self::Validate => Command::Ioctl,
+        }
+    }
+
+    /// Whether `status` lets the handshake go on.
+    fn accepts(self, status: NtStatus) -> bool {
+        match self {
+            _ if status == NtStatus::SUCCESS => true,
+            Self::SessionSetup => status == NtStatus::MORE_PROCESSING_REQUIRED,
+            // A server of SMB 2 that knows no validation says so in one of
+            // these ways, and in a signed answer (MS-SMB2 3.2.5.5).
+            Self::Validate => matches!(
+                status,
+                NtStatus::NOT_SUPPORTED | NtStatus::INVALID_DEVICE_REQUEST | NtStatus::FILE_CLOSED
+            ),
+            _ => false,
+        }
+    }
 }
 
 /// A session being set up.
 pub struct Handshake {
     config: SessionConfig,
+    offer: Offer,
     step: Step,
     credits: CreditLedger,
     /// Message id and credits asked for by the one request in flight.
     awaited: (u64, u16),
     preauth: PreauthHash,
     authenticator: Authenticator,
+    answer: Option<Answer>,
     negotiated: Negotiated,
+    /// What signs, where something does.
+    signing_algorithm: SigningAlgorithm,
+    /// What encrypts, where something does and can.
+    cipher: Option<Cipher>,
     session_id: u64,
+    tree_id: u32,
     signer: Option<Signer>,
+    transform: Option<Transform>,
 }
 
 impl Handshake {
@@ -141,14 +109,25 @@ impl Handshake {
     pub fn start(config: SessionConfig, out: &mut Vec<u8>) -> Result<Self, HandshakeError> {
         let authenticator = Authenticator::new(&config.credentials)?;
         let mut handshake = Self {
+            offer: Offer {
+                dialects: config.dialects,
+                signing_required: config.signing == Policy::Required,
+                signing: config.signing_algorithm,
+                ciphers: (config.encryption != Policy::Off).then_some(config.ciphers),
+                client_guid: config.client_guid,
+                salt: config.salt,
+                host: config.host.clone(),
+            },
             step: Step::Negotiate,
             credits: CreditLedger::new(config.credit_target),
             awaited: (0, 0),
             preauth: PreauthHash::default(),
             authenticator,
+            answer: None,
             negotiated: Negotiated {
-                dialect: config.dialect.unwrap_or(Dialect::Smb21),
+                dialect: Dialect::Smb202,
                 signing: None,
+                encryption: None,
                 server_requires_signing: false,
                 max_read: 0,
                 max_write: 0,
@@ -157,15 +136,26 @@ impl Handshake {
                 server_guid: [0; 16],
                 guest: false,
             },
+            signing_algorithm: SigningAlgorithm::HmacSha256,
+            cipher: None,
             session_id: 0,
+            tree_id: 0,
             signer: None,
+            transform: None,
             config,
         };
-        let request = handshake.negotiate_request();
-        handshake.send(Command::Negotiate, 0, out, |out| {
-            setup::encode(&request, out);
-        });
+        let offer = handshake.offer.clone();
+        handshake.send(Step::Negotiate, out, |out| offer.encode(out));
         Ok(handshake)
+    }
+
+    /// The messages of a received frame, decrypted in place.
+    ///
+    /// # Errors
+    /// When it is encrypted and does not decrypt; the connection is to be
+    /// closed.
+    pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
+        Ok(frame.open(self.transform.as_ref())?)
     }
 
     /// Takes the answer to the request in flight, and appends the next one.
@@ -174,11 +164,10 @@ impl Handshake {
     /// When the session cannot come about; the connection is to be closed.
     pub fn receive(
         &mut self,
-        message: Message<'_>,
+        mut message: Message<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Progress, HandshakeError> {
-        let bytes = message.bytes;
-        let header = Header::decode(bytes)?;
+        let header = Header::decode(message.bytes)?;
         let (message_id, asked) = self.awaited;
         if !header.flags.contains(Flags::RESPONSE) {
             return Err(ProtocolError::NotAResponse.into());
@@ -186,107 +175,130 @@ impl Handshake {
         if header.message_id != message_id {
             return Err(ProtocolError::Unasked(header.message_id).into());
         }
-        self.credits.answered(asked, header.credits);
-        if header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC) {
-            self.awaited.1 = 0;
-            return Ok(Progress::Continue);
-        }
-        let (asked_command, carry_on) = match self.step {
-            Step::Negotiate => (Command::Negotiate, NtStatus::SUCCESS),
-            Step::SessionSetup => (Command::SessionSetup, NtStatus::MORE_PROCESSING_REQUIRED),
-            Step::TreeConnect => (Command::TreeConnect, NtStatus::SUCCESS),
-        };
-        if header.command != asked_command {
+        if header.command != self.step.command() {
             return Err(ProtocolError::WrongCommand {
-                asked: asked_command.name(),
+                asked: self.step.command().name(),
                 got: header.command.name(),
             }
             .into());
         }
-        if header.status != NtStatus::SUCCESS && header.status != carry_on {
+        self.credits.answered(asked, header.credits);
+        if header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC) {
+            self.check(&mut message, Pending::Yes)?;
+            self.awaited.1 = 0;
+            return Ok(Progress::Continue);
+        }
+        if !self.step.accepts(header.status) {
             return Err(HandshakeError::Refused {
                 command: header.command,
                 status: header.status,
             });
         }
+        self.check(&mut message, Pending::No)?;
+        let bytes = message.bytes;
         match self.step {
             Step::Negotiate => self.negotiated(bytes, out)?,
             Step::SessionSetup => self.session_setup(&header, bytes, out)?,
-            Step::TreeConnect => return self.tree_connected(&header, bytes).map(Progress::Ready),
+            Step::TreeConnect => {
+                self.tree_connected(&header, bytes)?;
+                if self.offer.needs_validation(self.negotiated.dialect) && self.signer.is_some() {
+                    let offer = self.offer.clone();
+                    self.send(Step::Validate, out, |out| offer.encode_validation(out));
+                } else {
+                    return Ok(Progress::Ready(self.connection()));
+                }
+            }
+            Step::Validate => {
+                self.validated(header.status, bytes)?;
+                return Ok(Progress::Ready(self.connection()));
+            }
         }
         Ok(Progress::Continue)
     }
 
-    fn negotiate_request(&self) -> NegotiateRequest {
-        let offered = match self.config.dialect {
-            Some(dialect) => vec![dialect],
-            None => Dialect::ALL.to_vec(),
-        };
-        let contexts = offered.contains(&Dialect::Smb311).then(|| {
-            vec![
-                PreauthIntegrityCapabilities {
-                    hash_algorithms: vec![HashAlgorithm::Sha512],
-                    salt: self.config.salt.to_vec(),
-                }
-                .into(),
-                SigningCapabilities {
-                    signing_algorithms: vec![SigningAlgorithmId::AesCmac],
-                }
-                .into(),
-            ]
-        });
-        NegotiateRequest {
-            security_mode: NegotiateSecurityMode::new()
-                .with_signing_enabled(true)
-                .with_signing_required(self.config.signing == SigningPolicy::Required),
-            capabilities: GlobalCapabilities::new().with_large_mtu(true),
-            client_guid: Guid::from(self.config.client_guid),
-            dialects: offered
-                .into_iter()
-                .map(|dialect| match dialect {
-                    Dialect::Smb21 => smb_msg::Dialect::Smb021,
-                    Dialect::Smb311 => smb_msg::Dialect::Smb0311,
-                })
-                .collect(),
-            negotiate_context_list: contexts,
+    /// What protects the request of `step`, and its answer.
+    fn shield(&self, step: Step) -> Shield {
+        let negotiated = &self.negotiated;
+        match step {
+            Step::Negotiate | Step::SessionSetup => Shield::None,
+            _ if negotiated.encryption.is_some() => Shield::Encryption,
+            _ if self.signer.is_none() => Shield::None,
+            // 3.1.1 requires a signed TREE_CONNECT from every authenticated
+            // session, signing or not (MS-SMB2 3.2.4.1.1).
+            Step::TreeConnect if negotiated.dialect == Dialect::Smb311 => Shield::Signature,
+            Step::TreeConnect if negotiated.signing.is_none() => Shield::None,
+            Step::TreeConnect | Step::Validate => Shield::Signature,
+        }
+    }
+
+    /// An answer is to be protected as its request was. Interim ones are
+    /// never signed (MS-SMB2 3.2.5.1.3).
+    fn check(&self, message: &mut Message<'_>, pending: Pending) -> Result<(), HandshakeError> {
+        let command = self.step.command().name();
+        match (self.shield(self.step), &self.signer) {
+            (Shield::Encryption, _) if message.secrecy == Secrecy::Plain => {
+                Err(ProtocolError::Unencrypted(command).into())
+            }
+            (Shield::Signature, Some(signer))
+                if message.secrecy == Secrecy::Plain
+                    && pending == Pending::No
+                    && !signer.verify(message.bytes) =>
+            {
+                Err(ProtocolError::Signature(command).into())
+            }
+            _ => Ok(()),
         }
     }
 
     fn negotiated(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), HandshakeError> {
-        let response: NegotiateResponse = setup::decode(bytes, "NEGOTIATE response")?;
-        let revision = response.dialect_revision as u16;
-        let dialect = Dialect::from_revision(revision)
-            .filter(|&dialect| self.config.dialect.is_none_or(|only| only == dialect))
-            .ok_or(HandshakeError::Dialect(revision))?;
-        let server_requires_signing = response.security_mode.signing_required();
-        if server_requires_signing && self.config.signing == SigningPolicy::Off {
+        let answer = Answer::decode(bytes)?;
+        let dialect = Dialect::from_revision(answer.revision)
+            .filter(|&dialect| self.offer.dialects.contains(dialect))
+            .ok_or(HandshakeError::Dialect(answer.revision))?;
+        let algorithm = self
+            .offer
+            .signing(&answer, dialect)
+            .ok_or(HandshakeError::SigningAlgorithm(dialect))?;
+        self.cipher = self.offer.cipher(&answer, dialect);
+        let server_requires_signing = answer.security_mode & SIGNING_REQUIRED != 0;
+        let (sign, encrypt) = (self.config.signing, self.config.encryption);
+        if encrypt == Policy::Required && self.cipher.is_none() {
+            let by = Demand::Client;
+            return Err(HandshakeError::NoCipher { by, dialect });
+        }
+        // What is encrypted needs no signature, required or not.
+        if server_requires_signing && sign == Policy::Off && encrypt != Policy::Required {
             return Err(HandshakeError::SigningRequired);
         }
-        let algorithm = match dialect {
-            Dialect::Smb21 => SigningAlgorithm::HmacSha256,
-            Dialect::Smb311 => SigningAlgorithm::AesCmac,
-        };
-        let sign = server_requires_signing || self.config.signing == SigningPolicy::Required;
-        // Without large MTU a message carries one credit's worth (MS-SMB2
-        // 3.2.4.1.5); a server below that states less itself.
-        let cap = if response.capabilities.large_mtu() {
-            u32::MAX
-        } else {
-            CREDIT_UNIT
-        };
+        let sign = server_requires_signing || sign == Policy::Required;
+        self.signing_algorithm = algorithm;
         self.negotiated = Negotiated {
             dialect,
             signing: sign.then_some(algorithm),
+            encryption: None,
             server_requires_signing,
-            max_read: response.max_read_size.min(cap),
-            max_write: response.max_write_size.min(cap),
-            max_transact: response.max_transact_size.min(cap),
-            capabilities: u32::from_le_bytes(response.capabilities.into_bytes()),
-            server_guid: response.server_guid.into(),
+            max_read: answer.max_read,
+            max_write: answer.max_write,
+            max_transact: answer.max_transact,
+            capabilities: answer.capabilities,
+            server_guid: answer.server_guid,
             guest: false,
         };
+        // Without multi-credit requests a message carries one credit's worth
+        // (MS-SMB2 3.2.4.1.5); a server below that states less itself.
+        if !self.negotiated.multi_credit() {
+            let Negotiated {
+                max_read,
+                max_write,
+                max_transact,
+                ..
+            } = &mut self.negotiated;
+            for size in [max_read, max_write, max_transact] {
+                *size = CREDIT_UNIT.min(*size);
+            }
+        }
+        self.answer = Some(answer);
         self.preauth.update(bytes);
-        self.step = Step::SessionSetup;
         // The server's hint of mechanisms is not needed: NTLM is offered as is.
         let token = self.authenticator.step(&[])?;
         self.send_session_setup(token, out);
@@ -298,19 +310,17 @@ impl Handshake {
             token,
             SessionSecurityMode::new()
                 .with_signing_enabled(true)
-                .with_signing_required(self.config.signing == SigningPolicy::Required),
+                .with_signing_required(self.config.signing == Policy::Required),
             SetupRequestFlags::new(),
             NegotiateCapabilities::new(),
         );
-        self.send(Command::SessionSetup, 1, out, |out| {
-            setup::encode(&request, out);
-        });
+        self.send(Step::SessionSetup, out, |out| setup::encode(&request, out));
     }
 
     fn session_setup(
         &mut self,
         header: &Header,
-        bytes: &[u8],
+        bytes: &mut [u8],
         out: &mut Vec<u8>,
     ) -> Result<(), HandshakeError> {
         let response: SessionSetupResponse = setup::decode(bytes, "SESSION_SETUP response")?;
@@ -321,25 +331,23 @@ impl Handshake {
             self.send_session_setup(token, out);
             return Ok(());
         }
-        if response.session_flags.encrypt_data() {
-            return Err(HandshakeError::EncryptionRequired);
-        }
         self.negotiated.guest = response.session_flags.is_guest_or_null_session();
-        if self.negotiated.guest {
-            if !asks_for_guest(&self.config.credentials.user) {
-                return Err(HandshakeError::OnlyAsGuest);
-            }
-            if self.negotiated.signing.take().is_some() {
-                return Err(HandshakeError::GuestCannotSign);
-            }
-        } else {
+        if !self.negotiated.guest {
             self.authenticated(header, bytes, &response.buffer)?;
+        } else if !asks_for_guest(&self.config.credentials.user) {
+            return Err(HandshakeError::OnlyAsGuest);
         }
-        self.step = Step::TreeConnect;
-        let request = TreeConnectRequest::new(&self.config.unc);
-        self.send(Command::TreeConnect, 1, out, |out| {
-            setup::encode(&request, out);
-        });
+        if response.session_flags.encrypt_data() {
+            self.encrypt(Demand::Server)?;
+        } else if self.config.encryption == Policy::Required {
+            self.encrypt(Demand::Client)?;
+        }
+        if self.negotiated.guest && self.negotiated.signing.take().is_some() {
+            return Err(HandshakeError::GuestCannotSign);
+        }
+        let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
+        let request = TreeConnectRequest::new(&unc);
+        self.send(Step::TreeConnect, out, |out| setup::encode(&request, out));
         Ok(())
     }
 
@@ -347,50 +355,51 @@ impl Handshake {
     fn authenticated(
         &mut self,
         header: &Header,
-        bytes: &[u8],
+        bytes: &mut [u8],
         token: &[u8],
     ) -> Result<(), HandshakeError> {
         if !self.authenticator.is_complete() && !token.is_empty() {
             self.authenticator.step(token)?;
         }
         let session_key = self.authenticator.session_key()?;
-        let (signer, must_sign_answer) = match self.negotiated.dialect {
-            Dialect::Smb21 => (
-                Signer::new(SigningAlgorithm::HmacSha256, &session_key),
-                self.negotiated.signing.is_some(),
-            ),
-            // 3.1.1 always signs this answer: it is what proves that nobody
-            // tampered with the negotiation (MS-SMB2 3.2.5.3.1).
-            Dialect::Smb311 => (
-                Signer::new(
-                    SigningAlgorithm::AesCmac,
-                    &signing_key_311(&session_key, &self.preauth),
-                ),
-                true,
-            ),
+        let keys = KeySource {
+            dialect: self.negotiated.dialect,
+            full_session_key: &session_key,
+            preauth: &self.preauth,
         };
+        let signer = Signer::new(self.signing_algorithm, &keys.signing());
+        // 3.1.1 always signs this answer: it is what proves that nobody
+        // tampered with the negotiation (MS-SMB2 3.2.5.3.1).
+        let must_be_signed =
+            self.negotiated.signing.is_some() || self.negotiated.dialect == Dialect::Smb311;
         let signed = header.flags.contains(Flags::SIGNED);
-        if (signed || must_sign_answer) && !signer.verify(bytes) {
+        if (signed || must_be_signed) && !signer.verify(bytes) {
             return Err(ProtocolError::Signature(header.command.name()).into());
         }
         self.signer = Some(signer);
+        self.transform = self
+            .cipher
+            .map(|cipher| Transform::new(cipher, &keys, self.session_id, self.config.nonce_seed));
         Ok(())
     }
 
-    fn tree_connected(
-        &mut self,
-        header: &Header,
-        bytes: &[u8],
-    ) -> Result<Connection, HandshakeError> {
-        if self.signs_next() {
-            let valid = self
-                .signer
-                .as_ref()
-                .is_some_and(|signer| signer.verify(bytes));
-            if !valid {
-                return Err(ProtocolError::Signature(header.command.name()).into());
-            }
+    /// Encrypts from the next message on.
+    fn encrypt(&mut self, by: Demand) -> Result<(), HandshakeError> {
+        if self.config.encryption == Policy::Off {
+            return Err(HandshakeError::EncryptionRequired);
         }
+        if self.negotiated.guest {
+            return Err(HandshakeError::GuestCannotEncrypt);
+        }
+        let dialect = self.negotiated.dialect;
+        let transform = self.transform.as_ref();
+        let transform = transform.ok_or(HandshakeError::NoCipher { by, dialect })?;
+        self.negotiated.encryption = Some(transform.cipher());
+        self.negotiated.signing = None;
+        Ok(())
+    }
+
+    fn tree_connected(&mut self, header: &Header, bytes: &[u8]) -> Result<(), HandshakeError> {
         if header.flags.contains(Flags::ASYNC) {
             // Its TreeId would be read out of an AsyncId.
             return Err(ProtocolError::NotAResponse.into());
@@ -399,54 +408,88 @@ impl Handshake {
         if response.share_type != ShareType::Disk {
             return Err(HandshakeError::NotADisk);
         }
+        self.tree_id = header.tree_id();
         if response.share_flags.encrypt_data() {
-            return Err(HandshakeError::EncryptionRequired);
+            self.encrypt(Demand::Share)?;
         }
-        let signer = self
-            .signer
-            .take()
-            .filter(|_| self.negotiated.signing.is_some());
-        Ok(Connection::new(
-            self.negotiated,
+        Ok(())
+    }
+
+    fn validated(&self, status: NtStatus, bytes: &[u8]) -> Result<(), HandshakeError> {
+        // Where the server knows no validation, its signature has shown that
+        // it is the server who says so.
+        if status != NtStatus::SUCCESS {
+            return Ok(());
+        }
+        let confirmed = match &self.answer {
+            Some(answer) => answer.is_confirmed_by(bytes)?,
+            None => Confirmed::No,
+        };
+        match confirmed {
+            Confirmed::Yes => Ok(()),
+            Confirmed::No => Err(HandshakeError::Tampered),
+        }
+    }
+
+    /// The session that stands.
+    fn connection(&mut self) -> Connection {
+        let negotiated = self.negotiated;
+        let protection = match (self.transform.take(), self.signer.take()) {
+            (Some(transform), _) if negotiated.encryption.is_some() => {
+                Protection::Encrypted(transform)
+            }
+            (_, Some(signer)) if negotiated.signing.is_some() => Protection::Signed(signer),
+            _ => Protection::None,
+        };
+        Connection::new(
+            negotiated,
             self.session_id,
-            header.tree_id(),
-            signer,
+            self.tree_id,
+            protection,
             self.credits,
-        ))
+        )
     }
 
-    /// Whether the request of the current step goes out signed.
-    fn signs_next(&self) -> bool {
-        // 3.1.1 requires a signed TREE_CONNECT from every authenticated
-        // session, signing or not (MS-SMB2 3.2.4.1.1).
-        matches!(self.step, Step::TreeConnect)
-            && self.signer.is_some()
-            && (self.negotiated.signing.is_some() || self.negotiated.dialect == Dialect::Smb311)
-    }
-
-    fn send(
-        &mut self,
-        command: Command,
-        charge: u16,
-        out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) {
+    /// Appends the request of `step`, whose answer is awaited next.
+    fn send(&mut self, step: Step, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+        self.step = step;
         // One request at a time, each answered with at least one credit: a
         // server that grants none is told so by the time limit of the caller.
         let paid = self.credits.reserve(1);
         let (message_id, asked) = paid.map_or(self.awaited, |paid| (paid.message_id, paid.asked));
         self.awaited = (message_id, asked);
         let header = Header {
-            credit_charge: charge,
+            // Nothing before the negotiation, and in SMB 2.0.2 never, has a
+            // charge.
+            credit_charge: u16::from(self.negotiated.multi_credit()),
             credits: asked,
             session_id: self.session_id,
-            ..Header::request(command, message_id)
+            ..Header::request(step.command(), message_id).with_tree(self.tree_id)
         };
-        let signer = self.signer.as_ref().filter(|_| self.signs_next());
+        let protect = match (self.shield(step), &self.signer, &mut self.transform) {
+            (Shield::Signature, Some(signer), _) => Protect::Sign(signer),
+            (Shield::Encryption, _, Some(transform)) => Protect::Encrypt(transform),
+            _ => Protect::Not,
+        };
         let start = out.len() + PREFIX_LEN;
-        append_framed(&header, out, signer, body);
-        if !matches!(self.step, Step::TreeConnect) {
+        append_framed(&header, out, protect, body);
+        if matches!(step, Step::Negotiate | Step::SessionSetup) {
             self.preauth.update(&out[start..]);
         }
     }
+}
+
+/// What protects a message of the handshake.
+#[derive(Clone, Copy)]
+enum Shield {
+    None,
+    Signature,
+    Encryption,
+}
+
+/// Whether an answer is an interim one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    Yes,
+    No,
 }

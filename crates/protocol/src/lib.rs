@@ -7,6 +7,7 @@
 //! [`connection::Connection`]; [`frame::Inbound`] cuts the received stream
 //! into the messages both take.
 
+mod algorithm;
 mod auth;
 pub mod command;
 pub mod connection;
@@ -17,14 +18,16 @@ pub mod directory;
 pub mod frame;
 pub mod handshake;
 pub mod header;
+mod negotiate;
 mod setup;
 mod status;
 mod wire;
 
+pub use algorithm::{Cipher, CipherList, SigningAlgorithm, UnknownCipher, UnknownSigning};
 pub use auth::{AuthError, Credentials};
 pub use command::FileId;
 pub use connection::{Completion, Connection, Event, Negotiated, NoCredit, ProtocolError};
-pub use dialect::{Dialect, SigningAlgorithm, UnknownDialect};
-pub use handshake::{Handshake, HandshakeError, Progress, SessionConfig, SigningPolicy};
+pub use dialect::{Dialect, DialectRange, UnknownDialect};
+pub use handshake::{Handshake, HandshakeError, Policy, Progress, SessionConfig};
 pub use status::NtStatus;
 pub use wire::DecodeError;

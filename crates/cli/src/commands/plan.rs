@@ -8,6 +8,7 @@ use smbench_engine::plan::{Access, Mode, Plan, Scope, Verify};
 use smbench_engine::record::OpKind;
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
+use smbench_protocol::{CipherList, DialectRange};
 use smbench_report::units::{counted, percent, plain};
 
 use crate::args::RunArgs;
@@ -43,8 +44,9 @@ fn describe(request: &Request) -> String {
         ("verify", verify(plan).to_owned()),
         ("seed", plan.seed.to_string()),
         ("threads", plan.threads.to_string()),
-        ("dialect", dialect(plan).to_owned()),
-        ("signing", signing(plan).to_owned()),
+        ("dialect", dialect(plan)),
+        ("signing", signing(plan)),
+        ("encryption", encryption(plan)),
         ("limits", limits(plan)),
         ("digest", plan.digest()),
         ("begins with", operations(plan)),
@@ -154,15 +156,37 @@ fn verify(plan: &Plan) -> &'static str {
     }
 }
 
-fn dialect(plan: &Plan) -> &'static str {
-    match plan.session.dialect {
-        Some(dialect) => dialect.name(),
-        None => "the newest that both sides speak",
+fn dialect(plan: &Plan) -> String {
+    let dialects = plan.session.dialects;
+    let newest = dialects.newest();
+    if dialects == DialectRange::ALL {
+        "the newest that both sides speak".to_owned()
+    } else if dialects == newest.into() {
+        newest.to_string()
+    } else {
+        format!("the newest of {dialects} that the server speaks")
     }
 }
 
-fn signing(plan: &Plan) -> &'static str {
-    match plan.session.signing {
+fn signing(plan: &Plan) -> String {
+    let mode = mode(plan.session.signing);
+    match plan.session.signing_algorithm {
+        Some(algorithm) => format!("{mode}, with {algorithm}"),
+        None => mode.to_owned(),
+    }
+}
+
+fn encryption(plan: &Plan) -> String {
+    let ciphers = plan.session.ciphers;
+    match plan.session.encryption {
+        Mode::Off => mode(Mode::Off).to_owned(),
+        wanted if ciphers == CipherList::default() => mode(wanted).to_owned(),
+        wanted => format!("{}, with {ciphers}", mode(wanted)),
+    }
+}
+
+const fn mode(mode: Mode) -> &'static str {
+    match mode {
         Mode::Auto => "as the server requires",
         Mode::Required => "required",
         Mode::Off => "off",

@@ -1,10 +1,11 @@
 //! `smbench probe`: what a server offers.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use smbench_engine::probe::{self, Probe};
 use smbench_engine::units::Size;
+use smbench_protocol::Cipher;
 use smbench_report::units::{latency, plain};
 
 use crate::args::ProbeArgs;
@@ -22,6 +23,9 @@ const CAPABILITIES: [(u32, &str); 7] = [
     (0x20, "DIRECTORY_LEASING"),
     (0x40, "ENCRYPTION"),
 ];
+
+/// A label and what stands beside it.
+type Line = (&'static str, String);
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let visit = Visit::resolve(&args.url)?;
@@ -46,15 +50,15 @@ fn describe(url: &str, probe: &Probe) -> String {
         ("server", url.to_owned()),
         ("dialect", negotiated.dialect.to_string()),
     ];
-    lines.extend(probe.dialects.iter().map(|(dialect, accepted)| {
-        let answer = match accepted {
-            Ok(()) => "accepted".to_owned(),
-            Err(reason) => plain(reason),
-        };
-        ("", format!("{dialect}: {answer}"))
-    }));
+    lines.extend(tried(&probe.dialects));
+    lines.push(("signing", format!("{signing}, {demand}")));
+    lines.extend(tried(&probe.signing));
+    lines.push((
+        "encryption",
+        negotiated.encryption.map_or("off", Cipher::name).to_owned(),
+    ));
+    lines.extend(tried(&probe.ciphers));
     lines.extend([
-        ("signing", format!("{signing}, {demand}")),
         ("capabilities", capabilities(negotiated.capabilities)),
         ("largest read", size(negotiated.max_read)),
         ("largest write", size(negotiated.max_write)),
@@ -90,6 +94,17 @@ fn describe(url: &str, probe: &Probe) -> String {
             let _ = writeln!(text, "{label:<16}{value}");
             text
         })
+}
+
+/// What came of each when it was offered alone.
+fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Line> {
+    all.iter().map(|(offered, accepted)| {
+        let answer = match accepted {
+            Ok(()) => "accepted".to_owned(),
+            Err(reason) => plain(reason),
+        };
+        ("", format!("{offered}: {answer}"))
+    })
 }
 
 fn elapsed(time: Duration) -> String {
@@ -138,6 +153,7 @@ mod tests {
                 negotiated: Negotiated {
                     dialect: Dialect::Smb311,
                     signing: Some(SigningAlgorithm::AesCmac),
+                    encryption: None,
                     server_requires_signing: true,
                     max_read: 8 << 20,
                     max_write: 1 << 20,
@@ -154,6 +170,8 @@ mod tests {
                 (Dialect::Smb21, Err("refused".to_owned())),
                 (Dialect::Smb311, Ok(())),
             ],
+            signing: vec![(SigningAlgorithm::AesCmac, Ok(()))],
+            ciphers: vec![(Cipher::Aes128Gcm, Err("refused".to_owned()))],
             free_bytes: Some(3 << 30),
         };
         let expected = "\
@@ -162,6 +180,9 @@ dialect         3.1.1
                 2.1: refused
                 3.1.1: accepted
 signing         aes-128-cmac, the server requires it
+                aes-128-cmac: accepted
+encryption      off
+                aes-128-gcm: refused
 capabilities    DFS, LEASING, LARGE_MTU, 0x80
 largest read    8 MiB
 largest write   1 MiB

@@ -47,7 +47,7 @@ fn a_run_and_everything_that_can_be_wrong_with_it() {
     let said = place.run(&samba.url(), samba.password(), &args);
     said.succeeded();
     let doc = place.document();
-    assert_eq!(doc["server"]["signing"], "aes-128-cmac");
+    assert_eq!(doc["server"]["signing"], "aes-128-gmac");
     let points = doc["load_points"].as_array().unwrap();
     assert_eq!(points.len(), 2);
     assert!(

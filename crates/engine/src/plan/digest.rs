@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::Serialize;
+use smbench_protocol::SigningAlgorithm;
 
 use super::{Mode, Plan, Verify, Workload};
 
@@ -23,8 +24,11 @@ struct Work<'a> {
     duration_ns: u128,
     ramp_down_ns: u128,
     seed: u64,
-    dialect: Option<&'static str>,
+    dialects: String,
     signing: Mode,
+    signing_algorithm: Option<&'static str>,
+    encryption: Mode,
+    ciphers: String,
     verify: bool,
 }
 
@@ -45,7 +49,7 @@ impl Plan {
     /// One line of JSON with its keys in a fixed order.
     fn canonical_json(&self) -> String {
         let work = Work {
-            version: 1,
+            version: 2,
             workload: &self.workload,
             load_points: &self.load_points,
             repeat: self.repeat,
@@ -54,8 +58,11 @@ impl Plan {
             duration_ns: self.duration.as_nanos(),
             ramp_down_ns: self.ramp_down.as_nanos(),
             seed: self.seed,
-            dialect: self.session.dialect.map(smbench_protocol::Dialect::name),
+            dialects: self.session.dialects.to_string(),
             signing: self.session.signing,
+            signing_algorithm: self.session.signing_algorithm.map(SigningAlgorithm::name),
+            encryption: self.session.encryption,
+            ciphers: self.session.ciphers.to_string(),
             verify: self.verify == Verify::ReadBack,
         };
         serde_json::to_string(&work)
@@ -68,7 +75,7 @@ mod tests {
     use std::collections::HashSet;
     use std::time::Duration;
 
-    use smbench_protocol::Dialect;
+    use smbench_protocol::{Cipher, CipherList, Dialect};
 
     use super::*;
     use crate::plan::resolve::tests::plan;
@@ -79,18 +86,20 @@ mod tests {
     fn the_text_is_canonical() {
         assert_eq!(
             plan("read-4k").canonical_json(),
-            r#"{"version":1,"workload":{"sizes":[{"size":4096,"weight":100.0}],"#.to_owned()
+            r#"{"version":2,"workload":{"sizes":[{"size":4096,"weight":100.0}],"#.to_owned()
                 + r#""read_percent":100.0,"access":"random","flush_every_writes":null,"#
                 + r#""files":{"scope":"shared","count":1,"size":1048576}},"#
                 + r#""load_points":[1,4,8,16],"repeat":1,"outstanding":1,"#
                 + r#""ramp_up_ns":1000000000,"duration_ns":3000000000,"ramp_down_ns":500000000,"#
-                + r#""seed":1,"dialect":null,"signing":"auto","verify":false}"#
+                + r#""seed":1,"dialects":"2.0.2..3.1.1","signing":"auto","signing_algorithm":null,"#
+                + r#""encryption":"auto","#
+                + r#""ciphers":"aes-128-gcm,aes-128-ccm,aes-256-gcm,aes-256-ccm","verify":false}"#
         );
     }
 
     #[test]
     fn whatever_changes_the_work_changes_the_digest() {
-        let changes: [fn(&mut Plan); 16] = [
+        let changes: [fn(&mut Plan); 19] = [
             |_| {},
             |plan| plan.workload.sizes[0].size = 8192,
             |plan| plan.workload.read_percent = 50.0,
@@ -103,8 +112,11 @@ mod tests {
             |plan| plan.outstanding = 2,
             |plan| plan.duration = Duration::from_millis(3001),
             |plan| plan.seed = 2,
-            |plan| plan.session.dialect = Some(Dialect::Smb21),
+            |plan| plan.session.dialects = Dialect::Smb21.into(),
             |plan| plan.session.signing = Mode::Required,
+            |plan| plan.session.signing_algorithm = Some(SigningAlgorithm::AesCmac),
+            |plan| plan.session.encryption = Mode::Required,
+            |plan| plan.session.ciphers = CipherList::only(Cipher::Aes256Gcm),
             |plan| plan.verify = Verify::ReadBack,
             |plan| plan.ramp_up = Duration::ZERO,
         ];

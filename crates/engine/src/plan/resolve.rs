@@ -217,8 +217,11 @@ impl Plan {
             seed: merged.seed.unwrap_or(1),
             threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
             session: SessionOptions {
-                dialect: merged.dialect,
+                dialects: merged.dialect.unwrap_or_default(),
                 signing: merged.sign.unwrap_or_default(),
+                signing_algorithm: merged.signing_algorithm,
+                encryption: merged.encrypt.unwrap_or_default(),
+                ciphers: merged.cipher.unwrap_or_default(),
             },
             verify: merged.verify.unwrap_or_default(),
             limits,

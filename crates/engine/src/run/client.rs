@@ -328,12 +328,13 @@ impl Client {
             connection,
             ..
         } = &mut self.session;
-        let mut input = &shared.input[..len];
-        while let Some(mut frame) = inbound
+        let mut input = &mut shared.input[..len];
+        while let Some(frame) = inbound
             .next(&mut input, payload)
             .map_err(ProtocolError::from)?
         {
-            while let Some(message) = frame.next_message().map_err(ProtocolError::from)? {
+            let mut messages = connection.open(frame)?;
+            while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
                 let Event::Completed(done) = connection.receive(message)? else {
                     // An interim answer; the final one completes the operation.
                     continue;

@@ -180,6 +180,7 @@ fn server_facts(plan: &Plan, workspace: &Workspace) -> ServerFacts {
         url: plan.target.redacted(),
         dialect: negotiated.dialect,
         signing: negotiated.signing,
+        encryption: negotiated.encryption,
         max_read: negotiated.max_read,
         max_write: negotiated.max_write,
         max_transact: negotiated.max_transact,

@@ -227,13 +227,13 @@ fn handshake_advice(error: &HandshakeError) -> &'static str {
                 "; there is no share of that name, check the target URL"
             }
             (Command::TreeConnect, NtStatus::ACCESS_DENIED) => {
-                "; the user may not use this share, or the share requires encryption"
+                "; the user may not use this share, or the share requires encryption: see --encrypt"
             }
             (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
                 "; the server speaks none of the dialects offered, see --dialect"
             }
             (Command::SessionSetup, NtStatus::ACCESS_DENIED) => {
-                "; the server refuses the user, or requires encryption"
+                "; the server refuses the user, or requires encryption: see --encrypt"
             }
             (_, status) => status_advice(status),
         },
@@ -242,6 +242,10 @@ fn handshake_advice(error: &HandshakeError) -> &'static str {
             "; check the user's name, or ask for the guest (smb://guest@...)"
         }
         HandshakeError::GuestCannotSign => "; leave out --sign required",
+        HandshakeError::GuestCannotEncrypt => "; leave out --encrypt required",
+        HandshakeError::EncryptionRequired => "; leave out --encrypt off",
+        HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
+        HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",
         HandshakeError::Dialect(_) => "; see --dialect",
         _ => "",
     }

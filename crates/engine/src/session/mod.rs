@@ -15,8 +15,8 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Connection, Credentials, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
-    SessionConfig, SigningPolicy,
+    Connection, Credentials, Event, FileId, Handshake, NtStatus, Policy, Progress, ProtocolError,
+    SessionConfig,
 };
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -180,22 +180,31 @@ impl Endpoint {
     }
 
     fn config(&self) -> SessionConfig {
+        let policy = |mode| match mode {
+            Mode::Auto => Policy::AsServerRequires,
+            Mode::Required => Policy::Required,
+            Mode::Off => Policy::Off,
+        };
+        let Self {
+            options, target, ..
+        } = self;
         SessionConfig {
-            dialect: self.options.dialect,
-            signing: match self.options.signing {
-                Mode::Auto => SigningPolicy::AsServerRequires,
-                Mode::Required => SigningPolicy::Required,
-                Mode::Off => SigningPolicy::Off,
-            },
+            dialects: options.dialects,
+            signing: policy(options.signing),
+            signing_algorithm: options.signing_algorithm,
+            encryption: policy(options.encryption),
+            ciphers: options.ciphers,
             credentials: Credentials {
-                domain: self.target.domain.clone(),
-                user: self.target.user.clone(),
-                password: self.target.password.expose().to_owned(),
+                domain: target.domain.clone(),
+                user: target.user.clone(),
+                password: target.password.expose().to_owned(),
             },
-            unc: format!(r"\\{}\{}", self.target.host, self.target.share),
+            host: target.host.clone(),
+            share: target.share.clone(),
             credit_target: self.credit_target,
             client_guid: random(),
             salt: random(),
+            nonce_seed: random(),
         }
     }
 }
@@ -286,13 +295,15 @@ impl Session {
             let len = receive(&mut stream, &mut chunk)
                 .await
                 .map_err(|source| endpoint.io(DOING, source))?;
-            let mut input = &chunk[..len];
-            while let Some(mut frame) = inbound
+            let mut input = &mut chunk[..len];
+            while let Some(frame) = inbound
                 .next(&mut input, Payload::Keep)
                 .map_err(|error| broken(error.into()))?
             {
-                while let Some(message) =
-                    frame.next_message().map_err(|error| broken(error.into()))?
+                let mut messages = handshake.open(frame).map_err(broken)?;
+                while let Some(message) = messages
+                    .next_message()
+                    .map_err(|error| broken(error.into()))?
                 {
                     match handshake.receive(message, &mut out).map_err(refuse)? {
                         Progress::Continue => {}
@@ -361,14 +372,16 @@ impl Session {
             let len = receive(&mut self.stream, &mut chunk)
                 .await
                 .map_err(|source| endpoint.io(doing, source))?;
-            let mut input = &chunk[..len];
-            while let Some(mut frame) = self
+            let mut input = &mut chunk[..len];
+            while let Some(frame) = self
                 .inbound
                 .next(&mut input, Payload::Keep)
                 .map_err(|error| broken(error.into()))?
             {
-                while let Some(message) =
-                    frame.next_message().map_err(|error| broken(error.into()))?
+                let mut messages = self.connection.open(frame).map_err(broken)?;
+                while let Some(message) = messages
+                    .next_message()
+                    .map_err(|error| broken(error.into()))?
                 {
                     if let Event::Completed(done) =
                         self.connection.receive(message).map_err(broken)?

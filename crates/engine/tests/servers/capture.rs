@@ -1,29 +1,33 @@
-//! The document's counts against what was on the wire, as an independent
-//! dissector sees it.
+//! The document's counts against what was on the wire: a packet capture, put
+//! together into TCP streams by tshark.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::plan::{Mode, Plan};
-use smbench_engine::record::OpKind;
+use smbench_engine::record::{OpKind, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 use smbench_protocol::Dialect;
-use smbench_protocol::command::read::READ_RESPONSE_FIXED;
-use smbench_protocol::command::write::WRITE_REQUEST_FIXED;
 
 use crate::support::{plan, short, target};
 
 const TSHARK: Tool = Tool::TSHARK;
-/// SMB2 READ and WRITE (MS-SMB2 2.2.1.2).
-const READ: &str = "8";
-const WRITE: &str = "9";
-const FLUSH: &str = "7";
+/// Command codes (MS-SMB2 2.2.1.2).
+const NEGOTIATE: u16 = 0;
+const SESSION_SETUP: u16 = 1;
+const FLUSH: u16 = 7;
+const READ: u16 = 8;
+const WRITE: u16 = 9;
 /// STATUS_PENDING: the answer is still to come.
-const PENDING: &str = "0x00000103";
+const PENDING: u32 = 0x103;
+/// Bytes before the data of a READ response and of a WRITE request.
+const READ_RESPONSE_FIXED: usize = 80;
+const WRITE_REQUEST_FIXED: usize = 112;
 /// What the preparation writes at a time.
 const PREPARE_WRITE_LEN: u64 = 1 << 20;
 
@@ -73,68 +77,106 @@ impl Capture {
     }
 }
 
-/// Which messages to count, and how many of their bytes are not payload.
-struct Messages {
-    command: &'static str,
-    direction: Direction,
-    fixed_len: u64,
-}
+/// One direct-TCP message, without its four bytes of length.
+struct Message(Vec<u8>);
 
-#[derive(PartialEq)]
-enum Direction {
-    Request,
-    Response,
-}
+impl Message {
+    fn u16_at(&self, at: usize) -> u16 {
+        u16::from_le_bytes(*self.0[at..].first_chunk().unwrap())
+    }
 
-impl Messages {
-    /// How many there are in the capture, and their payload bytes. Responses
-    /// must all be final and successful, or interim.
-    fn count(&self, file: &Path, port: u16) -> (u64, u64) {
-        let response = u8::from(self.direction == Direction::Response);
-        let output = Command::new("tshark")
-            .arg("-r")
-            .arg(file)
-            .args(["-d", &format!("tcp.port=={port},nbss")])
-            .args(["-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,"])
-            .args(["-e", "smb2.cmd", "-e", "smb2.flags.response"])
-            .args(["-e", "nbss.length", "-e", "smb2.nt_status", "-Y"])
-            .arg(format!(
-                "smb2.cmd == {} && smb2.flags.response == {response}",
-                self.command
-            ))
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let (mut count, mut bytes) = (0, 0);
-        for line in text.lines() {
-            // A segment can hold several messages, each in a frame of its own.
-            let columns: Vec<Vec<&str>> = line
-                .split('\t')
-                .map(|column| column.split(',').collect())
-                .collect();
-            let [commands, responses, lengths, statuses] = &columns[..] else {
-                panic!("{line}");
-            };
-            assert_eq!(commands.len(), lengths.len(), "{line}");
-            for (index, command) in commands.iter().enumerate() {
-                if *command != self.command || responses[index] != response.to_string() {
-                    continue;
-                }
-                if self.direction == Direction::Response {
-                    match statuses[index] {
-                        PENDING => continue,
-                        status => assert_eq!(status, "0x00000000", "{line}"),
-                    }
-                }
-                count += 1;
-                bytes += lengths[index].parse::<u64>().unwrap() - self.fixed_len;
-            }
-        }
-        (count, bytes)
+    fn u32_at(&self, at: usize) -> u32 {
+        u32::from_le_bytes(*self.0[at..].first_chunk().unwrap())
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.0.starts_with(b"\xFDSMB")
+    }
+
+    fn command(&self) -> u16 {
+        assert!(
+            self.0.starts_with(b"\xFESMB"),
+            "neither plain nor encrypted"
+        );
+        self.u16_at(12)
+    }
+
+    fn status(&self) -> u32 {
+        self.u32_at(8)
+    }
+
+    fn nonce(&self) -> &[u8] {
+        &self.0[20..36]
     }
 }
 
-fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
+/// What one connection carried.
+#[derive(Default)]
+struct Conversation {
+    requests: Vec<Message>,
+    responses: Vec<Message>,
+}
+
+/// Every connection of a capture.
+fn conversations(file: &Path) -> Vec<Conversation> {
+    let listed = Command::new("tshark")
+        .arg("-r")
+        .arg(file)
+        .args(["-T", "fields", "-e", "tcp.stream"])
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let streams: HashSet<&str> = listed.lines().collect();
+    let mut follow = Command::new("tshark");
+    follow.arg("-r").arg(file).arg("-q");
+    for stream in streams {
+        follow.args(["-z", &format!("follow,tcp,raw,{stream}")]);
+    }
+    let followed = String::from_utf8(follow.output().unwrap().stdout).unwrap();
+    // A section per stream; bytes in hexadecimal, those of the server behind a
+    // tab.
+    followed
+        .split("Follow: tcp,raw")
+        .skip(1)
+        .map(|section| {
+            let (mut sent, mut received) = (Vec::new(), Vec::new());
+            for line in section.lines() {
+                let (side, digits) = match line.strip_prefix('\t') {
+                    Some(digits) => (&mut received, digits),
+                    None => (&mut sent, line),
+                };
+                if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                    side.extend(unhex(digits));
+                }
+            }
+            Conversation {
+                requests: messages(&sent),
+                responses: messages(&received),
+            }
+        })
+        .collect()
+}
+
+fn unhex(digits: &str) -> impl Iterator<Item = u8> {
+    let value = |digit: u8| char::from(digit).to_digit(16).unwrap() as u8;
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    assert!(rest.is_empty());
+    pairs
+        .iter()
+        .map(move |&[high, low]| value(high) << 4 | value(low))
+}
+
+fn messages(mut stream: &[u8]) -> Vec<Message> {
+    let mut messages = Vec::new();
+    while let Some((length, rest)) = stream.split_first_chunk::<4>() {
+        let (message, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        messages.push(Message(message.to_vec()));
+        stream = rest;
+    }
+    messages
+}
+
+fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Conversation>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.pcapng");
     let capture = Capture::start(samba.port(), &file);
@@ -146,28 +188,57 @@ fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
         "the capture is incomplete: {said}"
     );
     let point = &record.load_points[0];
-    assert_eq!(point.invalid, None);
+    assert_eq!((point.ops.errors(), point.dropouts.len()), (0, 0));
+    let conversations = conversations(&file);
+    // The workspace's session, one per client, those that prepared.
+    assert!(conversations.len() > plan.max_clients() as usize);
+    (record, conversations)
+}
+
+/// How many messages of a command there are, and their bytes beyond the fixed
+/// ones. All of them are final and successful, or interim.
+fn count<'a>(
+    messages: impl Iterator<Item = &'a Message>,
+    command: u16,
+    fixed_len: usize,
+) -> (u64, u64) {
+    messages
+        .filter(|message| message.command() == command && message.status() != PENDING)
+        .fold((0, 0), |(count, bytes), message| {
+            assert_eq!(message.status(), 0, "command {command}");
+            (count + 1, bytes + (message.0.len() - fixed_len) as u64)
+        })
+}
+
+fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
+    let (record, conversations) = captured(samba, plan);
+    let point = &record.load_points[0];
     let [read, write, flush] =
         [OpKind::Read, OpKind::Write, OpKind::Flush].map(|kind| point.ops.whole(kind));
     let files = u64::from(plan.max_clients());
     let size = plan.workload.files.size;
     let prepared = (files * size.div_ceil(PREPARE_WRITE_LEN), files * size);
-    let wire = |command, direction, fixed_len| {
-        Messages {
-            command,
-            direction,
-            fixed_len,
-        }
-        .count(&file, samba.port())
-    };
-    let reads = wire(READ, Direction::Response, READ_RESPONSE_FIXED as u64);
+    let sent = || conversations.iter().flat_map(|each| &each.requests);
+    let answered = || conversations.iter().flat_map(|each| &each.responses);
+    let reads = count(answered(), READ, READ_RESPONSE_FIXED);
     assert_eq!(reads, (read.count, read.bytes));
     let writes = (write.count + prepared.0, write.bytes + prepared.1);
-    let sent = wire(WRITE, Direction::Request, WRITE_REQUEST_FIXED as u64);
-    assert_eq!(sent, writes);
-    assert_eq!(wire(WRITE, Direction::Response, 0).0, writes.0);
-    assert_eq!(wire(FLUSH, Direction::Response, 0).0, flush.count);
+    assert_eq!(count(sent(), WRITE, WRITE_REQUEST_FIXED), writes);
+    assert_eq!(count(answered(), WRITE, 0).0, writes.0);
+    assert_eq!(count(answered(), FLUSH, 0).0, flush.count);
     assert!(read.count > 0 && write.count > 0 && flush.count > 0);
+}
+
+fn profile() -> tempfile::NamedTempFile {
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(
+        profile.path(),
+        "read_percent = 60\nflush_every_writes = 5\n[files]\nsize = \"2MiB\"\n\
+         [[sizes]]\nsize = \"4KiB\"\nweight = 70\n[[sizes]]\nsize = \"64KiB\"\nweight = 20\n\
+         [[sizes]]\nsize = \"300KiB\"\nweight = 10\n",
+    )
+    .unwrap();
+    profile
 }
 
 #[test]
@@ -176,16 +247,7 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
         return eprintln!("{skip}");
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
-    // On a port other than 445 the dissector takes lengths for NetBIOS's, which
-    // end at 128 KiB; nothing here is longer, the preparation included.
-    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    std::fs::write(
-        profile.path(),
-        "read_percent = 60\nflush_every_writes = 5\n[files]\nsize = \"64KiB\"\n\
-         [[sizes]]\nsize = \"4KiB\"\nweight = 70\n[[sizes]]\nsize = \"64KiB\"\nweight = 20\n\
-         [[sizes]]\nsize = \"16KiB\"\nweight = 10\n",
-    )
-    .unwrap();
+    let profile = profile();
     for (dialect, sign) in [
         (Dialect::Smb311, Mode::Auto),
         (Dialect::Smb21, Mode::Required),
@@ -194,7 +256,7 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
             clients: Some("2".parse().unwrap()),
             outstanding: Some(3),
             duration: Some(Duration::from_millis(100)),
-            dialect: Some(dialect),
+            dialect: Some(dialect.into()),
             sign: Some(sign),
             ..short()
         };
@@ -203,5 +265,43 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
             &samba,
             &plan(profile.path().to_str().unwrap(), &options, target),
         );
+    }
+}
+
+#[test]
+fn an_encrypted_run_shows_nothing_but_transform_headers_after_session_setup() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let profile = profile();
+    for dialect in [Dialect::Smb30, Dialect::Smb311] {
+        let options = RunOptions {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(3),
+            duration: Some(Duration::from_millis(100)),
+            dialect: Some(dialect.into()),
+            encrypt: Some(Mode::Required),
+            ..short()
+        };
+        let target = target(&samba.url(), samba.password());
+        let plan = plan(profile.path().to_str().unwrap(), &options, target);
+        let (record, conversations) = captured(&samba, &plan);
+        let mut encrypted = 0;
+        for conversation in &conversations {
+            for side in [&conversation.requests, &conversation.responses] {
+                let plain = side.iter().take_while(|message| !message.is_encrypted());
+                let plain: Vec<u16> = plain.map(Message::command).collect();
+                assert_eq!(plain, [NEGOTIATE, SESSION_SETUP, SESSION_SETUP]);
+                let rest = &side[plain.len()..];
+                assert!(rest.iter().all(Message::is_encrypted));
+                let nonces: HashSet<_> = rest.iter().map(Message::nonce).collect();
+                assert_eq!(nonces.len(), rest.len(), "a nonce was used twice");
+                encrypted += rest.len() as u64;
+            }
+        }
+        let ops = OpKind::ALL.map(|kind| record.load_points[0].ops.whole(kind).count);
+        // Each is a request and an answer.
+        assert!(encrypted > 2 * ops.iter().sum::<u64>());
     }
 }

@@ -1,4 +1,4 @@
-//! A relay between client and server that can freeze or cut what it carries:
+//! A relay between client and server that can freeze, cut or alter what it carries:
 //! the failures a real server cannot be made to have on demand.
 
 use std::io::{Read, Write};
@@ -14,6 +14,8 @@ pub(crate) enum Trouble {
     Freeze,
     /// The connection is closed in both directions.
     Cut,
+    /// One bit of the byte due next is flipped, and all else carried on.
+    Flip,
 }
 
 /// Carries bytes until `trouble` strikes every connection, once `after` bytes
@@ -60,12 +62,18 @@ fn relay_until(
 ) {
     let mut chunk = vec![0; 64 * 1024];
     while let Ok(len @ 1..) = from.read(&mut chunk) {
-        if carried.fetch_add(len as u64, Ordering::Relaxed) >= after {
-            match trouble {
-                // Goes on reading, so that the server never notices.
-                Trouble::Freeze => continue,
-                Trouble::Cut => break,
+        let before = carried.fetch_add(len as u64, Ordering::Relaxed);
+        match trouble {
+            // Goes on reading, so that the server never notices.
+            Trouble::Freeze if before >= after => continue,
+            Trouble::Cut if before >= after => break,
+            Trouble::Flip => {
+                let at = after.checked_sub(before).map(|at| at as usize);
+                if let Some(byte) = at.and_then(|at| chunk[..len].get_mut(at)) {
+                    *byte ^= 1;
+                }
             }
+            Trouble::Freeze | Trouble::Cut => {}
         }
         if to.write_all(&chunk[..len]).is_err() {
             break;

@@ -117,8 +117,8 @@ fn a_probe_tells_what_was_negotiated() {
     let target = target(&server.url(), server.password());
     for (signing, expected) in [(Mode::Auto, None), (Mode::Required, Some("aes-128-cmac"))] {
         let options = SessionOptions {
-            dialect: None,
             signing,
+            ..SessionOptions::default()
         };
         let probe = probe(&target, options, Limits::default()).unwrap();
         let negotiated = probe.session.negotiated;
@@ -127,6 +127,12 @@ fn a_probe_tells_what_was_negotiated() {
         assert_eq!(negotiated.max_read, 8 << 20);
         assert!(probe.session.credits_granted > 1);
         assert!(probe.dialects.iter().all(|(_, accepted)| accepted.is_ok()));
+        assert!(probe.ciphers.iter().all(|(_, accepted)| accepted.is_ok()));
+        // The embedded server signs 3.1.1 with CMAC, whatever is offered.
+        for (algorithm, accepted) in &probe.signing {
+            let expected = *algorithm == SigningAlgorithm::AesCmac;
+            assert_eq!(accepted.is_ok(), expected, "{algorithm}: {accepted:?}");
+        }
         assert!(probe.free_bytes.unwrap() > 0);
     }
 }

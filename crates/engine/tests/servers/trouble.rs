@@ -6,11 +6,12 @@ use std::time::Duration;
 use crate::proxy::{Proxy, Trouble};
 use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Limits, Plan, Verify};
+use smbench_engine::plan::{Limits, Mode, Plan, Verify};
 use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault};
+use smbench_protocol::Dialect;
 
 fn embedded(fault: Fault) -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions {
@@ -191,4 +192,33 @@ fn a_cancelled_run_keeps_its_points_and_cleans_up() {
     );
     assert_eq!(record.leftover, None);
     assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_tampered_negotiation_is_noticed() {
+    // In the server's GUID, which no one would otherwise miss: length prefix,
+    // header, and eight bytes of the NEGOTIATE response come before it.
+    const SERVER_GUID: u64 = 4 + 64 + 8;
+    let server = embedded(Fault::None);
+    for (dialect, reason) in [
+        (Dialect::Smb30, "tampered with the negotiation"),
+        (Dialect::Smb302, "tampered with the negotiation"),
+        (Dialect::Smb311, "signature is missing or wrong"),
+    ] {
+        for (sign, encrypt) in [(Mode::Off, Mode::Off), (Mode::Off, Mode::Required)] {
+            let options = RunOptions {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                encrypt: Some(encrypt),
+                ..short()
+            };
+            let proxy = Proxy::start(server.address(), Trouble::Flip, SERVER_GUID);
+            let mut target = target(&server.url(), server.password());
+            target.port = proxy.port();
+            let plan = plan("file-server", &options, target);
+            let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(reason), "{dialect}: {text}");
+        }
+    }
 }

@@ -1,7 +1,13 @@
-//! Keys and signatures (MS-SMB2 3.1.4.1, 3.1.4.2). No encryption yet.
+//! Keys, signatures and encryption (MS-SMB2 3.1.4.1 to 3.1.4.3). All of it
+//! works in the caller's buffer and allocates nothing per message.
 
+mod aead;
+mod cbc;
 mod kdf;
 mod signing;
+mod transform;
 
-pub use kdf::{PreauthHash, signing_key_311};
+pub use aead::{Aead, NONCE_LEN_MAX, Opened, TAG_LEN};
+pub use kdf::{KeySource, PreauthHash};
 pub use signing::Signer;
+pub use transform::{NONCE_SEED_LEN, TRANSFORM_HEADER_LEN, TRANSFORM_PROTOCOL_ID, Transform};

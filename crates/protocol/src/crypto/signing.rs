@@ -3,13 +3,17 @@
 
 use std::fmt;
 
-use aws_lc_rs::{cmac, constant_time, hmac};
+use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::{constant_time, hmac};
 
-use crate::dialect::SigningAlgorithm;
-use crate::header::{Flags, HEADER_LEN};
+use super::cbc::Cmac;
+use crate::algorithm::SigningAlgorithm;
+use crate::header::{Command, Flags, HEADER_LEN};
 
 const SIGNATURE: std::ops::Range<usize> = 48..64;
-const FLAGS: std::ops::Range<usize> = 16..20;
+const FLAGS: usize = 16;
+const COMMAND: usize = 12;
+const MESSAGE_ID: std::ops::Range<usize> = 24..32;
 
 /// A session's signing key, ready for use.
 pub struct Signer {
@@ -18,11 +22,9 @@ pub struct Signer {
 
 enum Mac {
     Hmac(Box<hmac::Key>),
-    Cmac(Box<cmac::Key>),
+    Cmac(Box<Cmac>),
+    Gmac(Box<LessSafeKey>),
 }
-
-/// The primitives cannot fail for a 16-byte key and any message.
-const INFALLIBLE: &str = "a MAC over a byte slice cannot fail";
 
 impl Signer {
     /// A signer with `algorithm` and a 16-byte key.
@@ -32,10 +34,12 @@ impl Signer {
             SigningAlgorithm::HmacSha256 => {
                 Mac::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, key)))
             }
-            SigningAlgorithm::AesCmac => Mac::Cmac(Box::new(
-                cmac::Key::new(cmac::AES_128, key)
-                    .unwrap_or_else(|_| unreachable!("AES-128 takes 16-byte keys")),
-            )),
+            SigningAlgorithm::AesCmac => Mac::Cmac(Box::new(Cmac::new(key))),
+            SigningAlgorithm::AesGmac => {
+                let key = UnboundKey::new(&AES_128_GCM, key)
+                    .unwrap_or_else(|_| unreachable!("AES-128 takes 16-byte keys"));
+                Mac::Gmac(Box::new(LessSafeKey::new(key)))
+            }
         };
         Self { mac }
     }
@@ -46,6 +50,7 @@ impl Signer {
         match self.mac {
             Mac::Hmac(_) => SigningAlgorithm::HmacSha256,
             Mac::Cmac(_) => SigningAlgorithm::AesCmac,
+            Mac::Gmac(_) => SigningAlgorithm::AesGmac,
         }
     }
 
@@ -53,48 +58,59 @@ impl Signer {
     /// SMB2 header and is otherwise complete.
     pub fn sign(&self, message: &mut [u8]) {
         debug_assert!(message.len() >= HEADER_LEN);
-        message[FLAGS.start] |= Flags::SIGNED.0 as u8;
+        message[FLAGS] |= Flags::SIGNED.0 as u8;
         message[SIGNATURE].fill(0);
-        let signature = self.mac_of(&[message]);
+        let signature = self.mac_of(message);
         message[SIGNATURE].copy_from_slice(&signature);
     }
 
-    /// Whether `message` carries the signature its bytes demand.
+    /// Whether `message` carries the signature its bytes demand. The message
+    /// is as before afterwards; meanwhile its signature field is zero.
     #[must_use]
-    pub fn verify(&self, message: &[u8]) -> bool {
+    pub fn verify(&self, message: &mut [u8]) -> bool {
         if message.len() < HEADER_LEN {
             return false;
         }
-        let expected = self.mac_of(&[
-            &message[..SIGNATURE.start],
-            &[0; SIGNATURE.end - SIGNATURE.start],
-            &message[SIGNATURE.end..],
-        ]);
-        constant_time::verify_slices_are_equal(&expected, &message[SIGNATURE]).is_ok()
+        let mut received = [0; 16];
+        received.swap_with_slice(&mut message[SIGNATURE]);
+        let expected = self.mac_of(message);
+        message[SIGNATURE].copy_from_slice(&received);
+        constant_time::verify_slices_are_equal(&expected, &received).is_ok()
     }
 
-    fn mac_of(&self, parts: &[&[u8]]) -> [u8; 16] {
+    fn mac_of(&self, message: &[u8]) -> [u8; 16] {
         let mut signature = [0; 16];
         match &self.mac {
             Mac::Hmac(key) => {
-                let mut mac = hmac::Context::with_key(key);
-                for part in parts {
-                    mac.update(part);
-                }
-                signature.copy_from_slice(&mac.sign().as_ref()[..16]);
+                signature.copy_from_slice(&hmac::sign(key, message).as_ref()[..16]);
             }
-            Mac::Cmac(key) => {
-                let mut mac = cmac::Context::with_key(key);
-                for part in parts {
-                    mac.update(part)
-                        .unwrap_or_else(|_| unreachable!("{INFALLIBLE}"));
+            Mac::Cmac(key) => signature = key.sign(message),
+            Mac::Gmac(key) => {
+                let nonce = Nonce::assume_unique_for_key(gmac_nonce(message));
+                match key.seal_in_place_separate_tag(nonce, Aad::from(message), &mut []) {
+                    Ok(tag) => signature.copy_from_slice(tag.as_ref()),
+                    Err(_) => unreachable!("a message is far below the limits of GCM"),
                 }
-                let tag = mac.sign().unwrap_or_else(|_| unreachable!("{INFALLIBLE}"));
-                signature.copy_from_slice(tag.as_ref());
             }
         }
         signature
     }
+}
+
+/// The message id, who sends, and whether it is a CANCEL, which has the
+/// message id of what it cancels (MS-SMB2 3.1.4.1).
+fn gmac_nonce(message: &[u8]) -> [u8; 12] {
+    const FROM_SERVER: u8 = 1;
+    const CANCEL: u8 = 2;
+    let mut nonce = [0; 12];
+    nonce[..8].copy_from_slice(&message[MESSAGE_ID]);
+    if message[FLAGS] & Flags::RESPONSE.0 as u8 != 0 {
+        nonce[8] |= FROM_SERVER;
+    }
+    if message[COMMAND..COMMAND + 2] == (Command::Cancel as u16).to_le_bytes() {
+        nonce[8] |= CANCEL;
+    }
+    nonce
 }
 
 impl fmt::Debug for Signer {
@@ -124,14 +140,16 @@ mod tests {
             at in any::<proptest::sample::Index>(),
             bit in 0u8..8,
         ) {
-            for algorithm in [SigningAlgorithm::HmacSha256, SigningAlgorithm::AesCmac] {
+            for algorithm in SigningAlgorithm::ALL {
                 let signer = Signer::new(algorithm, &key);
                 let mut bytes = message(&body);
                 signer.sign(&mut bytes);
-                prop_assert!(signer.verify(&bytes));
+                let signed = bytes.clone();
+                prop_assert!(signer.verify(&mut bytes));
+                prop_assert_eq!(&bytes, &signed);
                 let at = at.index(bytes.len());
                 bytes[at] ^= 1 << bit;
-                prop_assert!(!signer.verify(&bytes));
+                prop_assert!(!signer.verify(&mut bytes));
             }
         }
     }
@@ -140,14 +158,14 @@ mod tests {
     /// ("the anatomy of signing and cryptographic keys").
     #[test]
     fn the_published_signature_verifies() {
-        let bytes = unhex(
+        let mut bytes = unhex(
             "FE534D4240000100000000000100800009000000000000000300000000000000FFFE000000000000\
              1900000000100000EBE146DA120BA25FC3376A49DFE31BC10900000048001D00A11B3019A0030A01\
              00A3120410010000003B453CDC3524164200000000",
         );
         let key = unhex("73FE7A9A77BEF0BDE49C650D8CCB5F76");
         let signer = Signer::new(SigningAlgorithm::AesCmac, &key.try_into().unwrap());
-        assert!(signer.verify(&bytes));
+        assert!(signer.verify(&mut bytes));
         let mut again = bytes.clone();
         signer.sign(&mut again);
         assert_eq!(again, bytes);
@@ -163,6 +181,17 @@ mod tests {
     #[test]
     fn a_message_shorter_than_a_header_is_not_signed() {
         let signer = Signer::new(SigningAlgorithm::AesCmac, &[1; 16]);
-        assert!(!signer.verify(&[0; 63]));
+        assert!(!signer.verify(&mut [0; 63]));
+    }
+
+    #[test]
+    fn a_nonce_tells_direction_and_cancel_from_the_rest() {
+        let mut bytes = message(b"");
+        assert_eq!(gmac_nonce(&bytes), [7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes[FLAGS] = Flags::RESPONSE.0 as u8;
+        assert_eq!(gmac_nonce(&bytes)[8..], [1, 0, 0, 0]);
+        bytes[FLAGS] = 0;
+        bytes[COMMAND] = Command::Cancel as u8;
+        assert_eq!(gmac_nonce(&bytes)[8..], [2, 0, 0, 0]);
     }
 }

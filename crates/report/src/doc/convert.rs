@@ -70,7 +70,10 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
             .signing
             .map_or("off", |algorithm| algorithm.name())
             .to_owned(),
-        encryption: "off".to_owned(),
+        encryption: facts
+            .encryption
+            .map_or("off", |cipher| cipher.name())
+            .to_owned(),
         max_read_bytes: facts.max_read,
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,

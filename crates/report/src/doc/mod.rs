@@ -104,11 +104,13 @@ pub enum Place {
 pub struct ServerDoc {
     /// The target without its password.
     pub url: String,
-    /// Negotiated dialect: `2.1`, `3.1.1`.
+    /// Negotiated dialect: `2.0.2` to `3.1.1`.
     pub dialect: String,
-    /// `off`, `hmac-sha256` or `aes-128-cmac`.
+    /// `off`, `hmac-sha256`, `aes-128-cmac` or `aes-128-gmac`. What is encrypted
+    /// is not signed besides.
     pub signing: String,
-    /// `off` or the name of the cipher.
+    /// `off`, or the cipher: `aes-128-gcm`, `aes-128-ccm`, `aes-256-gcm` or
+    /// `aes-256-ccm`.
     pub encryption: String,
     /// Largest READ the server answers, in bytes.
     pub max_read_bytes: u32,

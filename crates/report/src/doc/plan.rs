@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::plan::{Access, Limits, Mode, Plan, Scope, Verify, Workload};
+use smbench_engine::plan::{Access, Limits, Mode, Plan, Scope, SessionOptions, Verify, Workload};
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,10 +32,20 @@ pub struct PlanDoc {
     pub seed: u64,
     /// Worker threads of the generator.
     pub threads: u32,
-    /// The one dialect offered, or `auto`.
+    /// The dialects offered, such as `3.1.1` or `2.1..3.0.2`; `auto` for all.
     pub dialect: String,
     /// Signing as asked for; what came of it is `server.signing`.
     pub signing: ModeDoc,
+    /// The one signing algorithm offered, or `auto`. Like the next two, not in
+    /// documents of releases that could not choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_algorithm: Option<String>,
+    /// Encryption as asked for; what came of it is `server.encryption`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<ModeDoc>,
+    /// The ciphers offered, the preferred one first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ciphers: Option<Vec<String>>,
     /// Whether data read was compared with what was written.
     pub verify: VerifyDoc,
     /// Bounds on every wait.
@@ -139,12 +149,25 @@ impl From<&Plan> for PlanDoc {
             ramp_down_s: plan.ramp_down.as_secs_f64(),
             seed: plan.seed,
             threads: plan.threads,
-            dialect: plan
-                .session
-                .dialect
-                .map_or("auto", |dialect| dialect.name())
-                .to_owned(),
+            dialect: match plan.session.dialects {
+                all if all == SessionOptions::default().dialects => "auto".to_owned(),
+                dialects => dialects.to_string(),
+            },
             signing: ModeDoc::from(plan.session.signing),
+            signing_algorithm: Some(
+                plan.session
+                    .signing_algorithm
+                    .map_or("auto", |algorithm| algorithm.name())
+                    .to_owned(),
+            ),
+            encryption: Some(ModeDoc::from(plan.session.encryption)),
+            ciphers: Some(
+                plan.session
+                    .ciphers
+                    .iter()
+                    .map(|cipher| cipher.name().to_owned())
+                    .collect(),
+            ),
             verify: match plan.verify {
                 Verify::Off => VerifyDoc::Off,
                 Verify::ReadBack => VerifyDoc::ReadBack,

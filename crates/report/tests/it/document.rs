@@ -265,6 +265,9 @@ fn the_plan_is_kept_whole() {
     assert_eq!(plan["ramp_down_s"], 0.5);
     assert_eq!(plan["dialect"], "3.1.1");
     assert_eq!(plan["signing"], "auto");
+    assert_eq!(plan["signing_algorithm"], "auto");
+    assert_eq!(plan["encryption"], "auto");
+    assert_eq!(plan["ciphers"][0], "aes-128-gcm");
     assert_eq!(plan["verify"], "off");
     assert_eq!(plan["workload"]["sizes"][1]["bytes"], 65_536);
     assert_eq!(plan["workload"]["flush_every_writes"], 100);

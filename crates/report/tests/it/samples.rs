@@ -58,8 +58,9 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         seed: 42,
         threads: 2,
         session: SessionOptions {
-            dialect: Some(Dialect::Smb311),
+            dialects: Dialect::Smb311.into(),
             signing: Mode::Auto,
+            ..SessionOptions::default()
         },
         verify: Verify::Off,
         limits: Limits::default(),
@@ -124,6 +125,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
             url: "smb://bench@files.example/data".to_owned(),
             dialect: Dialect::Smb311,
             signing: Some(SigningAlgorithm::AesCmac),
+            encryption: None,
             max_read: 8 << 20,
             max_write: 8 << 20,
             max_transact: 1 << 20,

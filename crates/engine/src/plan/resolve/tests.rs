@@ -1,6 +1,6 @@
 //! What runs, what is refused, and in which words.
 
-use smbench_protocol::Dialect;
+use smbench_protocol::{Dialect, DialectRange};
 
 use super::*;
 use crate::plan::Mode;
@@ -36,7 +36,7 @@ fn built_in_defaults_hold_when_nobody_says_otherwise() {
     assert_eq!(plan.ramp_down, Duration::from_millis(500));
     assert_eq!((plan.threads, plan.verify), (2, Verify::Off));
     assert_eq!(plan.session.signing, Mode::Auto);
-    assert_eq!(plan.session.dialect, None);
+    assert_eq!(plan.session.dialects, DialectRange::ALL);
     assert_eq!(plan.workload.sizes.len(), 8);
     assert_eq!(plan.max_clients(), 16);
     assert_eq!(plan.bytes_on_share(), 16 << 20);
@@ -86,7 +86,7 @@ fn the_command_line_goes_before_the_file_and_that_before_defaults() {
     assert_eq!(plan.load_points, [7, 9]);
     assert_eq!((plan.seed, plan.outstanding, plan.repeat), (6, 3, 1));
     assert_eq!(plan.workload.files.size, 8192);
-    assert_eq!(plan.session.dialect, Some(Dialect::Smb21));
+    assert_eq!(plan.session.dialects, DialectRange::only(Dialect::Smb21));
     assert_eq!(plan.session.signing, Mode::Off);
     assert!(!plan.writes());
 }

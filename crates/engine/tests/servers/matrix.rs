@@ -1,0 +1,303 @@
+//! Interoperation: every dialect with every way to sign and to encrypt that it
+//! has, each as a short run of a mix of operations whose data is verified.
+
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::plan::{Mode, Verify};
+use smbench_engine::record::{OpKind, Outcome, ServerFacts};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
+};
+use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
+
+use crate::support::{plan, short, target};
+
+/// How the sessions of a run are protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protection {
+    Off,
+    Signed(SigningAlgorithm),
+    /// And what signs the few messages that are not encrypted.
+    Encrypted(Cipher, SigningAlgorithm),
+}
+
+/// The algorithms that sign in a dialect.
+fn signing(dialect: Dialect) -> Vec<SigningAlgorithm> {
+    match dialect.fixed_signing() {
+        Some(only) => vec![only],
+        None => SigningAlgorithm::ALL.to_vec(),
+    }
+}
+
+/// The ciphers of a dialect.
+fn ciphers(dialect: Dialect) -> Vec<Cipher> {
+    match dialect {
+        Dialect::Smb202 | Dialect::Smb21 => vec![],
+        Dialect::Smb30 | Dialect::Smb302 => vec![Cipher::Aes128Ccm],
+        Dialect::Smb311 => Cipher::ALL.to_vec(),
+    }
+}
+
+/// Every combination there is.
+fn all() -> Vec<(Dialect, Protection)> {
+    let mut all = Vec::new();
+    for dialect in Dialect::ALL {
+        all.push((dialect, Protection::Off));
+        for algorithm in signing(dialect) {
+            all.push((dialect, Protection::Signed(algorithm)));
+            let encrypted = |cipher| (dialect, Protection::Encrypted(cipher, algorithm));
+            all.extend(ciphers(dialect).into_iter().map(encrypted));
+        }
+    }
+    all
+}
+
+fn options(dialect: Dialect, protection: Protection) -> RunOptions {
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        outstanding: Some(3),
+        duration: Some(Duration::from_millis(150)),
+        dialect: Some(dialect.into()),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    match protection {
+        Protection::Off => RunOptions {
+            sign: Some(Mode::Off),
+            encrypt: Some(Mode::Off),
+            ..options
+        },
+        Protection::Signed(algorithm) => RunOptions {
+            sign: Some(Mode::Required),
+            signing_algorithm: Some(algorithm),
+            encrypt: Some(Mode::Off),
+            ..options
+        },
+        Protection::Encrypted(cipher, algorithm) => RunOptions {
+            signing_algorithm: Some(algorithm),
+            encrypt: Some(Mode::Required),
+            cipher: Some(CipherList::only(cipher)),
+            ..options
+        },
+    }
+}
+
+/// One run, which must be clean and as it was asked for.
+fn check(server: &Target, dialect: Dialect, protection: Protection) {
+    let plan = plan("file-server", &options(dialect, protection), server.clone());
+    let record = execute(&plan, &mut Unobserved, &Cancel::default())
+        .unwrap_or_else(|error| panic!("{dialect} {protection:?}: {error}"));
+    let (signing, encryption) = match protection {
+        Protection::Off => (None, None),
+        Protection::Signed(algorithm) => (Some(algorithm), None),
+        Protection::Encrypted(cipher, _) => (None, Some(cipher)),
+    };
+    let facts = &record.server;
+    assert_eq!(
+        (facts.dialect, facts.signing, facts.encryption),
+        (dialect, signing, encryption)
+    );
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    let [point] = &record.load_points[..] else {
+        panic!("one load point was asked for");
+    };
+    assert_eq!(point.invalid, None, "{dialect} {protection:?}");
+    assert_eq!(point.ops.errors(), 0);
+    for kind in [OpKind::Read, OpKind::Write] {
+        assert!(point.ops.whole(kind).count > 0, "{}", kind.name());
+    }
+}
+
+#[test]
+fn samba_speaks_every_dialect_with_every_protection() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let server = target(&samba.url(), samba.password());
+    let all = all();
+    assert_eq!(all.len(), 4 + 2 * 3 + 1 + 3 * 5);
+    for (dialect, protection) in all {
+        check(&server, dialect, protection);
+    }
+}
+
+#[test]
+fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let server = target(&server.url(), server.password());
+    // In 3.1.1 it signs with CMAC and nothing else.
+    let has = |dialect: Dialect, algorithm| {
+        algorithm == dialect.fixed_signing().unwrap_or(SigningAlgorithm::AesCmac)
+    };
+    for (dialect, protection) in all() {
+        match protection {
+            Protection::Signed(algorithm) | Protection::Encrypted(_, algorithm)
+                if !has(dialect, algorithm) =>
+            {
+                let plan = plan("file-server", &options(dialect, protection), server.clone());
+                let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+                assert!(error.to_string().contains("--signing-algorithm"), "{error}");
+            }
+            _ => check(&server, dialect, protection),
+        }
+    }
+}
+
+/// What a short run with these options comes to: facts of the server, or why
+/// there was none.
+fn outcome(server: &Target, options: &RunOptions) -> Result<ServerFacts, String> {
+    let options = RunOptions {
+        clients: Some("1".parse().unwrap()),
+        duration: Some(Duration::from_millis(100)),
+        verify: Some(Verify::ReadBack),
+        ..options.clone()
+    };
+    let plan = plan("file-server", &options, server.clone());
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    let record = record.map_err(|error| error.to_string())?;
+    assert_eq!(record.load_points[0].invalid, None);
+    Ok(record.server)
+}
+
+#[test]
+fn encryption_that_the_server_or_the_share_demands_is_given() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let demand = vec!["smb encrypt = required".to_owned()];
+    let by_server = SambaOptions {
+        extra_global: demand.clone(),
+        ..SambaOptions::default()
+    };
+    let by_share = SambaOptions {
+        extra_share: demand,
+        ..SambaOptions::default()
+    };
+    for options in [by_server, by_share] {
+        let samba = ScratchSamba::start(options).unwrap();
+        let server = target(&samba.url(), samba.password());
+        for dialect in [Dialect::Smb30, Dialect::Smb302, Dialect::Smb311] {
+            let facts = outcome(
+                &server,
+                &RunOptions {
+                    dialect: Some(dialect.into()),
+                    ..short()
+                },
+            )
+            .unwrap();
+            assert!(facts.encryption.is_some());
+            assert_eq!((facts.dialect, facts.signing), (dialect, None));
+        }
+        let refused = outcome(
+            &server,
+            &RunOptions {
+                encrypt: Some(Mode::Off),
+                ..short()
+            },
+        );
+        let text = refused.unwrap_err();
+        assert!(text.contains("encrypt"), "{text}");
+    }
+}
+
+#[test]
+fn ranges_and_defaults_settle_on_the_newest_and_fastest() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions {
+        signing: Signing::Required,
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let server = target(&samba.url(), samba.password());
+    // Older servers are told from tampering by a validated negotiation.
+    let old = ScratchSamba::start(SambaOptions {
+        extra_global: vec!["server max protocol = SMB2_10".to_owned()],
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let old = target(&old.url(), old.password());
+    let cases = [
+        (
+            &server,
+            "2.0.2..3.1.1",
+            Ok((Dialect::Smb311, Some(SigningAlgorithm::AesGmac))),
+        ),
+        (
+            &server,
+            "2.1..3.0.2",
+            Ok((Dialect::Smb302, Some(SigningAlgorithm::AesCmac))),
+        ),
+        (
+            &server,
+            "2.0.2..2.1",
+            Ok((Dialect::Smb21, Some(SigningAlgorithm::HmacSha256))),
+        ),
+        (&old, "2.0.2..3.1.1", Ok((Dialect::Smb21, None))),
+        (&old, "3.0..3.1.1", Err("none of the dialects offered")),
+    ];
+    for (server, range, expected) in cases {
+        let options = RunOptions {
+            dialect: Some(range.parse().unwrap()),
+            ..short()
+        };
+        let facts = outcome(server, &options);
+        match expected {
+            Ok(expected) => {
+                let facts = facts.unwrap();
+                assert_eq!((facts.dialect, facts.signing), expected, "{range}");
+            }
+            Err(reason) => {
+                let text = facts.unwrap_err();
+                assert!(text.contains(reason), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_said_so() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let server = target(&server.url(), server.password());
+    let required = || RunOptions {
+        encrypt: Some(Mode::Required),
+        ..short()
+    };
+    for (options, reason) in [
+        (
+            RunOptions {
+                dialect: Some(Dialect::Smb21.into()),
+                ..required()
+            },
+            "the session is to be encrypted, but no cipher was agreed on for SMB 2.1; \
+             see --dialect and --cipher",
+        ),
+        (
+            RunOptions {
+                dialect: Some(Dialect::Smb30.into()),
+                cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                ..required()
+            },
+            "no cipher was agreed on for SMB 3.0",
+        ),
+        (
+            RunOptions {
+                dialect: Some(Dialect::Smb302.into()),
+                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                ..short()
+            },
+            "the server does not sign SMB 3.0.2 with an algorithm that was offered; \
+             see --signing-algorithm",
+        ),
+    ] {
+        let text = outcome(&server, &options).unwrap_err();
+        assert!(text.contains(reason), "{text}");
+    }
+}

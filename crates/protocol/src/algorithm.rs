@@ -1,0 +1,215 @@
+//! Algorithms that sign and encrypt, by their wire numbers and names.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How messages are signed (MS-SMB2 2.2.3.1.7, 3.1.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum SigningAlgorithm {
+    /// HMAC-SHA256: SMB 2.x, and 3.1.1 where it is negotiated.
+    HmacSha256 = 0,
+    /// AES-128-CMAC: SMB 3.x.
+    AesCmac = 1,
+    /// AES-128-GMAC: SMB 3.1.1 where it is negotiated.
+    AesGmac = 2,
+}
+
+impl SigningAlgorithm {
+    /// Every algorithm.
+    pub const ALL: [Self; 3] = [Self::HmacSha256, Self::AesCmac, Self::AesGmac];
+
+    /// As result documents name it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HmacSha256 => "hmac-sha256",
+            Self::AesCmac => "aes-128-cmac",
+            Self::AesGmac => "aes-128-gmac",
+        }
+    }
+
+    pub(crate) fn from_id(id: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|&known| known as u16 == id)
+    }
+}
+
+impl fmt::Display for SigningAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SigningAlgorithm {
+    type Err = UnknownSigning;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|known| known.name() == text).ok_or(UnknownSigning)
+    }
+}
+
+/// The text names no signing algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of hmac-sha256, aes-128-cmac, aes-128-gmac")]
+pub struct UnknownSigning;
+
+/// How messages are encrypted (MS-SMB2 2.2.3.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Cipher {
+    /// AES-128-CCM: the one cipher of SMB 3.0 and 3.0.2.
+    Aes128Ccm = 1,
+    /// AES-128-GCM.
+    Aes128Gcm = 2,
+    /// AES-256-CCM.
+    Aes256Ccm = 3,
+    /// AES-256-GCM.
+    Aes256Gcm = 4,
+}
+
+impl Cipher {
+    /// Every cipher, in the order in which they are offered by default.
+    pub const ALL: [Self; 4] = [
+        Self::Aes128Gcm,
+        Self::Aes128Ccm,
+        Self::Aes256Gcm,
+        Self::Aes256Ccm,
+    ];
+
+    /// As result documents name it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aes128Ccm => "aes-128-ccm",
+            Self::Aes128Gcm => "aes-128-gcm",
+            Self::Aes256Ccm => "aes-256-ccm",
+            Self::Aes256Gcm => "aes-256-gcm",
+        }
+    }
+
+    /// Bytes in a key.
+    #[must_use]
+    pub const fn key_len(self) -> usize {
+        match self {
+            Self::Aes128Ccm | Self::Aes128Gcm => 16,
+            Self::Aes256Ccm | Self::Aes256Gcm => 32,
+        }
+    }
+
+    pub(crate) fn from_id(id: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|&known| known as u16 == id)
+    }
+}
+
+impl fmt::Display for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Ciphers to offer, the preferred one first; at least one, none twice.
+/// Written with commas between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CipherList([Option<Cipher>; Cipher::ALL.len()]);
+
+impl CipherList {
+    /// Just this one.
+    #[must_use]
+    pub const fn only(cipher: Cipher) -> Self {
+        Self([Some(cipher), None, None, None])
+    }
+
+    /// In order of preference.
+    pub fn iter(self) -> impl Iterator<Item = Cipher> {
+        self.0.into_iter().flatten()
+    }
+
+    /// Whether `cipher` is offered.
+    #[must_use]
+    pub fn contains(self, cipher: Cipher) -> bool {
+        self.0.contains(&Some(cipher))
+    }
+}
+
+impl Default for CipherList {
+    fn default() -> Self {
+        Self(Cipher::ALL.map(Some))
+    }
+}
+
+impl fmt::Display for CipherList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, cipher) in self.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{cipher}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for CipherList {
+    type Err = UnknownCipher;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut list = Self([None; Cipher::ALL.len()]);
+        for (index, name) in text.split(',').enumerate() {
+            let cipher = Cipher::ALL.into_iter().find(|cipher| cipher.name() == name);
+            let cipher = cipher.filter(|&cipher| !list.contains(cipher));
+            // Four without repetition is all there are: the index is in range.
+            list.0[index] = Some(cipher.ok_or(UnknownCipher)?);
+        }
+        Ok(list)
+    }
+}
+
+/// The text is no list of ciphers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected one or more of aes-128-gcm, aes-128-ccm, aes-256-gcm, aes-256-ccm, each once, with \
+     commas between them"
+)]
+pub struct UnknownCipher;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_ciphers_read_as_they_are_written() {
+        for text in [
+            "aes-256-ccm",
+            "aes-256-gcm,aes-128-ccm",
+            "aes-128-gcm,aes-128-ccm,aes-256-gcm,aes-256-ccm",
+        ] {
+            let list: CipherList = text.parse().unwrap();
+            assert_eq!(list.to_string(), text);
+        }
+        assert_eq!(
+            CipherList::default().iter().collect::<Vec<_>>(),
+            Cipher::ALL
+        );
+        for text in [
+            "",
+            "aes",
+            "aes-128-gcm,",
+            "aes-128-gcm,aes-128-gcm",
+            "aes-128-gcm,aes-128-ccm,aes-256-gcm,aes-256-ccm,aes-128-gcm",
+        ] {
+            assert_eq!(text.parse::<CipherList>(), Err(UnknownCipher), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_names_and_algorithms_agree() {
+        for cipher in Cipher::ALL {
+            assert_eq!(Cipher::from_id(cipher as u16), Some(cipher));
+        }
+        for signing in SigningAlgorithm::ALL {
+            assert_eq!(SigningAlgorithm::from_id(signing as u16), Some(signing));
+            assert_eq!(signing.name().parse(), Ok(signing));
+        }
+        assert_eq!(Cipher::from_id(0), None);
+        assert_eq!(SigningAlgorithm::from_id(3), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a caller asks of a session.
+
+use crate::algorithm::{CipherList, SigningAlgorithm};
+use crate::auth::Credentials;
+use crate::crypto::NONCE_SEED_LEN;
+use crate::dialect::DialectRange;
+
+/// Signing or encryption as the user wants it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// When the server requires it.
+    #[default]
+    AsServerRequires,
+    /// Always, or fail.
+    Required,
+    /// Never, or fail. (3.1.1 still signs TREE_CONNECT, and 3.0 the validation
+    /// of the negotiation; they must.)
+    Off,
+}
+
+/// What to ask of the server.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// Dialects to offer.
+    pub dialects: DialectRange,
+    /// Signing. What is encrypted is not signed besides.
+    pub signing: Policy,
+    /// The one algorithm to sign with; `None` takes what the dialect has, in
+    /// 3.1.1 AES-GMAC before AES-CMAC.
+    pub signing_algorithm: Option<SigningAlgorithm>,
+    /// Encryption.
+    pub encryption: Policy,
+    /// Ciphers to offer. SMB 3.0 and 3.0.2 have AES-128-CCM only.
+    pub ciphers: CipherList,
+    /// Who logs on.
+    pub credentials: Credentials,
+    /// The server's name or address, as the user knows it.
+    pub host: String,
+    /// The share's name.
+    pub share: String,
+    /// Credits to strive for.
+    pub credit_target: u16,
+    /// Identifies this client to the server.
+    pub client_guid: [u8; 16],
+    /// Unpredictable bytes for the 3.1.1 pre-authentication salt.
+    pub salt: [u8; 32],
+    /// Unpredictable bytes for the nonces of encryption to start from.
+    pub nonce_seed: [u8; NONCE_SEED_LEN],
+}

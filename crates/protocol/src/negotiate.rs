@@ -1,0 +1,536 @@
+//! SMB2 NEGOTIATE (MS-SMB2 2.2.3, 2.2.4) and its validation afterwards
+//! (2.2.31.4, 2.2.32.6, 3.2.5.5): what the client offers, what the server
+//! makes of it, and whether someone between the two has changed either.
+//!
+//! The response is decoded by hand: smb-rs's reader knows no "no algorithm in
+//! common" and fails on contexts newer than itself.
+
+use smb_dtyp::Guid;
+use smb_msg::{
+    EncryptionCapabilities, EncryptionCipher, GlobalCapabilities, HashAlgorithm, NegotiateRequest,
+    NegotiateSecurityMode, NetnameNegotiateContextId, PreauthIntegrityCapabilities,
+    SigningAlgorithmId, SigningCapabilities,
+};
+
+use crate::FileId;
+use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
+use crate::dialect::{Dialect, DialectRange};
+use crate::header::HEADER_LEN;
+use crate::setup;
+use crate::wire::{DecodeError, Reader};
+
+/// SMB2_NEGOTIATE_SIGNING_REQUIRED.
+pub(crate) const SIGNING_REQUIRED: u16 = 2;
+/// SMB2_GLOBAL_CAP_LARGE_MTU: requests of many credits.
+pub(crate) const LARGE_MTU: u32 = 4;
+/// SMB2_GLOBAL_CAP_ENCRYPTION.
+pub(crate) const ENCRYPTION: u32 = 0x40;
+
+/// What this client offers.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) dialects: DialectRange,
+    pub(crate) signing_required: bool,
+    /// The one algorithm to offer for 3.1.1; `None` offers the fast ones.
+    pub(crate) signing: Option<SigningAlgorithm>,
+    /// `None` when messages must not be encrypted.
+    pub(crate) ciphers: Option<CipherList>,
+    pub(crate) client_guid: [u8; 16],
+    pub(crate) salt: [u8; 32],
+    /// The server's name as the user knows it.
+    pub(crate) host: String,
+}
+
+impl Offer {
+    /// Appends the body of the request.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let [a, b, c, d] = self.capabilities().to_le_bytes();
+        let request = NegotiateRequest {
+            security_mode: NegotiateSecurityMode::from_bytes(self.security_mode().to_le_bytes()),
+            capabilities: GlobalCapabilities::from_bytes([a, b, c, d]),
+            client_guid: Guid::from(self.client_guid),
+            dialects: self.dialects.iter().map(wire_dialect).collect(),
+            negotiate_context_list: self
+                .dialects
+                .contains(Dialect::Smb311)
+                .then(|| self.contexts()),
+        };
+        setup::encode(&request, out);
+    }
+
+    fn contexts(&self) -> Vec<smb_msg::NegotiateContext> {
+        let mut contexts = vec![
+            PreauthIntegrityCapabilities {
+                hash_algorithms: vec![HashAlgorithm::Sha512],
+                salt: self.salt.to_vec(),
+            }
+            .into(),
+            SigningCapabilities {
+                signing_algorithms: self.signing_offered().iter().map(wire_signing).collect(),
+            }
+            .into(),
+            NetnameNegotiateContextId {
+                netname: self.host.as_str().into(),
+            }
+            .into(),
+        ];
+        if let Some(ciphers) = self.ciphers {
+            contexts.push(
+                EncryptionCapabilities {
+                    ciphers: ciphers.iter().map(wire_cipher).collect(),
+                }
+                .into(),
+            );
+        }
+        contexts
+    }
+
+    fn signing_offered(&self) -> &[SigningAlgorithm] {
+        const FAST: [SigningAlgorithm; 2] = [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac];
+        self.signing.as_ref().map_or(&FAST, std::slice::from_ref)
+    }
+
+    fn security_mode(&self) -> u16 {
+        const SIGNING_ENABLED: u16 = 1;
+        if self.signing_required {
+            SIGNING_ENABLED | SIGNING_REQUIRED
+        } else {
+            SIGNING_ENABLED
+        }
+    }
+
+    fn capabilities(&self) -> u32 {
+        if self.dialects.newest() >= Dialect::Smb30 && self.ciphers.is_some() {
+            LARGE_MTU | ENCRYPTION
+        } else {
+            LARGE_MTU
+        }
+    }
+
+    /// What signs in the dialect that `answer` chose, if it was offered.
+    pub(crate) fn signing(&self, answer: &Answer, dialect: Dialect) -> Option<SigningAlgorithm> {
+        let offered = |algorithm: &SigningAlgorithm| match dialect.fixed_signing() {
+            Some(_) => self.signing.is_none_or(|only| only == *algorithm),
+            None => self.signing_offered().contains(algorithm),
+        };
+        // A 3.1.1 server without the context signs with CMAC (MS-SMB2
+        // 3.2.5.2).
+        let chosen = match (dialect.fixed_signing(), answer.signing) {
+            (Some(fixed), _) => Some(fixed),
+            (None, None) => Some(SigningAlgorithm::AesCmac),
+            (None, Some(id)) => SigningAlgorithm::from_id(id),
+        };
+        chosen.filter(offered)
+    }
+
+    /// The cipher of the dialect that `answer` chose, if both sides have one.
+    pub(crate) fn cipher(&self, answer: &Answer, dialect: Dialect) -> Option<Cipher> {
+        let cipher = match dialect {
+            Dialect::Smb202 | Dialect::Smb21 => None,
+            Dialect::Smb30 | Dialect::Smb302 => {
+                (answer.capabilities & ENCRYPTION != 0).then_some(Cipher::Aes128Ccm)
+            }
+            Dialect::Smb311 => answer.cipher.and_then(Cipher::from_id),
+        };
+        cipher.filter(|&cipher| self.ciphers.is_some_and(|offered| offered.contains(cipher)))
+    }
+
+    /// Whether the answer must be validated: only 3.1.1 protects the
+    /// negotiation itself, and before 3.0 there was nothing better to be
+    /// talked out of (MS-SMB2 3.2.5.5).
+    pub(crate) fn needs_validation(&self, dialect: Dialect) -> bool {
+        dialect != Dialect::Smb311 && self.dialects.newest() >= Dialect::Smb30
+    }
+
+    /// Appends the body of an IOCTL that asks the server what it has been
+    /// offered and has answered.
+    pub(crate) fn encode_validation(&self, out: &mut Vec<u8>) {
+        const FIXED_LEN: usize = 56;
+        const IS_FSCTL: u32 = 1;
+        let dialects: Vec<_> = self.dialects.iter().collect();
+        let mut body = [0; FIXED_LEN];
+        body[0..2].copy_from_slice(&57u16.to_le_bytes());
+        body[4..8].copy_from_slice(&FSCTL_VALIDATE_NEGOTIATE_INFO.to_le_bytes());
+        body[8..24].copy_from_slice(&FileId::RELATED.to_bytes());
+        body[24..28].copy_from_slice(&((HEADER_LEN + FIXED_LEN) as u32).to_le_bytes());
+        body[28..32].copy_from_slice(&(24 + 2 * dialects.len() as u32).to_le_bytes());
+        body[44..48].copy_from_slice(&VALIDATION_LEN.to_le_bytes());
+        body[48..52].copy_from_slice(&IS_FSCTL.to_le_bytes());
+        out.extend_from_slice(&body);
+        out.extend_from_slice(&self.capabilities().to_le_bytes());
+        out.extend_from_slice(&self.client_guid);
+        out.extend_from_slice(&self.security_mode().to_le_bytes());
+        out.extend_from_slice(&(dialects.len() as u16).to_le_bytes());
+        for dialect in dialects {
+            out.extend_from_slice(&(dialect as u16).to_le_bytes());
+        }
+    }
+}
+
+const FSCTL_VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
+/// Bytes of VALIDATE_NEGOTIATE_INFO in a response.
+const VALIDATION_LEN: u32 = 24;
+
+fn wire_dialect(dialect: Dialect) -> smb_msg::Dialect {
+    match dialect {
+        Dialect::Smb202 => smb_msg::Dialect::Smb0202,
+        Dialect::Smb21 => smb_msg::Dialect::Smb021,
+        Dialect::Smb30 => smb_msg::Dialect::Smb030,
+        Dialect::Smb302 => smb_msg::Dialect::Smb0302,
+        Dialect::Smb311 => smb_msg::Dialect::Smb0311,
+    }
+}
+
+fn wire_signing(algorithm: &SigningAlgorithm) -> SigningAlgorithmId {
+    match algorithm {
+        SigningAlgorithm::HmacSha256 => SigningAlgorithmId::HmacSha256,
+        SigningAlgorithm::AesCmac => SigningAlgorithmId::AesCmac,
+        SigningAlgorithm::AesGmac => SigningAlgorithmId::AesGmac,
+    }
+}
+
+fn wire_cipher(cipher: Cipher) -> EncryptionCipher {
+    match cipher {
+        Cipher::Aes128Ccm => EncryptionCipher::Aes128Ccm,
+        Cipher::Aes128Gcm => EncryptionCipher::Aes128Gcm,
+        Cipher::Aes256Ccm => EncryptionCipher::Aes256Ccm,
+        Cipher::Aes256Gcm => EncryptionCipher::Aes256Gcm,
+    }
+}
+
+/// What the server answered. Numbers are as sent: whether they make sense is
+/// the [`Offer`]'s to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) security_mode: u16,
+    pub(crate) revision: u16,
+    pub(crate) server_guid: [u8; 16],
+    pub(crate) capabilities: u32,
+    pub(crate) max_transact: u32,
+    pub(crate) max_read: u32,
+    pub(crate) max_write: u32,
+    /// The algorithm of the signing context, if there is one.
+    pub(crate) signing: Option<u16>,
+    /// The cipher of the encryption context, if there is one; zero for none in
+    /// common.
+    pub(crate) cipher: Option<u16>,
+}
+
+impl Answer {
+    /// Reads the response in `message`.
+    pub(crate) fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(65, "NEGOTIATE response structure size")?;
+        let security_mode = reader.u16("NEGOTIATE security mode")?;
+        let revision = reader.u16("NEGOTIATE dialect")?;
+        let context_count = reader.u16("NEGOTIATE context count")?;
+        let mut answer = Self {
+            security_mode,
+            revision,
+            server_guid: reader.array("NEGOTIATE server GUID")?,
+            capabilities: reader.u32("NEGOTIATE capabilities")?,
+            max_transact: reader.u32("NEGOTIATE largest transaction")?,
+            max_read: reader.u32("NEGOTIATE largest read")?,
+            max_write: reader.u32("NEGOTIATE largest write")?,
+            signing: None,
+            cipher: None,
+        };
+        reader.u64("NEGOTIATE system time")?;
+        reader.u64("NEGOTIATE start time")?;
+        reader.u32("NEGOTIATE security buffer")?;
+        let contexts_at = reader.u32("NEGOTIATE context offset")?;
+        if revision == Dialect::Smb311 as u16 {
+            answer.read_contexts(message, contexts_at as usize, context_count)?;
+        }
+        Ok(answer)
+    }
+
+    fn read_contexts(
+        &mut self,
+        message: &[u8],
+        mut at: usize,
+        count: u16,
+    ) -> Result<(), DecodeError> {
+        const ENCRYPTION_CAPABILITIES: u16 = 2;
+        const SIGNING_CAPABILITIES: u16 = 8;
+        for _ in 0..count {
+            let mut reader = Reader::at(message, at);
+            let kind = reader.u16("negotiate context type")?;
+            let len = reader.u16("negotiate context length")?;
+            reader.u32("negotiate context reserved")?;
+            let mut first_choice = || {
+                reader.u16("negotiate context algorithm count")?;
+                reader.u16("negotiate context algorithm")
+            };
+            match kind {
+                ENCRYPTION_CAPABILITIES => self.cipher = Some(first_choice()?),
+                SIGNING_CAPABILITIES => self.signing = Some(first_choice()?),
+                _ => {}
+            }
+            at = (at + 8 + usize::from(len)).next_multiple_of(8);
+        }
+        Ok(())
+    }
+
+    /// Whether the answer to a validation in `message` repeats this one.
+    pub(crate) fn is_confirmed_by(&self, message: &[u8]) -> Result<Confirmed, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(49, "IOCTL response structure size")?;
+        let mut reader = Reader::at(message, HEADER_LEN + 32);
+        let before = reader;
+        let at = reader.u32("IOCTL output offset")? as usize;
+        let len = reader.u32("IOCTL output length")?;
+        let said = before.slice(at, len as usize, "IOCTL output")?;
+        let mut expected = self.capabilities.to_le_bytes().to_vec();
+        expected.extend_from_slice(&self.server_guid);
+        expected.extend_from_slice(&self.security_mode.to_le_bytes());
+        expected.extend_from_slice(&self.revision.to_le_bytes());
+        Ok(if said == expected {
+            Confirmed::Yes
+        } else {
+            Confirmed::No
+        })
+    }
+}
+
+/// Whether the server stands by its NEGOTIATE response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmed {
+    Yes,
+    No,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::{Command, Header};
+    use proptest::prelude::*;
+
+    fn offer(dialects: &str) -> Offer {
+        Offer {
+            dialects: dialects.parse().unwrap(),
+            signing_required: false,
+            signing: None,
+            ciphers: Some(CipherList::default()),
+            client_guid: [0xC1; 16],
+            salt: [0x5A; 32],
+            host: "files".to_owned(),
+        }
+    }
+
+    fn encoded(offer: &Offer) -> Vec<u8> {
+        let mut body = Vec::new();
+        offer.encode(&mut body);
+        body
+    }
+
+    #[test]
+    fn an_offer_of_everything_lies_as_ms_smb2_has_it() {
+        let mut expected = vec![36, 0, 5, 0, 1, 0, 0, 0, 0x44, 0, 0, 0];
+        expected.extend([0xC1; 16]);
+        // The contexts start 8-aligned behind the dialects, counted from the
+        // header: 64 + 36 + 10 is 110.
+        expected.extend([112, 0, 0, 0, 4, 0, 0, 0]);
+        expected.extend([0x02, 2, 0x10, 2, 0, 3, 2, 3, 0x11, 3, 0, 0]);
+        expected.extend([1, 0, 38, 0, 0, 0, 0, 0, 1, 0, 32, 0, 1, 0]);
+        expected.extend([0x5A; 32]);
+        expected.extend([0, 0]);
+        expected.extend([8, 0, 6, 0, 0, 0, 0, 0, 2, 0, 2, 0, 1, 0, 0, 0]);
+        expected.extend([5, 0, 10, 0, 0, 0, 0, 0]);
+        expected.extend(b"f\0i\0l\0e\0s\0");
+        expected.extend([0; 6]);
+        expected.extend([2, 0, 10, 0, 0, 0, 0, 0, 4, 0, 2, 0, 1, 0, 4, 0, 3, 0]);
+        assert_eq!(encoded(&offer("2.0.2..3.1.1")), expected);
+    }
+
+    #[test]
+    fn older_offers_have_no_contexts_and_no_new_capabilities() {
+        let mut expected = vec![36, 0, 2, 0, 3, 0, 0, 0, 4, 0, 0, 0];
+        expected.extend([0xC1; 16]);
+        expected.extend([0; 8]);
+        expected.extend([0x02, 2, 0x10, 2]);
+        let mut offer = offer("2.0.2..2.1");
+        offer.signing_required = true;
+        let body = encoded(&offer);
+        assert_eq!(body[..expected.len()], expected);
+        assert!(body[expected.len()..].iter().all(|&byte| byte == 0));
+    }
+
+    fn answer() -> Answer {
+        Answer {
+            security_mode: 1,
+            revision: Dialect::Smb311 as u16,
+            server_guid: [0x5E; 16],
+            capabilities: LARGE_MTU | ENCRYPTION,
+            max_transact: 1,
+            max_read: 2,
+            max_write: 3,
+            signing: Some(2),
+            cipher: Some(4),
+        }
+    }
+
+    /// A NEGOTIATE response with `contexts` of a type and data each.
+    fn response(answer: &Answer, contexts: &[(u16, &[u8])]) -> Vec<u8> {
+        let mut message = Vec::new();
+        Header::request(Command::Negotiate, 0).encode(&mut message);
+        message.extend([65, 0]);
+        message.extend(answer.security_mode.to_le_bytes());
+        message.extend(answer.revision.to_le_bytes());
+        message.extend((contexts.len() as u16).to_le_bytes());
+        message.extend(answer.server_guid);
+        message.extend(answer.capabilities.to_le_bytes());
+        for size in [answer.max_transact, answer.max_read, answer.max_write] {
+            message.extend(size.to_le_bytes());
+        }
+        message.extend([0; 16]);
+        message.extend([128, 0, 3, 0]);
+        message.extend(136u32.to_le_bytes());
+        message.extend([9, 9, 9, 0, 0, 0, 0, 0]);
+        for (kind, data) in contexts {
+            message.resize(message.len().next_multiple_of(8), 0);
+            message.extend(kind.to_le_bytes());
+            message.extend((data.len() as u16).to_le_bytes());
+            message.extend([0; 4]);
+            message.extend_from_slice(data);
+        }
+        message
+    }
+
+    #[test]
+    fn an_answer_is_read_past_contexts_nobody_knows() {
+        let message = response(
+            &answer(),
+            &[
+                (0x77, b"?"),
+                (8, &[1, 0, 2, 0]),
+                (1, &[1]),
+                (2, &[1, 0, 4, 0]),
+            ],
+        );
+        assert_eq!(Answer::decode(&message), Ok(answer()));
+        for len in HEADER_LEN..message.len() {
+            let error = Answer::decode(&message[..len]).expect_err("cut short");
+            assert!(error.offset <= len);
+        }
+    }
+
+    #[test]
+    fn what_was_chosen_must_have_been_offered() {
+        let everything = offer("2.0.2..3.1.1");
+        let chosen = |offer: &Offer, signing, cipher, dialect| {
+            let answer = Answer {
+                signing,
+                cipher,
+                ..answer()
+            };
+            (
+                offer.signing(&answer, dialect),
+                offer.cipher(&answer, dialect),
+            )
+        };
+        use {Cipher as C, Dialect as D, SigningAlgorithm as S};
+        for (signing, cipher, dialect, expected) in [
+            (
+                Some(2),
+                Some(4),
+                D::Smb311,
+                (Some(S::AesGmac), Some(C::Aes256Gcm)),
+            ),
+            (None, None, D::Smb311, (Some(S::AesCmac), None)),
+            // HMAC was not offered; zero is no cipher in common.
+            (Some(0), Some(0), D::Smb311, (None, None)),
+            (Some(9), Some(9), D::Smb311, (None, None)),
+            (
+                None,
+                None,
+                D::Smb302,
+                (Some(S::AesCmac), Some(C::Aes128Ccm)),
+            ),
+            (None, None, D::Smb21, (Some(S::HmacSha256), None)),
+        ] {
+            assert_eq!(chosen(&everything, signing, cipher, dialect), expected);
+        }
+        let picky = Offer {
+            signing: Some(S::AesGmac),
+            ciphers: Some(CipherList::only(C::Aes128Gcm)),
+            ..everything.clone()
+        };
+        assert_eq!(chosen(&picky, Some(1), Some(1), D::Smb311), (None, None));
+        assert_eq!(chosen(&picky, None, None, D::Smb30), (None, None));
+        let plain = Offer {
+            ciphers: None,
+            ..everything
+        };
+        assert_eq!(chosen(&plain, None, Some(2), D::Smb311).1, None);
+    }
+
+    #[test]
+    fn only_3_1_1_and_pure_smb_2_go_without_validation() {
+        for (range, dialect, expected) in [
+            ("2.0.2..3.1.1", Dialect::Smb311, false),
+            ("2.0.2..3.1.1", Dialect::Smb302, true),
+            ("3.0", Dialect::Smb30, true),
+            ("2.0.2..3.0", Dialect::Smb202, true),
+            ("2.0.2..2.1", Dialect::Smb21, false),
+        ] {
+            assert_eq!(offer(range).needs_validation(dialect), expected, "{range}");
+        }
+    }
+
+    /// The answer to a validation.
+    fn validation(answer: &Answer) -> Vec<u8> {
+        let mut message = vec![0; HEADER_LEN];
+        message.extend([49, 0, 0, 0]);
+        message.extend(FSCTL_VALIDATE_NEGOTIATE_INFO.to_le_bytes());
+        message.extend([0xFF; 16]);
+        message.extend([112, 0, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0, 24, 0, 0, 0]);
+        message.extend([0; 8]);
+        message.extend(answer.capabilities.to_le_bytes());
+        message.extend(answer.server_guid);
+        message.extend(answer.security_mode.to_le_bytes());
+        message.extend(answer.revision.to_le_bytes());
+        message
+    }
+
+    #[test]
+    fn a_validation_repeats_the_offer_and_must_repeat_the_answer() {
+        let mut request = Vec::new();
+        offer("2.1..3.0").encode_validation(&mut request);
+        assert_eq!(request.len(), 56 + 24 + 4);
+        assert_eq!(request[56..60], [0x44, 0, 0, 0]);
+        assert_eq!(request[60..76], [0xC1; 16]);
+        assert_eq!(request[76..], [1, 0, 2, 0, 0x10, 2, 0, 3]);
+
+        let message = validation(&answer());
+        assert_eq!(answer().is_confirmed_by(&message), Ok(Confirmed::Yes));
+        for at in HEADER_LEN + 48..message.len() {
+            let mut tampered = message.clone();
+            tampered[at] ^= 0x10;
+            assert_eq!(answer().is_confirmed_by(&tampered), Ok(Confirmed::No));
+        }
+        assert!(
+            answer()
+                .is_confirmed_by(&message[..message.len() - 1])
+                .is_err()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_answers_never_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300),
+            revision in any::<bool>(),
+        ) {
+            let mut message = vec![0; HEADER_LEN];
+            message.extend([65, 0]);
+            message.extend(&bytes);
+            if revision && message.len() > HEADER_LEN + 6 {
+                message[HEADER_LEN + 4..HEADER_LEN + 6].copy_from_slice(&[0x11, 3]);
+            }
+            let _ = Answer::decode(&message);
+            message[HEADER_LEN] = 49;
+            let _ = answer().is_confirmed_by(&message);
+        }
+    }
+}
