@@ -145,7 +145,8 @@ fn captured(samba: &ScratchSamba, plan: &Plan, file: &Path) -> RunRecord {
         said.contains("/0 (pcap:"),
         "the capture is incomplete: {said}"
     );
-    assert_eq!(record.load_points[0].invalid, None);
+    let point = &record.load_points[0];
+    assert_eq!((point.ops.errors(), point.dropouts.len()), (0, 0));
     record
 }
 
