@@ -311,6 +311,7 @@ impl Connection {
     ///
     /// # Errors
     /// When it is encrypted and does not decrypt; the connection is unusable.
+    #[inline]
     pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
         let transform = match &self.protection {
             Protection::Encrypted(transform) => Some(transform),

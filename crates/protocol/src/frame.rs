@@ -84,14 +84,19 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// When the frame is encrypted and does not decrypt.
+    #[inline]
     pub fn open(self, transform: Option<&Transform>) -> Result<Messages<'a>, Undecipherable> {
-        if !self.bytes.starts_with(&TRANSFORM_PROTOCOL_ID) {
-            return Ok(Messages {
-                rest: self.bytes,
-                total_len: self.total_len,
-                secrecy: Secrecy::Plain,
-            });
+        if self.bytes.first_chunk() == Some(&TRANSFORM_PROTOCOL_ID) {
+            return self.decrypt(transform);
         }
+        Ok(Messages {
+            rest: self.bytes,
+            total_len: self.total_len,
+            secrecy: Secrecy::Plain,
+        })
+    }
+
+    fn decrypt(self, transform: Option<&Transform>) -> Result<Messages<'a>, Undecipherable> {
         let rest = transform
             .and_then(|transform| transform.open(self.bytes))
             .ok_or(Undecipherable)?;
@@ -114,34 +119,38 @@ impl<'a> Messages<'a> {
     /// # Errors
     /// When NextCommand points backwards, off its alignment or out of the
     /// frame.
+    #[inline]
     pub fn next_message(&mut self) -> Result<Option<Message<'a>>, DecodeError> {
-        let rest = std::mem::take(&mut self.rest);
-        if rest.is_empty() {
+        let bytes = std::mem::take(&mut self.rest);
+        if bytes.is_empty() {
             return Ok(None);
         }
-        let secrecy = self.secrecy;
-        let next = next_command(rest);
-        if next == 0 {
-            return Ok(Some(Message {
-                bytes: rest,
+        match next_command(bytes) {
+            0 => Ok(Some(Message {
+                bytes,
                 total_len: self.total_len,
-                secrecy,
-            }));
+                secrecy: self.secrecy,
+            })),
+            next => self.split(bytes, next).map(Some),
         }
+    }
+
+    /// Parts the first message of a compound from the rest.
+    fn split(&mut self, bytes: &'a mut [u8], next: usize) -> Result<Message<'a>, DecodeError> {
         if !next.is_multiple_of(8) {
             return Err(bad_next_command());
         }
-        let (first, rest) = rest
+        let (first, rest) = bytes
             .split_at_mut_checked(next)
             .filter(|(_, rest)| !rest.is_empty())
             .ok_or(bad_next_command())?;
         self.total_len -= next;
         self.rest = rest;
-        Ok(Some(Message {
+        Ok(Message {
             bytes: first,
             total_len: next,
-            secrecy,
-        }))
+            secrecy: self.secrecy,
+        })
     }
 }
 

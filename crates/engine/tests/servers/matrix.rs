@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::{OpKind, Outcome, ServerFacts};
+use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord, ServerFacts};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::Target;
@@ -86,6 +86,16 @@ fn options(dialect: Dialect, protection: Protection) -> RunOptions {
     }
 }
 
+/// The one load point of a run in which nothing went wrong.
+fn clean(record: &RunRecord) -> &LoadPointRecord {
+    let [point] = &record.load_points[..] else {
+        panic!("one load point was asked for");
+    };
+    assert_eq!(point.ops.errors(), 0, "{:?}", point.ops.failures());
+    assert_eq!(point.dropouts, []);
+    point
+}
+
 /// One run, which must be clean and as it was asked for.
 fn check(server: &Target, dialect: Dialect, protection: Protection) {
     let plan = plan("file-server", &options(dialect, protection), server.clone());
@@ -103,11 +113,9 @@ fn check(server: &Target, dialect: Dialect, protection: Protection) {
     );
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
-    let [point] = &record.load_points[..] else {
-        panic!("one load point was asked for");
-    };
-    assert_eq!(point.invalid, None, "{dialect} {protection:?}");
-    assert_eq!(point.ops.errors(), 0);
+    let point = clean(&record);
+    // A busy machine may let so short a window pass without an operation, but
+    // the first ones are always sent and awaited; among them are both kinds.
     for kind in [OpKind::Read, OpKind::Write] {
         assert!(point.ops.whole(kind).count > 0, "{}", kind.name());
     }
@@ -161,7 +169,7 @@ fn outcome(server: &Target, options: &RunOptions) -> Result<ServerFacts, String>
     let plan = plan("file-server", &options, server.clone());
     let record = execute(&plan, &mut Unobserved, &Cancel::default());
     let record = record.map_err(|error| error.to_string())?;
-    assert_eq!(record.load_points[0].invalid, None);
+    clean(&record);
     Ok(record.server)
 }
 

@@ -67,7 +67,7 @@ pub enum HandshakeError {
 /// Who wants a session to be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// [`Policy::Required`].
+    /// [`Policy::Required`](super::Policy::Required).
     Client,
     /// SMB2_SESSION_FLAG_ENCRYPT_DATA.
     Server,
