@@ -1,0 +1,178 @@
+//! What the workspace does to files and directories, one request at a time.
+
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::query_info::{
+    InfoType, QueryInfoRequest, QueryInfoResponse, file_system_class,
+};
+use smbench_protocol::directory::{self, Entry};
+use smbench_protocol::header::Command;
+use smbench_protocol::{FileId, NtStatus};
+
+use crate::session::{Session, SessionError};
+
+const LISTING_LEN: u32 = 64 * 1024;
+/// Answers that a listing may take: several million names.
+const LISTING_ANSWERS_MAX: u32 = 10_000;
+
+/// What is to be deleted.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    File,
+    Directory,
+}
+
+/// Deletes a name, or leaves that to a later try when it is held by another
+/// open; one that is gone already is fine.
+pub(super) async fn delete(
+    session: &mut Session,
+    path: &str,
+    kind: Kind,
+) -> Result<(), SessionError> {
+    let doing = format!("delete '{path}'");
+    let kind = match kind {
+        Kind::File => options::FILE_NON_DIRECTORY_FILE,
+        Kind::Directory => options::FILE_DIRECTORY_FILE,
+    };
+    let opened = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Open,
+                options: kind | options::FILE_DELETE_ON_CLOSE,
+                ..open(path, access::DELETE)
+            },
+        )
+        .await;
+    match opened {
+        Ok(opened) => session.close(&doing, opened.file_id).await,
+        Err(error) => match error.status() {
+            Some(
+                NtStatus::OBJECT_NAME_NOT_FOUND
+                | NtStatus::DELETE_PENDING
+                | NtStatus::SHARING_VIOLATION
+                | NtStatus::DIRECTORY_NOT_EMPTY,
+            ) => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+/// The names in a directory, without `.` and `..`.
+pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>, SessionError> {
+    let doing = if path.is_empty() {
+        "list the share".to_owned()
+    } else {
+        format!("list directory '{path}'")
+    };
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Open,
+                options: options::FILE_DIRECTORY_FILE,
+                ..open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
+            },
+        )
+        .await?
+        .file_id;
+    let len = LISTING_LEN.min(session.connection.negotiated().max_transact);
+    let mut entries = Vec::new();
+    for _ in 0..LISTING_ANSWERS_MAX {
+        let reply = session
+            .call(&doing, Command::QueryDirectory, len, |out| {
+                directory::encode_request(id, len, out);
+            })
+            .await?;
+        match reply.status {
+            NtStatus::SUCCESS => {
+                let some = directory::decode_response(&reply.message)
+                    .map_err(|error| session.malformed(&doing, error))?;
+                entries.extend(some);
+            }
+            NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => {
+                session.close(&doing, id).await?;
+                return Ok(entries);
+            }
+            status => return Err(session.refused(&doing, status)),
+        }
+    }
+    Err(SessionError::EndlessListing {
+        doing,
+        at: session.share(),
+    })
+}
+
+/// The request every open here starts from.
+pub(super) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
+    CreateRequest {
+        name,
+        desired_access,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: 0,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// `directory\\name`, or just the name below the share's root.
+pub(super) fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
+        name.to_owned()
+    } else {
+        format!(r"{directory}\{name}")
+    }
+}
+
+/// Bytes free for this user where `file` lies; `None` when the server does not
+/// answer the question.
+pub(super) async fn free_bytes(
+    session: &mut Session,
+    file: FileId,
+) -> Result<Option<u64>, SessionError> {
+    const DOING: &str = "ask how much space is free";
+    let request = QueryInfoRequest {
+        info_type: InfoType::FileSystem,
+        class: file_system_class::FILE_FS_FULL_SIZE_INFORMATION,
+        output_length: 32,
+        file_id: file,
+    };
+    let reply = session
+        .call(DOING, Command::QueryInfo, 0, |out| request.encode(out))
+        .await?;
+    if reply.status != NtStatus::SUCCESS {
+        return Ok(None);
+    }
+    let answer = QueryInfoResponse::decode(&reply.message)
+        .map_err(|error| session.malformed(DOING, error))?;
+    Ok(caller_available(answer.data))
+}
+
+/// Bytes free on the share for this user.
+pub(crate) async fn free_bytes_at_root(session: &mut Session) -> Result<Option<u64>, SessionError> {
+    const DOING: &str = "open the share's root";
+    let root = session
+        .create(
+            DOING,
+            &CreateRequest {
+                options: options::FILE_DIRECTORY_FILE,
+                ..open("", access::FILE_READ_ATTRIBUTES)
+            },
+        )
+        .await?
+        .file_id;
+    let free = free_bytes(session, root).await?;
+    session.close(DOING, root).await?;
+    Ok(free)
+}
+
+/// CallerAvailableAllocationUnits times the unit (MS-FSCC 2.5.4), in bytes.
+fn caller_available(data: &[u8]) -> Option<u64> {
+    let u64_at = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
+    let u32_at = |at: usize| Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?));
+    let unit = u64::from(u32_at(24)?) * u64::from(u32_at(28)?);
+    u64_at(8)?.checked_mul(unit)
+}

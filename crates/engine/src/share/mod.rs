@@ -1,0 +1,154 @@
+//! The run's own directory on the share: made, filled, removed; and leftovers
+//! of earlier runs found and removed.
+//!
+//! Invariant: nothing outside a directory named `smbench-<16 hex digits>` that
+//! holds our marker file is ever written or deleted. The marker stays open,
+//! shared with nobody, while its run lives; the server thereby tells a living
+//! run from a dead one, and drops the open when the connection dies.
+
+mod files;
+mod prepare;
+mod remove;
+
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+
+use crate::plan::Plan;
+use crate::session::{Endpoint, Session, SessionError};
+use crate::units::Size;
+use files::{free_bytes, join, open};
+use remove::{remove_afresh, remove_claimed};
+
+pub(crate) use files::free_bytes_at_root;
+pub use remove::Cleanup;
+pub(crate) use remove::cleanup;
+
+const DIRECTORY_PREFIX: &str = "smbench-";
+/// Digits of [`crate::session::random_u64`] in hexadecimal.
+const DIRECTORY_DIGITS: usize = 16;
+const MARKER: &str = "smbench.run";
+
+/// The directory of one run, and the session that holds it.
+pub(crate) struct Workspace {
+    session: Session,
+    endpoint: Endpoint,
+    directory: String,
+    marker: FileId,
+}
+
+impl Workspace {
+    /// Makes a new directory below the target's path and claims it. When that
+    /// fails, whatever was made goes again, or is told beside the error.
+    pub(crate) async fn create(
+        endpoint: &Endpoint,
+        mut session: Session,
+    ) -> Result<Self, (SessionError, Option<String>)> {
+        let name = format!("{DIRECTORY_PREFIX}{:016x}", crate::session::random_u64());
+        let directory = join(&endpoint.target().path, &name);
+        match claim_new(&mut session, &directory).await {
+            Ok(marker) => Ok(Self {
+                session,
+                endpoint: endpoint.clone(),
+                directory,
+                marker,
+            }),
+            Err(error) => {
+                let removed = match error.status() {
+                    // An answer: what was made is known, and this session works.
+                    Some(_) => remove_claimed(&mut session, &directory, None).await,
+                    None => remove_afresh(endpoint, &directory).await,
+                };
+                Err((
+                    error,
+                    removed.err().map(|error| leftover(&directory, &error)),
+                ))
+            }
+        }
+    }
+
+    /// The session that holds the directory.
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The run's directory, from the share's root.
+    pub(crate) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// Fails when the files of `plan` cannot fit, by the server's own figures.
+    pub(crate) async fn check_space(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        // Not every server tells; then the disk itself will.
+        let Some(free) = free_bytes(&mut self.session, self.marker).await? else {
+            return Ok(());
+        };
+        let needed = plan.bytes_on_share();
+        if needed > free {
+            return Err(SessionError::NoSpace {
+                at: self.endpoint.share(),
+                needed: Size(needed).to_string(),
+                free: Size(free).to_string(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Waits less from now on: the server may be gone, or the user is waiting.
+    pub(crate) fn lose_patience(&mut self) {
+        self.endpoint = self.endpoint.impatient();
+        self.session.lose_patience();
+    }
+
+    /// Deletes everything in the directory, then the directory.
+    pub(crate) async fn remove(mut self) -> Result<(), SessionError> {
+        let marker = Some(self.marker);
+        if remove_claimed(&mut self.session, &self.directory, marker)
+            .await
+            .is_ok()
+        {
+            self.session.log_off().await;
+            return Ok(());
+        }
+        // The session that held the directory may have died; a new one may
+        // still reach the server.
+        remove_afresh(&self.endpoint, &self.directory).await
+    }
+}
+
+/// How a directory that could not be removed is told.
+pub(crate) fn leftover(directory: &str, error: &SessionError) -> String {
+    format!("directory '{directory}' remains: {error}")
+}
+
+/// Makes a directory and in it the marker, which stays open, shared with
+/// nobody.
+async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, SessionError> {
+    let doing = format!("create directory '{directory}'");
+    let made = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_DIRECTORY_FILE,
+                ..open(
+                    directory,
+                    access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+                )
+            },
+        )
+        .await?;
+    session.close(&doing, made.file_id).await?;
+    let path = join(directory, MARKER);
+    let made = session
+        .create(
+            &format!("create file '{path}'"),
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
+            },
+        )
+        .await?;
+    Ok(made.file_id)
+}

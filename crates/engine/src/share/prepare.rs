@@ -1,0 +1,168 @@
+//! Fills the files of a run, on several sessions side by side.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::write::{WriteRequest, WriteResponse};
+use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
+use smbench_protocol::header::Command;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Workspace;
+use super::files::{join, open};
+use crate::cancel::Cancel;
+use crate::pattern::{self, Stamp};
+use crate::plan::{FileSet, Plan, WorkFile};
+use crate::session::{Endpoint, Session, SessionError};
+
+/// Sessions that fill files side by side.
+const PREPARE_SESSIONS: usize = 8;
+/// Bytes per WRITE while filling, if the server takes as many.
+const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
+
+impl Workspace {
+    /// Writes every file of the plan, calling `progress` with bytes written so
+    /// far, until done or cancelled.
+    pub(crate) async fn prepare(
+        &self,
+        plan: &Plan,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), SessionError> {
+        let waiting: VecDeque<_> = plan.files().collect();
+        let writers = PREPARE_SESSIONS.min(waiting.len());
+        let jobs = Arc::new(Jobs {
+            waiting: Mutex::new(waiting),
+            files: plan.workload.files,
+            directory: self.directory.clone(),
+            cancel: cancel.clone(),
+        });
+        let endpoint = self
+            .endpoint
+            .with_credit_target(charge_for(PREPARE_WRITE_LEN) + 1);
+        let (report, mut reports) = mpsc::channel(writers * 2);
+        let mut running = JoinSet::new();
+        for _ in 0..writers {
+            running.spawn(fill_files(
+                endpoint.clone(),
+                Arc::clone(&jobs),
+                report.clone(),
+            ));
+        }
+        drop(report);
+        let mut written = 0;
+        loop {
+            tokio::select! {
+                Some(len) = reports.recv() => {
+                    written += u64::from(len);
+                    progress(written);
+                }
+                // The first failure ends it all; dropping the set aborts the rest.
+                ended = running.join_next() => match ended {
+                    Some(ended) => ended.map_err(|_| SessionError::Panicked {
+                        doing: "prepare the files",
+                    })??,
+                    None => break,
+                },
+                () = cancel.cancelled() => return Err(SessionError::Interrupted),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Jobs {
+    waiting: Mutex<VecDeque<WorkFile>>,
+    files: FileSet,
+    directory: String,
+    cancel: Cancel,
+}
+
+impl Jobs {
+    fn next(&self) -> Option<WorkFile> {
+        if self.cancel.is_cancelled() {
+            return None;
+        }
+        self.waiting().pop_front()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<WorkFile>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes files off the list and fills them, on a session of its own.
+async fn fill_files(
+    endpoint: Endpoint,
+    jobs: Arc<Jobs>,
+    report: mpsc::Sender<u32>,
+) -> Result<(), SessionError> {
+    let mut session = Session::open(&endpoint).await?;
+    while let Some(file) = jobs.next() {
+        fill_file(&mut session, file, &jobs, &report).await?;
+    }
+    session.log_off().await;
+    Ok(())
+}
+
+async fn fill_file(
+    session: &mut Session,
+    file: WorkFile,
+    jobs: &Jobs,
+    report: &mpsc::Sender<u32>,
+) -> Result<(), SessionError> {
+    let name = jobs.files.file_name(file.client, file.file);
+    let path = &join(&jobs.directory, &name);
+    let doing = format!("write file '{path}'");
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
+            },
+        )
+        .await?
+        .file_id;
+    let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
+    let stamp = Stamp {
+        client: file.client,
+        file: file.file,
+        generation: 0,
+        run: 0,
+    };
+    let mut offset = 0;
+    let size = jobs.files.size;
+    while offset < size && !jobs.cancel.is_cancelled() {
+        let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
+        let length = u64::from(limit.min(paid_for)).min(size - offset) as u32;
+        let request = WriteRequest {
+            file_id: id,
+            offset,
+            length,
+            flags: 0,
+        };
+        let message = session
+            .expect(&doing, Command::Write, length, |out| {
+                request.encode(out);
+                let data = out.len();
+                out.resize(data + length as usize, 0);
+                pattern::fill(&mut out[data..], offset, stamp);
+            })
+            .await?;
+        let written = WriteResponse::decode(&message)
+            .map_err(|error| session.malformed(&doing, error))?
+            .count;
+        if written == 0 || written > length {
+            return Err(session.refused(&doing, NtStatus::DISK_FULL));
+        }
+        offset += u64::from(written);
+        // The receiver only goes away when the run is over.
+        let _ = report.send(written).await;
+    }
+    session.close(&doing, id).await
+}

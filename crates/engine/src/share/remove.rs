@@ -1,0 +1,181 @@
+//! Removes what runs made: their own at the end, and what dead ones left.
+
+use std::time::Duration;
+
+use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_protocol::directory::Entry;
+use smbench_protocol::{FileId, NtStatus};
+
+use super::files::{Kind, delete, join, list, open};
+use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER};
+use crate::plan::FileSet;
+use crate::session::{Endpoint, Session, SessionError};
+
+/// How often, and at what distance, a directory that is not empty yet is tried
+/// again.
+const REMOVE_RETRIES: u32 = 20;
+const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// What a clean-up found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleanup {
+    /// Directories removed, from the share's root.
+    pub removed: Vec<String>,
+    /// Directories left alone because a run is using them.
+    pub in_use: Vec<String>,
+    /// Directories that look like ours but hold no marker of ours.
+    pub foreign: Vec<String>,
+}
+
+/// Removes what dead runs left below the target's path.
+pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let base = endpoint.target().path.clone();
+    let mut found = Cleanup::default();
+    for entry in list(&mut session, &base).await? {
+        if !entry.is_directory || !is_run_directory(&entry.name) {
+            continue;
+        }
+        let directory = join(&base, &entry.name);
+        let inside = list(&mut session, &directory).await?;
+        if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
+            found.foreign.push(directory);
+            continue;
+        }
+        // A living run has its marker open and shares it with nobody.
+        match claim(&mut session, &directory).await {
+            Ok(marker) => {
+                remove_claimed(&mut session, &directory, marker).await?;
+                found.removed.push(directory);
+            }
+            Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
+                found.in_use.push(directory);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    session.log_off().await;
+    Ok(found)
+}
+
+/// Opens the marker of a dead run, shared with nobody; `None` when the run
+/// died before it had made one.
+async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>, SessionError> {
+    let path = join(directory, MARKER);
+    let opened = session
+        .create(
+            &format!("claim directory '{directory}'"),
+            &CreateRequest {
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
+            },
+        )
+        .await;
+    match opened {
+        Ok(opened) => Ok(Some(opened.file_id)),
+        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a directory of ours on a new session.
+pub(super) async fn remove_afresh(
+    endpoint: &Endpoint,
+    directory: &str,
+) -> Result<(), SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    remove_claimed(&mut session, directory, None).await?;
+    session.log_off().await;
+    Ok(())
+}
+
+/// Deletes the files of one of our directories, gives up the claim, then
+/// deletes the marker and the directory. Tried again for a while: opens of
+/// sessions that were cut off hold things until the server notices, and a
+/// request of theirs may still be under way.
+pub(super) async fn remove_claimed(
+    session: &mut Session,
+    directory: &str,
+    mut claim: Option<FileId>,
+) -> Result<(), SessionError> {
+    for _ in 0..REMOVE_RETRIES {
+        match try_remove(session, directory, &mut claim).await {
+            Ok(Removal::Gone) => return Ok(()),
+            Ok(Removal::Held) => tokio::time::sleep(REMOVE_RETRY_DELAY).await,
+            Err(error) => return Err(error),
+        }
+    }
+    let held = list(session, directory).await?;
+    Err(SessionError::NotEmpty {
+        directory: directory.to_owned(),
+        at: session.share(),
+        name: held
+            .first()
+            .map_or_else(String::new, |entry| entry.name.clone()),
+    })
+}
+
+enum Removal {
+    Gone,
+    Held,
+}
+
+async fn try_remove(
+    session: &mut Session,
+    directory: &str,
+    claim: &mut Option<FileId>,
+) -> Result<Removal, SessionError> {
+    let entries = match list(session, directory).await {
+        Ok(entries) => entries,
+        Err(error) => return gone_or(error),
+    };
+    for entry in entries.iter().filter(|entry| is_run_file(entry)) {
+        delete(session, &join(directory, &entry.name), Kind::File).await?;
+    }
+    // Servers differ in what they say when a directory to be deleted on close
+    // is not empty: some say nothing and keep it. So this asks first.
+    let mut rest = list(session, directory).await?;
+    rest.retain(|entry| entry.name != MARKER);
+    if let Some(foreign) = rest.iter().find(|entry| !is_run_file(entry)) {
+        return Err(SessionError::NotEmpty {
+            directory: directory.to_owned(),
+            at: session.share(),
+            name: foreign.name.clone(),
+        });
+    }
+    if !rest.is_empty() {
+        return Ok(Removal::Held);
+    }
+    if let Some(marker) = claim.take() {
+        session.close("close the run's marker", marker).await?;
+    }
+    delete(session, &join(directory, MARKER), Kind::File).await?;
+    delete(session, directory, Kind::Directory).await?;
+    match list(session, directory).await {
+        Ok(_) => Ok(Removal::Held),
+        Err(error) => gone_or(error),
+    }
+}
+
+/// What the failure to open a directory says of its removal.
+fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
+    match error.status() {
+        Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
+            Ok(Removal::Gone)
+        }
+        Some(NtStatus::DELETE_PENDING) => Ok(Removal::Held),
+        _ => Err(error),
+    }
+}
+
+fn is_run_directory(name: &str) -> bool {
+    name.strip_prefix(DIRECTORY_PREFIX).is_some_and(|digits| {
+        digits.len() == DIRECTORY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+/// Whether a run of ours makes files of this name.
+fn is_run_file(entry: &Entry) -> bool {
+    !entry.is_directory && FileSet::is_file_name(&entry.name)
+}
