@@ -376,9 +376,7 @@ impl Client {
         now: Nanos,
         limit: Nanos,
     ) -> Poll<Result<(), Dropped>> {
-        // Without budget the timer would not take our waker, and tokio has
-        // already arranged for another poll.
-        if now < self.timer_at || !coop::has_budget_remaining() {
+        if now < self.timer_at {
             return Poll::Pending;
         }
         let oldest = self
@@ -394,6 +392,11 @@ impl Client {
                 kind: oldest.operation.kind.name(),
                 limit,
             }));
+        }
+        // Without budget the timer would not take our waker, and tokio has
+        // already arranged for another poll.
+        if !coop::has_budget_remaining() {
+            return Poll::Pending;
         }
         self.timer_at = oldest.sent + limit;
         let at = clock::timer(self.timer_at);

@@ -170,7 +170,7 @@ async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let wanted = per_request
         .saturating_mul(plan.outstanding)
         .saturating_add(1);
-    let credit_target = u16::try_from(wanted).unwrap_or(MAX_CREDIT_TARGET);
+    let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
     Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target).await
 }
 

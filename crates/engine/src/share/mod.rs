@@ -56,7 +56,10 @@ impl Workspace {
                 let removed = match error.status() {
                     // An answer: what was made is known, and this session works.
                     Some(_) => remove_claimed(&mut session, &directory, None).await,
-                    None => remove_afresh(endpoint, &directory).await,
+                    None => {
+                        drop(session);
+                        remove_afresh(endpoint, &directory).await
+                    }
                 };
                 Err((
                     error,
@@ -100,18 +103,25 @@ impl Workspace {
     }
 
     /// Deletes everything in the directory, then the directory.
-    pub(crate) async fn remove(mut self) -> Result<(), SessionError> {
-        let marker = Some(self.marker);
-        if remove_claimed(&mut self.session, &self.directory, marker)
+    pub(crate) async fn remove(self) -> Result<(), SessionError> {
+        let Self {
+            mut session,
+            endpoint,
+            directory,
+            marker,
+        } = self;
+        if remove_claimed(&mut session, &directory, Some(marker))
             .await
             .is_ok()
         {
-            self.session.log_off().await;
+            session.log_off().await;
             return Ok(());
         }
-        // The session that held the directory may have died; a new one may
-        // still reach the server.
-        remove_afresh(&self.endpoint, &self.directory).await
+        // The session that held the directory may have died, or be out of step;
+        // a new one may still reach the server. The old one must go first: it
+        // has the marker open.
+        drop(session);
+        remove_afresh(&endpoint, &directory).await
     }
 }
 

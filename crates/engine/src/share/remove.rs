@@ -37,25 +37,45 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
             continue;
         }
         let directory = join(&base, &entry.name);
-        let inside = list(&mut session, &directory).await?;
-        if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
-            found.foreign.push(directory);
-            continue;
-        }
-        // A living run has its marker open and shares it with nobody.
-        match claim(&mut session, &directory).await {
-            Ok(marker) => {
-                remove_claimed(&mut session, &directory, marker).await?;
-                found.removed.push(directory);
+        match clean(&mut session, &directory).await {
+            Ok(Found::Dead) => found.removed.push(directory),
+            Ok(Found::InUse) => found.in_use.push(directory),
+            Ok(Found::Foreign) => found.foreign.push(directory),
+            // A run that ends just now removes its directory itself.
+            Err(error) => {
+                gone_or(error)?;
             }
-            Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
-                found.in_use.push(directory);
-            }
-            Err(error) => return Err(error),
         }
     }
     session.log_off().await;
     Ok(found)
+}
+
+/// What a directory with a name of ours turned out to be.
+enum Found {
+    /// A dead run's; removed.
+    Dead,
+    /// A living run's.
+    InUse,
+    /// Somebody else's.
+    Foreign,
+}
+
+/// Removes a directory if it is a dead run's.
+async fn clean(session: &mut Session, directory: &str) -> Result<Found, SessionError> {
+    let inside = list(session, directory).await?;
+    if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
+        return Ok(Found::Foreign);
+    }
+    // A living run has its marker open and shares it with nobody.
+    match claim(session, directory).await {
+        Ok(marker) => {
+            remove_claimed(session, directory, marker).await?;
+            Ok(Found::Dead)
+        }
+        Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => Ok(Found::InUse),
+        Err(error) => Err(error),
+    }
 }
 
 /// Opens the marker of a dead run, shared with nobody; `None` when the run
