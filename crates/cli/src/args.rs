@@ -97,7 +97,10 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] [default: a server started here for the run]
+    // Not a documentation comment: rustdoc would take the brackets for links.
+    #[arg(
+        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] [default: a server started here for the run]"
+    )]
     // A text, because clap would repeat a password in its message about a bad
     // value.
     #[arg(long, value_name = "URL")]
@@ -233,8 +236,11 @@ impl From<OsString> for Destination {
 /// A server and who asks.
 #[derive(Debug, Args)]
 pub(crate) struct UrlArgs {
-    /// smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]
-    #[arg(value_name = "URL")]
+    // Not a documentation comment: rustdoc would take the brackets for links.
+    #[arg(
+        value_name = "URL",
+        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]"
+    )]
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) secrets: SecretArgs,
