@@ -18,7 +18,7 @@ pub const DEFAULT_PORT: u16 = 445;
 pub struct Target {
     /// Windows domain or workgroup; empty for a local account.
     pub domain: String,
-    /// Account name; empty for an anonymous session.
+    /// Account name; empty when the URL names none.
     pub user: String,
     /// Host name or address, without brackets.
     pub host: String,

@@ -4,7 +4,7 @@
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::{Lab, Place, embedded, run_args, wait_until};
+use crate::support::{Lab, Place, Said, embedded, run_args, wait_until};
 
 /// Long enough that a test acts within the window, on any machine.
 const LONG: &str = "--duration=20s";
@@ -16,6 +16,18 @@ fn load_points(doc: &Value) -> Vec<(bool, String)> {
         (point["valid"].as_bool().unwrap(), reason.to_owned())
     };
     points.iter().map(point).collect()
+}
+
+/// An interrupt came before there was anything to keep.
+fn assert_nothing_was_measured(said: &Said, place: &Place) {
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert_eq!(said.stdout, "");
+    let last = said.stderr.lines().last();
+    assert_eq!(
+        last,
+        Some("smbench: interrupted before anything was measured")
+    );
+    assert!(!place.path("results").exists());
 }
 
 #[test]
@@ -56,14 +68,7 @@ fn an_interrupt_before_the_first_load_point_leaves_nothing() {
     wait_until(|| server.memory().counts().writes > 0);
     running.signal(Signal::SIGINT);
     let said = running.wait();
-    assert_eq!(said.code(), Some(130), "{said:?}");
-    assert_eq!(said.stdout, "");
-    let last = said.stderr.lines().last();
-    assert_eq!(
-        last,
-        Some("smbench: interrupted before anything was measured")
-    );
-    assert!(!place.path("results").exists());
+    assert_nothing_was_measured(&said, &place);
     assert_eq!(server.memory().paths(), Vec::<String>::new());
 }
 
@@ -77,14 +82,7 @@ fn an_interrupt_before_the_first_window_leaves_nothing() {
     wait_until(|| server.memory().counts().reads > 0);
     running.signal(Signal::SIGINT);
     let said = running.wait();
-    assert_eq!(said.code(), Some(130), "{said:?}");
-    assert_eq!(said.stdout, "");
-    let last = said.stderr.lines().last();
-    assert_eq!(
-        last,
-        Some("smbench: interrupted before anything was measured")
-    );
-    assert!(!place.path("results").exists());
+    assert_nothing_was_measured(&said, &place);
     assert!(!place.path("copy.json").exists());
 }
 

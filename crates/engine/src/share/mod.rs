@@ -2,9 +2,9 @@
 //! of earlier runs found and removed.
 //!
 //! Invariant: nothing outside a directory named `smbench-<16 hex digits>` that
-//! holds our marker file is ever written or deleted. The marker stays open,
-//! shared with nobody, while its run lives; the server thereby tells a living
-//! run from a dead one, and drops the open when the connection dies.
+//! is empty or holds our marker file is ever written or deleted. The marker
+//! stays open, shared with nobody, while its run lives; the server thereby tells
+//! a living run from a dead one, and drops the open when the connection dies.
 
 mod files;
 mod prepare;
