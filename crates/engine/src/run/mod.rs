@@ -5,8 +5,11 @@
 //! shown to the observer, before anything else that can fail is tried.
 
 mod backlog;
-mod client;
+mod driver;
+mod group;
 mod live;
+mod member;
+mod native;
 mod observe;
 mod operation;
 mod point;

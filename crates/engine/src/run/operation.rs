@@ -3,22 +3,23 @@
 //! An answer that is wrong is counted and the client goes on; one that says
 //! the connection is of no more use drops the client.
 
-use smbench_protocol::{Completion, NtStatus, ProtocolError};
+use smbench_protocol::{NtStatus, ProtocolError};
 use thiserror::Error;
 
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
 use crate::record::{Failure, OpKind};
+use crate::run::driver::Answer;
 use crate::stream::Operation;
 use crate::verify::{Epoch, Ledger};
 
 /// Why a client did not finish its load point.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 pub(super) enum Dropped {
     #[error("the server closed the connection")]
     Closed,
     #[error("the connection broke: {0}")]
-    Io(#[from] std::io::Error),
+    Io(String),
     #[error("the server broke the protocol with {0}")]
     Protocol(#[from] ProtocolError),
     #[error("the server ended the session with {0}")]
@@ -29,14 +30,39 @@ pub(super) enum Dropped {
     NoCredits,
 }
 
+impl From<std::io::Error> for Dropped {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.to_string())
+    }
+}
+
 /// An operation in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
+    /// Index of the client in its group.
+    pub(super) member: usize,
     pub(super) operation: Operation,
     pub(super) sent: Nanos,
     /// What was known when it was sent, for reads under verification.
     pub(super) epoch: Option<Epoch>,
     pub(super) state: SlotState,
+}
+
+impl Slot {
+    pub(super) const fn free(member: usize) -> Self {
+        Self {
+            member,
+            operation: Operation {
+                kind: OpKind::Read,
+                file: 0,
+                offset: 0,
+                length: 0,
+            },
+            sent: Nanos(0),
+            epoch: None,
+            state: SlotState::Free,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +80,7 @@ pub(super) enum Unfit {
 /// Whether an answered operation did what was asked: bytes moved, or why not.
 pub(super) fn judge(
     slot: &Slot,
-    done: &Completion<'_>,
+    answer: &Answer<'_>,
     ledger: Option<&mut Ledger>,
 ) -> Result<Result<u32, Unfit>, Dropped> {
     let Operation {
@@ -63,44 +89,25 @@ pub(super) fn judge(
         offset,
         length,
     } = slot.operation;
-    if done.status != NtStatus::SUCCESS {
-        if let (OpKind::Write, Some(ledger)) = (kind, ledger) {
-            ledger.write_failed(file, offset, length);
-        }
-        return match done.status {
-            NtStatus::USER_SESSION_DELETED
-            | NtStatus::NETWORK_SESSION_EXPIRED
-            | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(done.status)),
-            status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
-        };
-    }
-    let moved = match kind {
-        OpKind::Read => {
-            let read = done.read().map_err(ProtocolError::from)?;
-            if let (Some(ledger), Some(data), Some(epoch)) = (ledger, read.data, slot.epoch)
-                && read.length == length
+    let done = answer.status == NtStatus::SUCCESS && answer.moved == length;
+    match (kind, ledger) {
+        (OpKind::Write, Some(ledger)) if done => ledger.write_done(file, offset, length),
+        (OpKind::Write, Some(ledger)) => ledger.write_failed(file, offset, length),
+        (OpKind::Read, Some(ledger)) if done => {
+            if let (Some(data), Some(epoch)) = (answer.data, slot.epoch)
                 && let Err(mismatch) = ledger.read_done(file, offset, data, epoch)
             {
                 return Ok(Err(Unfit::Data(mismatch)));
             }
-            read.length
         }
-        OpKind::Write => {
-            let count = done.write().map_err(ProtocolError::from)?.count;
-            if let Some(ledger) = ledger {
-                if count == length {
-                    ledger.write_done(file, offset, length);
-                } else {
-                    ledger.write_failed(file, offset, length);
-                }
-            }
-            count
-        }
-        OpKind::Flush => 0,
-    };
-    Ok(if kind == OpKind::Flush || moved == length {
-        Ok(moved)
-    } else {
-        Err(Unfit::Answer(Failure::Short))
-    })
+        _ => {}
+    }
+    match answer.status {
+        NtStatus::SUCCESS if done => Ok(Ok(answer.moved)),
+        NtStatus::SUCCESS => Ok(Err(Unfit::Answer(Failure::Short))),
+        NtStatus::USER_SESSION_DELETED
+        | NtStatus::NETWORK_SESSION_EXPIRED
+        | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(answer.status)),
+        status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
+    }
 }

@@ -12,6 +12,7 @@ use crate::clock::{self, Nanos};
 use crate::process;
 use crate::record::{ClientUsage, LoadPointRecord, SetupRecord};
 use crate::run::live::Board;
+use crate::run::native::Native;
 use crate::run::observe::{Observer, Point, Progress};
 use crate::run::schedule::Schedule;
 use crate::run::worker::{Assignment, Outcome, Report, work};
@@ -105,14 +106,17 @@ fn spawn_workers(
             mix: Arc::clone(&context.mix),
             directory: context.directory.clone(),
             generation_run: point.number,
-            clients: (worker..clients).step_by(wanted as usize).collect(),
+            groups: (worker..clients)
+                .step_by(wanted as usize)
+                .map(|client| Box::from([client]))
+                .collect(),
             board: Arc::clone(board),
             cancel: context.cancel.clone(),
         };
         let (report, started) = (report.clone(), started.clone());
         let spawned = std::thread::Builder::new()
             .name(format!("smbench-{worker}"))
-            .spawn(move || work(assignment, &report, started));
+            .spawn(move || work::<Native>(assignment, &report, started));
         match spawned {
             Ok(handle) => workers.push(handle),
             Err(error) => return (workers, Some(error)),
@@ -171,7 +175,7 @@ impl Crew {
                 () = cancel.cancelled() => None,
             };
             match report {
-                Some(Report::SessionReady) => ready += 1,
+                Some(Report::Ready(clients)) => ready += clients,
                 Some(Report::SetupFailed(error)) => return Err(error),
                 // A worker that goes without a word has failed in a way that
                 // joining it brings to light.

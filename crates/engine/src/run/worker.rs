@@ -8,10 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use smbench_protocol::FileId;
-use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
-};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -19,10 +15,12 @@ use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::{Plan, Verify};
 use crate::record::{Dropout, Recorder, latency_histogram};
-use crate::run::client::{Client, Orders, Shared};
+use crate::run::driver::{Driver, Opened};
+use crate::run::group::{Group, Orders, Shared};
 use crate::run::live::Board;
+use crate::run::member::Member;
 use crate::run::schedule::Schedule;
-use crate::session::{Endpoint, Session, SessionError};
+use crate::session::{Endpoint, SessionError};
 use crate::stream::{Mix, OpStream};
 use crate::verify::Ledger;
 
@@ -34,8 +32,6 @@ const LIVE_INTERVAL: Duration = Duration::from_millis(250);
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
 /// How long logging off may take, for all sessions of a worker together.
 const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
-/// ECHOs sent at most to earn the credits of one client's window.
-const EARNING_ECHOS: u32 = 64;
 
 /// What one worker is to do.
 pub(super) struct Assignment {
@@ -47,8 +43,8 @@ pub(super) struct Assignment {
     /// Load points since the files were prepared, this one included: what
     /// tells its writes from those of earlier ones.
     pub(super) generation_run: u32,
-    /// Numbers of this worker's clients.
-    pub(super) clients: Vec<u32>,
+    /// Numbers of this worker's clients, by the group that shares a driver.
+    pub(super) groups: Vec<Box<[u32]>>,
     pub(super) board: Arc<Board>,
     pub(super) cancel: Cancel,
 }
@@ -56,8 +52,8 @@ pub(super) struct Assignment {
 /// What a worker tells the coordinator. The last report is always
 /// [`Report::Gone`], however the worker ends.
 pub(super) enum Report {
-    /// One more session stands.
-    SessionReady,
+    /// The sessions of this many more clients stand.
+    Ready(u32),
     /// A session could not be set up; the worker has given up.
     SetupFailed(SessionError),
     /// All operations have ended.
@@ -112,7 +108,7 @@ impl Outcome {
 
 /// Works off an assignment: sets the sessions up, waits for the schedule,
 /// keeps the load on, closes everything. `None` when no load was to be put on.
-pub(super) fn work(
+pub(super) fn work<D: Driver>(
     assignment: Assignment,
     reports: &mpsc::UnboundedSender<Report>,
     start: watch::Receiver<Option<Schedule>>,
@@ -125,37 +121,37 @@ pub(super) fn work(
         let worker = Rc::new(assignment);
         let mut outcome = Outcome::default();
         let setup = set_up(&worker, reports, &start, &mut outcome.session_setup);
-        let clients = match setup.await {
-            Ok(clients) => clients,
+        let groups = match setup.await {
+            Ok(groups) => groups,
             Err(error) => {
                 // The coordinator may have left already; then nobody asks.
                 let _ = reports.send(Report::SetupFailed(error));
                 return None;
             }
         };
-        let clients = match await_schedule(start).await {
+        let groups = match await_schedule(start).await {
             Some(schedule) => {
-                let clients = put_load_on(&worker, schedule, clients, &mut outcome).await;
+                let groups = put_load_on(&worker, schedule, groups, &mut outcome).await;
                 let _ = reports.send(Report::LoadEnded);
-                clients
+                groups
             }
-            None => clients,
+            None => groups,
         };
-        tear_down(clients, &worker.cancel).await;
+        tear_down::<D>(groups, &worker.cancel).await;
         Some(outcome)
     });
     Ok(outcome)
 }
 
-async fn set_up(
+async fn set_up<D: Driver>(
     worker: &Rc<Assignment>,
     reports: &mpsc::UnboundedSender<Report>,
     start: &watch::Receiver<Option<Schedule>>,
     durations: &mut Histogram<u64>,
-) -> Result<Vec<Client>, SessionError> {
+) -> Result<Vec<Group<D>>, SessionError> {
     let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
     let mut running = JoinSet::new();
-    for &number in &worker.clients {
+    for group in 0..worker.groups.len() {
         let worker = Rc::clone(worker);
         let turns = Rc::clone(&turns);
         running.spawn_local(async move {
@@ -164,10 +160,10 @@ async fn set_up(
             if worker.cancel.is_cancelled() {
                 return Err(SessionError::Interrupted);
             }
-            open_client(&worker, number).await
+            open_group(&worker, &worker.groups[group]).await
         });
     }
-    let mut clients = Vec::with_capacity(worker.clients.len());
+    let mut groups = Vec::with_capacity(worker.groups.len());
     let mut called_off = start.clone();
     loop {
         let opened = tokio::select! {
@@ -181,70 +177,46 @@ async fn set_up(
             () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
         };
         let Some(opened) = opened else { break };
-        let (client, took) = opened.unwrap_or_else(resume)?;
-        durations.saturating_record(took.0);
-        clients.push(client);
-        let _ = reports.send(Report::SessionReady);
+        let (group, took) = opened.unwrap_or_else(resume)?;
+        let _ = reports.send(Report::Ready(group.numbers().count() as u32));
+        groups.push(group);
+        for session in took {
+            durations.saturating_record(session.0);
+        }
     }
-    Ok(clients)
+    Ok(groups)
 }
 
 fn resume<T>(error: tokio::task::JoinError) -> T {
     std::panic::resume_unwind(error.into_panic())
 }
 
-/// Opens a session and the client's files; how long the session took.
-async fn open_client(worker: &Assignment, number: u32) -> Result<(Client, Nanos), SessionError> {
+/// Sets up a group; how long each of its sessions took.
+async fn open_group<D: Driver>(
+    worker: &Assignment,
+    clients: &[u32],
+) -> Result<(Group<D>, Vec<Nanos>), SessionError> {
     let plan = &*worker.plan;
-    let begin = clock::now();
-    let mut session = Session::open(&worker.endpoint).await?;
-    let took = clock::now().since(begin);
-    let mut desired_access =
-        access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
-    if plan.writes() {
-        // A server may look up the size of the file on every write of an open
-        // that has one of these rights only.
-        desired_access |= access::FILE_WRITE_DATA | access::FILE_APPEND_DATA;
-    }
-    let mut files: Vec<FileId> = Vec::with_capacity(plan.workload.files.count as usize);
-    for file in 0..plan.workload.files.count {
-        let path = format!(r"{}\{}", worker.directory, plan.file_name(number, file));
-        let opened = session
-            .create(
-                &format!("open file '{path}'"),
-                &CreateRequest {
-                    name: &path,
-                    desired_access,
-                    file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-                    share_access: share::ALL,
-                    disposition: Disposition::Open,
-                    options: options::FILE_NON_DIRECTORY_FILE,
-                    oplock: OplockLevel::None,
-                    contexts: &[],
-                },
-            )
-            .await?;
-        files.push(opened.file_id);
-    }
-    session.earn_credits(EARNING_ECHOS).await?;
-    let ledger = match plan.verify {
-        Verify::Off => None,
-        Verify::ReadBack => Some(Box::new(Ledger::new(
-            &plan.workload.files,
-            number,
-            worker.generation_run,
-        ))),
-    };
-    let client = Client::new(
-        number,
-        session,
-        files.into_boxed_slice(),
-        OpStream::new(&worker.mix, plan.seed, number),
-        plan.outstanding,
-        ledger,
-        worker.generation_run,
-    );
-    Ok((client, took))
+    let Opened {
+        driver,
+        session_setup,
+    } = D::open(worker, clients).await?;
+    let members = clients
+        .iter()
+        .map(|&number| {
+            let operations = OpStream::new(&worker.mix, plan.seed, number);
+            let ledger = match plan.verify {
+                Verify::Off => None,
+                Verify::ReadBack => Some(Box::new(Ledger::new(
+                    &plan.workload.files,
+                    number,
+                    worker.generation_run,
+                ))),
+            };
+            Member::new(number, worker.generation_run, operations, ledger)
+        })
+        .collect();
+    Ok((Group::new(driver, members, plan.outstanding), session_setup))
 }
 
 /// `None` when the load point does not take place.
@@ -256,13 +228,13 @@ async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<
         .and_then(|schedule| *schedule)
 }
 
-/// Runs the clients through the schedule; those whose sessions still stand.
-async fn put_load_on(
+/// Runs the clients through the schedule; the groups that still stand.
+async fn put_load_on<D: Driver>(
     worker: &Assignment,
     schedule: Schedule,
-    clients: Vec<Client>,
+    groups: Vec<Group<D>>,
     outcome: &mut Outcome,
-) -> Vec<Client> {
+) -> Vec<Group<D>> {
     let shared = Rc::new(RefCell::new(Shared::default()));
     let orders = Rc::new(Orders {
         schedule,
@@ -271,11 +243,11 @@ async fn put_load_on(
     });
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let mut running = JoinSet::new();
-    for mut client in clients {
+    for mut group in groups {
         let (shared, orders) = (Rc::clone(&shared), Rc::clone(&orders));
         running.spawn_local(async move {
-            let ended = client.run(&shared, &orders).await;
-            (client, ended)
+            let ended = group.run(&shared, &orders).await;
+            (group, ended)
         });
     }
     let mut handed_in = clock::now();
@@ -289,22 +261,24 @@ async fn put_load_on(
     let mut ticks = tokio::time::interval(LIVE_INTERVAL);
     let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
     tokio::pin!(give_up);
-    let mut out: BTreeSet<u32> = worker.clients.iter().copied().collect();
+    let mut out: BTreeSet<u32> = worker.groups.iter().flatten().copied().collect();
     loop {
         tokio::select! {
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let (client, ended) = ended.unwrap_or_else(resume);
-                    out.remove(&client.number);
-                    outcome.starved = outcome.starved + client.starved;
-                    outcome.held_back = outcome.held_back + client.held_back;
-                    match ended {
-                        Ok(()) => standing.push(client),
-                        Err(reason) => outcome.dropouts.push(Dropout {
-                            client: client.number,
-                            reason: reason.to_string(),
-                        }),
+                    let (group, ended) = ended.unwrap_or_else(resume);
+                    outcome.starved = outcome.starved + group.starved();
+                    outcome.held_back = outcome.held_back + group.held_back();
+                    for client in group.numbers() {
+                        out.remove(&client);
+                        if let Err(reason) = &ended {
+                            let reason = reason.to_string();
+                            outcome.dropouts.push(Dropout { client, reason });
+                        }
+                    }
+                    if ended.is_ok() {
+                        standing.push(group);
                     }
                 }
             },
@@ -327,14 +301,14 @@ async fn put_load_on(
 
 /// Logs all sessions off, which closes their files; those that have not been
 /// answered when the time is up just lose their connection.
-async fn tear_down(clients: Vec<Client>, cancel: &Cancel) {
+async fn tear_down<D: Driver>(groups: Vec<Group<D>>, cancel: &Cancel) {
     let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
     let mut running = JoinSet::new();
-    for client in clients {
+    for group in groups {
         let turns = Rc::clone(&turns);
         running.spawn_local(async move {
             let _turn = turns.acquire().await;
-            client.session.log_off().await;
+            group.driver.close().await;
         });
     }
     let all = async { while running.join_next().await.is_some() {} };

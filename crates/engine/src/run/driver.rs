@@ -1,0 +1,105 @@
+//! What carries operations out: the one seam between the worker loop and
+//! whatever speaks to a server.
+//!
+//! A driver serves one group of clients that share what it is made of, such as
+//! a connection. The loop owns slots, time and the record; a driver owns
+//! sockets, sessions and open files. Nothing here allocates per operation on
+//! behalf of the native driver.
+
+use std::task::{Context, Poll};
+
+use smbench_protocol::NtStatus;
+
+use crate::clock::Nanos;
+use crate::run::operation::Dropped;
+use crate::run::worker::Assignment;
+use crate::session::SessionError;
+use crate::stream::Operation;
+
+/// Bytes taken from a socket at a time; whole 64 KiB answers fit several times.
+const RECEIVE_LEN: usize = 256 * 1024;
+
+/// Buffers of a worker, lent to one driver at a time, for one poll.
+pub(super) struct Scratch {
+    pub(super) input: Box<[u8]>,
+    pub(super) output: Vec<u8>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            input: vec![0; RECEIVE_LEN].into_boxed_slice(),
+            output: Vec::with_capacity(RECEIVE_LEN),
+        }
+    }
+}
+
+/// An operation on its way to a driver.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    /// Comes back with the answer; unique among the group's calls in flight.
+    pub(super) slot: u32,
+    /// The client's index in the group.
+    pub(super) member: usize,
+    pub(super) operation: Operation,
+}
+
+/// The server's answer to a call.
+pub(super) struct Answer<'a> {
+    pub(super) slot: u32,
+    pub(super) status: NtStatus,
+    /// Bytes moved, of a READ or WRITE that succeeded.
+    pub(super) moved: u32,
+    /// What a READ brought, where the driver keeps it.
+    pub(super) data: Option<&'a [u8]>,
+}
+
+/// No credit is at hand for the call; nothing was sent.
+pub(super) struct Busy;
+
+/// A driver whose sessions stand and whose files are open.
+pub(super) struct Opened<D> {
+    pub(super) driver: D,
+    /// How long each session took to set up.
+    pub(super) session_setup: Vec<Nanos>,
+}
+
+/// Carries out the operations of a group of clients.
+pub(super) trait Driver: Sized + 'static {
+    /// Sets up what the clients with these numbers need.
+    async fn open(worker: &Assignment, clients: &[u32]) -> Result<Opened<Self>, SessionError>;
+
+    /// Whether a call can be taken before the next flush.
+    fn has_room(&self, scratch: &Scratch) -> bool;
+
+    /// Takes a call; its answer comes later. `fill` makes the data of a WRITE
+    /// and is called only when the call is sure to go out.
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy>;
+
+    /// Hands on what was submitted, as far as the other side takes it.
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> std::io::Result<()>;
+
+    /// Waits for something to come in; what it is, is for
+    /// [`Driver::take_answers`] to know.
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>>;
+
+    /// Hands every complete answer in what was received to `each`.
+    fn take_answers(
+        &mut self,
+        received: usize,
+        scratch: &mut Scratch,
+        each: impl FnMut(&Answer<'_>) -> Result<(), Dropped>,
+    ) -> Result<(), Dropped>;
+
+    /// Takes leave of the server; bounded in time.
+    async fn close(self);
+}

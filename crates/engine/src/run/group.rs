@@ -1,0 +1,333 @@
+//! THE worker loop: a group of clients keeping their requests in flight.
+//!
+//! Fill free slots, flush once, receive, complete, record. A group is the
+//! clients that share a driver; most often that is one. Invariant: between
+//! submitting and completing, nothing allocates, locks, formats or logs once
+//! warm; scratch buffers and the recorder belong to the worker and are lent to
+//! one group at a time, for one poll.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::task::coop;
+use tokio::time::Sleep;
+
+use crate::cancel::Cancel;
+use crate::clock::{self, Nanos};
+use crate::record::{Phase, Recorder};
+use crate::run::driver::{Answer, Call, Driver, Scratch};
+use crate::run::live::Interval;
+use crate::run::member::Member;
+use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
+use crate::run::schedule::Schedule;
+
+/// What the groups of one worker share, one poll at a time.
+#[derive(Default)]
+pub(super) struct Shared {
+    scratch: Scratch,
+    pub(super) recorder: Recorder,
+    pub(super) interval: Interval,
+}
+
+/// What all clients of a load point go by.
+#[derive(Clone)]
+pub(super) struct Orders {
+    pub(super) schedule: Schedule,
+    pub(super) operation_limit: Nanos,
+    pub(super) cancel: Cancel,
+}
+
+impl Orders {
+    fn stops(&self, now: Nanos) -> bool {
+        now >= self.schedule.stop || self.cancel.is_cancelled()
+    }
+
+    /// A cancelled window ends at once, not when the answers are in.
+    fn phase(&self, now: Nanos) -> Phase {
+        match self.cancel.is_cancelled() {
+            false => self.schedule.phase(now),
+            true => Phase::Outside,
+        }
+    }
+}
+
+/// Why no further operation was submitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    /// The windows, the credits or the schedule allow no more.
+    AsPlanned,
+    /// Slots are free, but the bytes must go out first.
+    UpToBacklog,
+}
+
+/// Clients that share a driver, and their operations in flight.
+pub(super) struct Group<D> {
+    pub(super) driver: D,
+    clients: Clients,
+    /// Whose turn it is to be the first to get credits.
+    turn: usize,
+    /// Since when the driver keeps free slots from being filled.
+    held_back_since: Option<Nanos>,
+    held_back: Nanos,
+    timer: Option<Pin<Box<Sleep>>>,
+    timer_at: Nanos,
+}
+
+/// The side of a group that answers are booked on.
+struct Clients {
+    members: Box<[Member]>,
+    slots: Box<[Slot]>,
+    in_flight: u32,
+}
+
+impl<D: Driver> Group<D> {
+    /// Each member gets `outstanding` slots.
+    pub(super) fn new(driver: D, mut members: Vec<Member>, outstanding: u32) -> Self {
+        let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
+        for (at, member) in members.iter_mut().enumerate() {
+            let first = slots.len() as u32;
+            member.free = (first..first + outstanding).rev().collect();
+            slots.resize(slots.len() + outstanding as usize, Slot::free(at));
+        }
+        Self {
+            driver,
+            clients: Clients {
+                members: members.into_boxed_slice(),
+                slots: slots.into_boxed_slice(),
+                in_flight: 0,
+            },
+            turn: 0,
+            held_back_since: None,
+            held_back: Nanos(0),
+            timer: None,
+            timer_at: Nanos(0),
+        }
+    }
+
+    /// Numbers of the clients.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.clients.members.iter().map(|member| member.number)
+    }
+
+    /// Time of the window in which a request was due but no credit was at
+    /// hand, summed over the clients.
+    pub(super) fn starved(&self) -> Nanos {
+        let members = self.clients.members.iter();
+        members.fold(Nanos(0), |sum, member| sum + member.starved)
+    }
+
+    /// Time of the window in which a request was due but the driver had no
+    /// room for it, summed over the clients.
+    pub(super) fn held_back(&self) -> Nanos {
+        Nanos(self.held_back.0 * self.clients.members.len() as u64)
+    }
+
+    /// Keeps the load on until the schedule stops and everything in flight has
+    /// been answered.
+    pub(super) async fn run(
+        &mut self,
+        shared: &RefCell<Shared>,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        poll_fn(|context| self.poll(context, &mut shared.borrow_mut(), orders)).await
+    }
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        shared: &mut Shared,
+        orders: &Orders,
+    ) -> Poll<Result<(), Dropped>> {
+        let mut now = clock::now();
+        loop {
+            while self.fill(now, &mut shared.scratch, orders) == Filled::UpToBacklog {
+                self.driver.flush(context, &mut shared.scratch)?;
+                if !self.driver.has_room(&shared.scratch) {
+                    self.held_back_since.get_or_insert(now);
+                    break;
+                }
+                // Writing took a while; what is sent next is sent now.
+                now = clock::now();
+            }
+            self.driver.flush(context, &mut shared.scratch)?;
+            if self.clients.in_flight == 0 {
+                return Poll::Ready(match self.clients.is_any_waiting() {
+                    true => Err(Dropped::NoCredits),
+                    false => Ok(()),
+                });
+            }
+            match self.driver.poll_receive(context, &mut shared.scratch)? {
+                Poll::Ready(received) => {
+                    now = clock::now();
+                    self.complete(received, now, shared, orders)?;
+                }
+                Poll::Pending => {
+                    ready!(self.wait(context, now, orders.operation_limit))?;
+                    now = clock::now();
+                }
+            }
+        }
+    }
+
+    /// Submits operations until every slot is taken, credits run out, the load
+    /// point stops, or the driver has no room.
+    fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
+        let members = self.clients.members.len();
+        for at in 0..members {
+            let member = (self.turn + at) % members;
+            if self.fill_member(member, now, scratch, orders) == Filled::UpToBacklog {
+                return Filled::UpToBacklog;
+            }
+        }
+        self.turn = (self.turn + 1) % members;
+        if let Some(since) = self.held_back_since.take() {
+            self.held_back = self.held_back + orders.schedule.window_between(since, now);
+        }
+        Filled::AsPlanned
+    }
+
+    fn fill_member(
+        &mut self,
+        at: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        orders: &Orders,
+    ) -> Filled {
+        let member = &mut self.clients.members[at];
+        while let Some(&slot) = member.free.last() {
+            if orders.stops(now) {
+                member.end_starvation(now, &orders.schedule);
+                break;
+            }
+            if !self.driver.has_room(scratch) {
+                return Filled::UpToBacklog;
+            }
+            let operation = member.next_operation();
+            let call = Call {
+                slot,
+                member: at,
+                operation,
+            };
+            let submitted = self
+                .driver
+                .submit(&call, scratch, |data| member.fill(&operation, data));
+            if submitted.is_err() {
+                member.wait_with(operation, now);
+                break;
+            }
+            member.end_starvation(now, &orders.schedule);
+            member.free.pop();
+            self.clients.slots[slot as usize] = Slot {
+                member: at,
+                operation,
+                sent: now,
+                epoch: member.epoch(&operation),
+                state: SlotState::InFlight,
+            };
+            self.clients.in_flight += 1;
+        }
+        Filled::AsPlanned
+    }
+
+    /// Books every answer in what was received.
+    fn complete(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        shared: &mut Shared,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        let Self {
+            driver, clients, ..
+        } = self;
+        let Shared {
+            scratch,
+            recorder,
+            interval,
+        } = shared;
+        let phase = orders.phase(now);
+        driver.take_answers(received, scratch, |answer| {
+            clients.book(answer, now, phase, recorder, interval)
+        })
+    }
+
+    /// Sleeps until the driver is ready; an error once the oldest operation has
+    /// waited longer than `limit`. The timer is set rarely: it is only moved
+    /// when it has fired and turned out to be early.
+    fn wait(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        limit: Nanos,
+    ) -> Poll<Result<(), Dropped>> {
+        if now < self.timer_at {
+            return Poll::Pending;
+        }
+        let Some(oldest) = self.clients.oldest() else {
+            return Poll::Pending;
+        };
+        if now.since(oldest.sent) >= limit {
+            return Poll::Ready(Err(Dropped::Stalled {
+                kind: oldest.operation.kind.name(),
+                limit,
+            }));
+        }
+        // Without budget the timer would not take our waker, and tokio has
+        // already arranged for another poll.
+        if !coop::has_budget_remaining() {
+            return Poll::Pending;
+        }
+        self.timer_at = oldest.sent + limit;
+        let at = clock::timer(self.timer_at);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+        timer.as_mut().reset(at);
+        // Polled once to leave our waker with it. If it is due already, the
+        // next round of the loop sees the time.
+        timer.as_mut().poll(context).map(Ok)
+    }
+}
+
+impl Clients {
+    fn is_any_waiting(&self) -> bool {
+        self.members.iter().any(Member::is_waiting)
+    }
+
+    fn oldest(&self) -> Option<&Slot> {
+        self.slots
+            .iter()
+            .filter(|slot| slot.state == SlotState::InFlight)
+            .min_by_key(|slot| slot.sent)
+    }
+
+    fn book(
+        &mut self,
+        answer: &Answer<'_>,
+        now: Nanos,
+        phase: Phase,
+        recorder: &mut Recorder,
+        interval: &mut Interval,
+    ) -> Result<(), Dropped> {
+        let slot = &mut self.slots[answer.slot as usize];
+        let member = &mut self.members[slot.member];
+        slot.state = SlotState::Free;
+        member.free.push(answer.slot);
+        self.in_flight -= 1;
+        let kind = slot.operation.kind;
+        match judge(slot, answer, member.ledger.as_deref_mut())? {
+            Ok(bytes) => {
+                let service = now.since(slot.sent);
+                recorder.success(kind, bytes, service, phase);
+                interval.record(bytes, service);
+            }
+            Err(Unfit::Answer(failure)) => recorder.failure(kind, failure, phase),
+            Err(Unfit::Data(mismatch)) => {
+                recorder.wrong_data(member.number, slot.operation.file, &mismatch, phase);
+            }
+        }
+        Ok(())
+    }
+}
