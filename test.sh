@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. Runs on a fresh Debian
 # machine that has a Rust toolchain and nothing else: installs what is missing
-# (as root, or with sudo), then formatting, lints, tests, documentation and,
-# where it is present, cargo-deny. Ends non-zero at the first failure.
+# (as root, or with sudo), then formatting, lints, tests, instruction counts of
+# the hot paths, documentation and, where it is present, cargo-deny. Ends non-zero at the first failure.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -16,6 +16,7 @@ needed=(
   smbclient:smbclient
   tshark:tshark
   dumpcap:tshark
+  valgrind:valgrind
 )
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
@@ -57,6 +58,9 @@ cargo clippy --locked --workspace --all-targets -- -D warnings
 
 step "tests"
 cargo test --locked --workspace --quiet
+
+step "instruction counts"
+cargo run --locked --quiet --release -p smbench-benches --bin smbench-gate -- check
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet

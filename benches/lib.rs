@@ -1,1 +1,79 @@
-//! The benches of smbench; see the files beside this one.
+//! What the benches and the instruction-count gate of smbench have in common.
+
+use std::hint::black_box;
+
+use smbench_engine::plan::{Limits, Plan, Workload};
+use smbench_engine::profile::{self, Profile};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_protocol::command::read::ReadResponse;
+use smbench_protocol::frame::{Inbound, Payload};
+use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
+use smbench_protocol::{DecodeError, NtStatus};
+
+/// Bytes of the reads and writes measured here.
+pub const READ_LEN: u32 = 4096;
+
+/// A framed, successful READ response with [`READ_LEN`] bytes.
+#[must_use]
+pub fn read_response() -> Vec<u8> {
+    let header = Header {
+        status: NtStatus::SUCCESS,
+        flags: Flags::RESPONSE,
+        ..Header::request(Command::Read, 1)
+    };
+    let mut message = Vec::new();
+    header.encode(&mut message);
+    message.extend_from_slice(&17u16.to_le_bytes());
+    message.extend_from_slice(&[(HEADER_LEN + 16) as u8, 0]);
+    message.extend_from_slice(&READ_LEN.to_le_bytes());
+    message.extend_from_slice(&[0; 8]);
+    message.resize(message.len() + READ_LEN as usize, 0xA5);
+    let mut framed = (message.len() as u32).to_be_bytes().to_vec();
+    framed.append(&mut message);
+    framed
+}
+
+/// Takes what [`read_response`] made from the stream to its message id and
+/// length; `None` when it does not come through.
+pub fn receive_read_response(framed: &mut [u8], payload: Payload) -> Option<(u64, u32)> {
+    let mut inbound = Inbound::default();
+    let mut input = black_box(framed);
+    let frame = inbound.next(&mut input, payload).ok().flatten()?;
+    let message = frame.open(None).ok()?.next_message().ok().flatten()?;
+    let decoded = || -> Result<_, DecodeError> {
+        let header = Header::decode(message.bytes)?;
+        let body = ReadResponse::decode(message.bytes, message.total_len)?;
+        Ok((header.message_id, body.length))
+    };
+    decoded().ok()
+}
+
+/// The workload of a built-in profile, as a plan for nowhere would have it.
+///
+/// # Panics
+/// When there is no such profile.
+#[must_use]
+pub fn builtin_workload(name: &str) -> Workload {
+    let Ok(profile) = profile::load(name) else {
+        panic!("no profile {name} is built in");
+    };
+    workload(&profile)
+}
+
+/// The workload of a profile, as a plan for nowhere would have it.
+///
+/// # Panics
+/// When the profile cannot run.
+#[must_use]
+pub fn workload(profile: &Profile) -> Workload {
+    let target = Target::parse("smb://nobody@nowhere.invalid/share");
+    let Ok((target, _)) = target else {
+        unreachable!("the target is well formed");
+    };
+    let (options, limits) = (RunOptions::default(), Limits::default());
+    match Plan::resolve(profile, &options, target, limits, 1) {
+        Ok(plan) => plan.workload,
+        Err(error) => panic!("the profile cannot run: {error}"),
+    }
+}
