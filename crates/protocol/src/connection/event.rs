@@ -1,0 +1,58 @@
+//! What received messages mean to the caller.
+
+use crate::command::read::ReadResponse;
+use crate::command::write::WriteResponse;
+use crate::header::Command;
+use crate::status::NtStatus;
+use crate::wire::DecodeError;
+
+/// What a received message means.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A request was answered.
+    Completed(Completion<'a>),
+    /// The server will answer later (STATUS_PENDING).
+    Pending {
+        /// The request's tag.
+        tag: u32,
+    },
+    /// An oplock or lease break nobody asked for.
+    Break,
+}
+
+/// The final answer to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion<'a> {
+    /// The tag the request was sent with.
+    pub tag: u32,
+    /// Its command.
+    pub command: Command,
+    /// How it went.
+    pub status: NtStatus,
+    pub(super) bytes: &'a [u8],
+    pub(super) total_len: usize,
+}
+
+impl<'a> Completion<'a> {
+    /// Header and body as received.
+    #[must_use]
+    pub const fn message(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The body of a successful READ.
+    ///
+    /// # Errors
+    /// When the body is malformed.
+    pub fn read(&self) -> Result<ReadResponse<'a>, DecodeError> {
+        ReadResponse::decode(self.bytes, self.total_len)
+    }
+
+    /// The body of a successful WRITE.
+    ///
+    /// # Errors
+    /// When the body is malformed.
+    pub fn write(&self) -> Result<WriteResponse, DecodeError> {
+        WriteResponse::decode(self.bytes)
+    }
+}

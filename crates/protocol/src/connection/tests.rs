@@ -1,0 +1,128 @@
+use super::*;
+use crate::algorithm::{Cipher, CipherList};
+use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, TRANSFORM_HEADER_LEN, Transform};
+use crate::dialect::Dialect;
+use crate::frame::{Inbound, PREFIX_LEN, Payload, Undecipherable};
+use crate::negotiate::LARGE_MTU;
+
+fn transform(cipher: Cipher) -> Transform {
+    let keys = KeySource {
+        dialect: Dialect::Smb311,
+        full_session_key: &[7; 16],
+        preauth: &PreauthHash::default(),
+    };
+    Transform::new(cipher, &keys, 0x51, [1; NONCE_SEED_LEN])
+}
+
+fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Connection {
+    let negotiated = Negotiated {
+        dialect,
+        signing: None,
+        encryption: None,
+        server_requires_signing: false,
+        max_read: 1 << 20,
+        max_write: 1 << 20,
+        max_transact: 1 << 20,
+        capabilities,
+        server_guid: [0; 16],
+        guest: false,
+    };
+    let mut credits = CreditLedger::new(64);
+    credits.answered(0, 100);
+    Connection::new(negotiated, 0x51, 3, protection, credits)
+}
+
+/// The answer to an ECHO with message id 0.
+fn answer(status: NtStatus, flags: Flags) -> Vec<u8> {
+    let header = Header {
+        status,
+        flags: Flags::RESPONSE.union(flags),
+        session_id: 0x51,
+        ..Header::request(Command::Echo, 0)
+    };
+    let mut message = Vec::new();
+    header.encode(&mut message);
+    message.extend_from_slice(&EMPTY_BODY);
+    message
+}
+
+fn receive(connection: &mut Connection, message: &[u8]) -> Result<(), ProtocolError> {
+    let mut stream = (message.len() as u32).to_be_bytes().to_vec();
+    stream.extend_from_slice(message);
+    let mut inbound = Inbound::default();
+    let mut input = stream.as_mut_slice();
+    let frame = inbound.next(&mut input, Payload::Discard)?.unwrap();
+    let mut messages = connection.open(frame)?;
+    let message = messages.next_message()?.unwrap();
+    connection.receive(message).map(|_| ())
+}
+
+#[test]
+fn an_encrypted_session_takes_nothing_in_plain_but_breaks() {
+    for cipher in CipherList::default().iter() {
+        let encrypted = || {
+            let protection = Protection::Encrypted(transform(cipher));
+            let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
+            let mut out = Vec::new();
+            connection
+                .request(Command::Echo, 1, 0, &mut out, |out| {
+                    out.extend_from_slice(&EMPTY_BODY);
+                })
+                .unwrap();
+            assert_eq!(out[4..8], *b"\xFDSMB");
+            connection
+        };
+        for (status, flags) in [
+            (NtStatus::SUCCESS, Flags(0)),
+            (NtStatus::SUCCESS, Flags::SIGNED),
+            (NtStatus::PENDING, Flags::ASYNC),
+            (NtStatus::USER_SESSION_DELETED, Flags(0)),
+        ] {
+            let outcome = receive(&mut encrypted(), &answer(status, flags));
+            assert_eq!(outcome, Err(ProtocolError::Unencrypted("ECHO")));
+        }
+        let mut unasked = answer(NtStatus::SUCCESS, Flags(0));
+        unasked[24..32].copy_from_slice(&UNSOLICITED.to_le_bytes());
+        assert_eq!(receive(&mut encrypted(), &unasked), Ok(()));
+    }
+}
+
+#[test]
+fn an_encrypted_frame_is_refused_without_its_key() {
+    let mut sealed = vec![0; TRANSFORM_HEADER_LEN];
+    sealed.append(&mut answer(NtStatus::SUCCESS, Flags(0)));
+    transform(Cipher::Aes128Gcm).seal(&mut sealed);
+    for protection in [
+        Protection::None,
+        // Of the client's own direction.
+        Protection::Encrypted(transform(Cipher::Aes128Gcm)),
+        Protection::Encrypted(transform(Cipher::Aes128Ccm)),
+    ] {
+        let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
+        let outcome = receive(&mut connection, &sealed);
+        assert_eq!(outcome, Err(ProtocolError::Undecipherable(Undecipherable)));
+    }
+}
+
+#[test]
+fn without_multi_credit_requests_there_is_no_charge() {
+    for (dialect, capabilities, expected) in [
+        (Dialect::Smb202, LARGE_MTU, [0, 0]),
+        (Dialect::Smb21, 0, [0, 0]),
+        (Dialect::Smb21, LARGE_MTU, [1, 4]),
+    ] {
+        let mut connection = connection(dialect, capabilities, Protection::None);
+        let ids = expected.map(|charge: u16| {
+            let before = connection.credits();
+            let mut out = Vec::new();
+            connection
+                .request(Command::Echo, charge.max(1), 0, &mut out, |_| {})
+                .unwrap();
+            assert_eq!(before - connection.credits(), u32::from(charge.max(1)));
+            let header = Header::decode(&out[PREFIX_LEN..]).unwrap();
+            assert_eq!(header.credit_charge, charge);
+            header.message_id
+        });
+        assert_eq!(ids, [0, 1]);
+    }
+}
