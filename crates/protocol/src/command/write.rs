@@ -33,6 +33,15 @@ impl WriteRequest {
         body[44..48].copy_from_slice(&self.flags.to_le_bytes());
         out.extend_from_slice(&body);
     }
+
+    /// Appends the body and `length` bytes of data, which are zero before
+    /// `fill` gets to see them.
+    pub fn encode_filled(&self, out: &mut Vec<u8>, fill: impl FnOnce(&mut [u8])) {
+        self.encode(out);
+        let data = out.len();
+        out.resize(data + self.length as usize, 0);
+        fill(&mut out[data..]);
+    }
 }
 
 /// What a successful WRITE did.

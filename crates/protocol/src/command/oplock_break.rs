@@ -1,0 +1,209 @@
+//! SMB2 OPLOCK_BREAK (MS-SMB2 2.2.23 to 2.2.25): the server takes caching
+//! back, the client agrees, the server confirms; for oplocks and for leases.
+//!
+//! Notifications come unasked; [`crate::Connection::receive`] hands them out.
+
+use super::FileId;
+use super::create::OplockLevel;
+use super::lease::{LeaseKey, LeaseState};
+use crate::header::HEADER_LEN;
+use crate::wire::{DecodeError, Reader};
+
+/// SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED in [`LeaseBreak::flags`].
+pub const ACK_REQUIRED: u32 = 0x0000_0001;
+
+const OPLOCK_SIZE: u16 = 24;
+const LEASE_NOTIFICATION_SIZE: u16 = 44;
+const LEASE_SIZE: u16 = 36;
+
+/// The server takes caching back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakNotification {
+    /// From an open with an oplock.
+    Oplock(OplockBreak),
+    /// From all opens under a lease.
+    Lease(LeaseBreak),
+}
+
+/// An oplock goes down to a lower level (MS-SMB2 2.2.23.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OplockBreak {
+    /// The open that holds the oplock.
+    pub file_id: FileId,
+    /// What is left of it: level II or none.
+    pub level: OplockLevel,
+}
+
+/// A lease loses some of its state (MS-SMB2 2.2.23.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseBreak {
+    /// The lease.
+    pub key: LeaseKey,
+    /// Its state before.
+    pub current: LeaseState,
+    /// What is left of it.
+    pub new: LeaseState,
+    /// Zero or [`ACK_REQUIRED`].
+    pub flags: u32,
+    /// Counts the changes of a V2 lease; zero in SMB 2.1 and for V1 leases.
+    pub epoch: u16,
+}
+
+impl BreakNotification {
+    /// Reads the notification in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing, the structure is neither of the two, or the
+    /// oplock level is none that MS-SMB2 has.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        let start = reader;
+        match reader.u16("OPLOCK_BREAK structure size")? {
+            OPLOCK_SIZE => {
+                let OplockBreakResponse { file_id, level } = read_oplock(&mut reader)?;
+                Ok(Self::Oplock(OplockBreak { file_id, level }))
+            }
+            LEASE_NOTIFICATION_SIZE => {
+                let notification = LeaseBreak {
+                    epoch: reader.u16("lease break epoch")?,
+                    flags: reader.u32("lease break flags")?,
+                    key: LeaseKey(reader.array("lease break key")?),
+                    current: LeaseState(reader.u32("lease break current state")?),
+                    new: LeaseState(reader.u32("lease break new state")?),
+                };
+                reader.array::<12>("lease break reason and hints")?;
+                Ok(Self::Lease(notification))
+            }
+            _ => Err(start.error("OPLOCK_BREAK structure size")),
+        }
+    }
+}
+
+impl OplockBreak {
+    /// Agrees to the break. It is due when the oplock was exclusive or batch;
+    /// a level II oplock is gone without (MS-SMB2 3.2.5.19.1).
+    #[must_use]
+    pub const fn acknowledgement(&self) -> BreakAcknowledgement {
+        BreakAcknowledgement::Oplock {
+            file_id: self.file_id,
+            level: self.level,
+        }
+    }
+}
+
+impl LeaseBreak {
+    /// Agrees to the break, where the server waits for it (MS-SMB2
+    /// 3.2.5.19.2).
+    #[must_use]
+    pub const fn acknowledgement(&self) -> Option<BreakAcknowledgement> {
+        if self.flags & ACK_REQUIRED == 0 {
+            return None;
+        }
+        Some(BreakAcknowledgement::Lease {
+            key: self.key,
+            state: self.new,
+        })
+    }
+}
+
+/// The client's agreement to a break (MS-SMB2 2.2.24).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakAcknowledgement {
+    /// To the break of an oplock.
+    Oplock {
+        /// The open.
+        file_id: FileId,
+        /// What the client keeps: at most what the server left it.
+        level: OplockLevel,
+    },
+    /// To the break of a lease.
+    Lease {
+        /// The lease.
+        key: LeaseKey,
+        /// What the client keeps: at most what the server left it.
+        state: LeaseState,
+    },
+}
+
+impl BreakAcknowledgement {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Oplock { file_id, level } => {
+                let mut body = [0u8; OPLOCK_SIZE as usize];
+                body[0..2].copy_from_slice(&OPLOCK_SIZE.to_le_bytes());
+                body[2] = *level as u8;
+                body[8..24].copy_from_slice(&file_id.to_bytes());
+                out.extend_from_slice(&body);
+            }
+            Self::Lease { key, state } => {
+                let mut body = [0u8; LEASE_SIZE as usize];
+                body[0..2].copy_from_slice(&LEASE_SIZE.to_le_bytes());
+                body[8..24].copy_from_slice(&key.0);
+                body[24..28].copy_from_slice(&state.0.to_le_bytes());
+                out.extend_from_slice(&body);
+            }
+        }
+    }
+}
+
+/// The server's word on the acknowledgement of an oplock break (MS-SMB2
+/// 2.2.25.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OplockBreakResponse {
+    /// The open.
+    pub file_id: FileId,
+    /// The level it has now.
+    pub level: OplockLevel,
+}
+
+impl OplockBreakResponse {
+    /// Reads the response in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing, or the oplock level is none that MS-SMB2 has.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(OPLOCK_SIZE, "OPLOCK_BREAK structure size")?;
+        read_oplock(&mut reader)
+    }
+}
+
+fn read_oplock(reader: &mut Reader<'_>) -> Result<OplockBreakResponse, DecodeError> {
+    let before_level = *reader;
+    let level = OplockLevel::from_wire(reader.u8("OPLOCK_BREAK level")?)
+        .ok_or(before_level.error("OPLOCK_BREAK level"))?;
+    reader.array::<5>("OPLOCK_BREAK reserved")?;
+    Ok(OplockBreakResponse {
+        file_id: FileId::from_bytes(reader.array("OPLOCK_BREAK file id")?),
+        level,
+    })
+}
+
+/// The server's word on the acknowledgement of a lease break (MS-SMB2
+/// 2.2.25.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseBreakResponse {
+    /// The lease.
+    pub key: LeaseKey,
+    /// The state it has now.
+    pub state: LeaseState,
+}
+
+impl LeaseBreakResponse {
+    /// Reads the response in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing.
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::at(message, HEADER_LEN);
+        reader.structure_size(LEASE_SIZE, "lease break response structure size")?;
+        reader.array::<6>("lease break response flags")?;
+        let response = Self {
+            key: LeaseKey(reader.array("lease break response key")?),
+            state: LeaseState(reader.u32("lease break response state")?),
+        };
+        reader.u64("lease break response duration")?;
+        Ok(response)
+    }
+}
