@@ -5,11 +5,13 @@
 //! only with a valid signature where the session is signed, or encrypted where
 //! it is encrypted. Setting a connection up is [`crate::handshake`]'s business.
 
+mod chain;
 mod error;
 mod event;
 mod negotiated;
 mod protection;
 
+use crate::command::oplock_break::{BreakAcknowledgement, BreakNotification};
 use crate::command::read::ReadRequest;
 use crate::command::write::WriteRequest;
 use crate::credit::{CreditLedger, charge_for};
@@ -17,9 +19,11 @@ use crate::frame::{Frame, Message, Messages, Secrecy};
 use crate::header::{Command, Flags, Header, UNSOLICITED};
 use crate::status::NtStatus;
 
-pub use error::{NoCredit, ProtocolError};
+pub use chain::Chain;
+pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
 pub use event::{Completion, Event};
 pub use negotiated::Negotiated;
+use protection::try_append_framed;
 pub(crate) use protection::{Protect, Protection, append_framed};
 
 /// A request in flight.
@@ -31,6 +35,14 @@ struct InFlight {
     asked: u16,
 }
 
+/// The name an interim answer gave a request in flight. Few requests ever get
+/// one, so it has no room in each [`InFlight`].
+#[derive(Clone, Copy, Debug)]
+struct Interim {
+    message_id: u64,
+    async_id: u64,
+}
+
 /// A session and a tree connect on one TCP connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -40,6 +52,15 @@ pub struct Connection {
     protection: Protection,
     credits: CreditLedger,
     in_flight: Vec<InFlight>,
+    interim: Vec<Interim>,
+}
+
+/// What a request that is not sent after all goes back to.
+#[derive(Debug)]
+struct Mark {
+    credits: CreditLedger,
+    in_flight: usize,
+    out_len: usize,
 }
 
 /// The body of LOGOFF, TREE_DISCONNECT and ECHO: a structure size and nothing
@@ -61,6 +82,7 @@ impl Connection {
             protection,
             credits,
             in_flight: Vec::new(),
+            interim: Vec::new(),
         }
     }
 
@@ -116,10 +138,22 @@ impl Connection {
     ) -> Result<(), NoCredit> {
         let charge = charge_for(request.length);
         self.request(Command::Write, charge, tag, out, |out| {
-            request.encode(out);
-            let data = out.len();
-            out.resize(data + request.length as usize, 0);
-            fill(&mut out[data..]);
+            request.encode_filled(out, fill);
+        })
+    }
+
+    /// Appends the acknowledgement of an oplock or lease break.
+    ///
+    /// # Errors
+    /// [`NoCredit`], and nothing is appended.
+    pub fn acknowledge(
+        &mut self,
+        tag: u32,
+        acknowledgement: &BreakAcknowledgement,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoCredit> {
+        self.request(Command::OplockBreak, 1, tag, out, |out| {
+            acknowledgement.encode(out);
         })
     }
 
@@ -137,28 +171,113 @@ impl Connection {
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
-        // Without multi-credit requests each costs one credit, and the field
-        // is reserved (MS-SMB2 2.2.1.2, 3.2.4.1.5).
-        let (cost, credit_charge) = if self.negotiated.multi_credit() {
-            (charge, charge)
-        } else {
-            (1, 0)
-        };
-        let paid = self.credits.reserve(cost).ok_or(NoCredit)?;
-        let header = Header {
-            credit_charge,
-            credits: paid.asked,
-            session_id: self.session_id,
-            ..Header::request(command, paid.message_id).with_tree(self.tree_id)
-        };
+        let header = self.admit(command, charge, tag)?;
         append_framed(&header, out, self.protection.next(), body);
+        Ok(())
+    }
+
+    /// The same with a body that may turn out impossible to encode.
+    ///
+    /// # Errors
+    /// [`RequestError`], and nothing is appended.
+    pub fn try_request<E>(
+        &mut self,
+        command: Command,
+        charge: u16,
+        tag: u32,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), RequestError<E>> {
+        let undo = self.mark(out);
+        let header = self.admit(command, charge, tag)?;
+        try_append_framed(&header, out, self.protection.next(), body).map_err(|error| {
+            self.go_back(&undo, out);
+            RequestError::Body(error)
+        })
+    }
+
+    /// Appends a CANCEL of the request in flight with this tag (MS-SMB2
+    /// 3.2.4.24). It costs no credit and is not answered; the request is, with
+    /// STATUS_CANCELLED unless it was too late.
+    ///
+    /// Once per request: a second one would be signed under the same nonce.
+    ///
+    /// # Errors
+    /// [`NotInFlight`], and nothing is appended.
+    pub fn cancel(&mut self, tag: u32, out: &mut Vec<u8>) -> Result<(), NotInFlight> {
+        let in_flight = self.in_flight.iter().find(|entry| entry.tag == tag);
+        let InFlight { message_id, .. } = *in_flight.ok_or(NotInFlight)?;
+        let mut header = Header {
+            credit_charge: 0,
+            credits: 0,
+            session_id: self.session_id,
+            ..Header::request(Command::Cancel, message_id).with_tree(self.tree_id)
+        };
+        let mut interim = self.interim.iter();
+        if let Some(known) = interim.find(|known| known.message_id == message_id) {
+            header.flags = Flags::ASYNC;
+            header.async_or_tree = known.async_id;
+        }
+        append_framed(&header, out, self.protection.next(), |out| {
+            out.extend_from_slice(&EMPTY_BODY);
+        });
+        Ok(())
+    }
+
+    /// Whether the credits at hand suffice for requests of these charges.
+    #[must_use]
+    pub fn affords(&self, charges: &[u16]) -> bool {
+        let costs = charges.iter().map(|&charge| u32::from(self.cost(charge)));
+        costs.sum::<u32>() <= self.credits.available()
+    }
+
+    /// What a request of this charge costs here: without multi-credit requests
+    /// each costs one credit (MS-SMB2 3.2.4.1.5).
+    fn cost(&self, charge: u16) -> u16 {
+        if self.negotiated.multi_credit() {
+            charge
+        } else {
+            1
+        }
+    }
+
+    /// Pays for a request and enters it in the table; its header.
+    fn admit(&mut self, command: Command, charge: u16, tag: u32) -> Result<Header, NoCredit> {
+        let cost = self.cost(charge);
+        let paid = self.credits.reserve(cost).ok_or(NoCredit)?;
         self.in_flight.push(InFlight {
             message_id: paid.message_id,
             tag,
             command,
             asked: paid.asked,
         });
-        Ok(())
+        Ok(Header {
+            // Reserved where there are no multi-credit requests (2.2.1.2).
+            credit_charge: if self.negotiated.multi_credit() {
+                cost
+            } else {
+                0
+            },
+            credits: paid.asked,
+            session_id: self.session_id,
+            ..Header::request(command, paid.message_id).with_tree(self.tree_id)
+        })
+    }
+
+    /// What [`Connection::go_back`] restores, as long as nothing is received
+    /// meanwhile.
+    fn mark(&self, out: &[u8]) -> Mark {
+        Mark {
+            credits: self.credits,
+            in_flight: self.in_flight.len(),
+            out_len: out.len(),
+        }
+    }
+
+    fn go_back(&mut self, mark: &Mark, out: &mut Vec<u8>) {
+        self.credits = mark.credits;
+        self.in_flight.truncate(mark.in_flight);
+        out.truncate(mark.out_len);
     }
 
     /// The messages of a received frame, decrypted in place.
@@ -189,7 +308,7 @@ impl Connection {
             return Err(ProtocolError::NotAResponse);
         }
         if header.message_id == UNSOLICITED {
-            return Ok(Event::Break);
+            return unsolicited(&header, bytes);
         }
         if header.session_id != self.session_id {
             return Err(ProtocolError::NotAResponse);
@@ -220,9 +339,12 @@ impl Connection {
         self.credits.answered(entry.asked, header.credits);
         if interim {
             self.in_flight[at].asked = 0;
+            self.went_async(&header);
             return Ok(Event::Pending { tag: entry.tag });
         }
         self.in_flight.swap_remove(at);
+        self.interim
+            .retain(|known| known.message_id != header.message_id);
         Ok(Event::Completed(Completion {
             tag: entry.tag,
             command: entry.command,
@@ -231,6 +353,29 @@ impl Connection {
             total_len,
         }))
     }
+
+    /// Remembers the name of a request that is answered later. A server that
+    /// says so again and again renames it.
+    fn went_async(&mut self, interim: &Header) {
+        let new = Interim {
+            message_id: interim.message_id,
+            async_id: interim.async_or_tree,
+        };
+        let mut known = self.interim.iter_mut();
+        match known.find(|known| known.message_id == new.message_id) {
+            Some(known) => *known = new,
+            None => self.interim.push(new),
+        }
+    }
+}
+
+/// What comes without having been asked can only be a break (MS-SMB2 2.2.23).
+/// It is unsigned, and of no session where it breaks a lease.
+fn unsolicited<'a>(header: &Header, bytes: &[u8]) -> Result<Event<'a>, ProtocolError> {
+    if header.command != Command::OplockBreak {
+        return Err(ProtocolError::Unasked(UNSOLICITED));
+    }
+    Ok(Event::Break(BreakNotification::decode(bytes)?))
 }
 
 #[cfg(test)]

@@ -26,7 +26,11 @@ mod wire;
 pub use algorithm::{Cipher, CipherList, SigningAlgorithm, UnknownCipher, UnknownSigning};
 pub use auth::{AuthError, Credentials};
 pub use command::FileId;
-pub use connection::{Completion, Connection, Event, Negotiated, NoCredit, ProtocolError};
+pub use command::lease::{LeaseKey, LeaseState, UnknownLease};
+pub use connection::{
+    Chain, Completion, Connection, Event, Negotiated, NoCredit, NotInFlight, ProtocolError,
+    RequestError,
+};
 pub use dialect::{Dialect, DialectRange, UnknownDialect};
 pub use handshake::{Handshake, HandshakeError, Policy, Progress, SessionConfig};
 pub use status::NtStatus;

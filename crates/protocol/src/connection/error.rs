@@ -43,3 +43,19 @@ pub enum ProtocolError {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("no credit for the request")]
 pub struct NoCredit;
+
+/// A request that was not sent.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum RequestError<E> {
+    /// Not enough credits at hand.
+    #[error(transparent)]
+    NoCredit(#[from] NoCredit),
+    /// Its body cannot be put on the wire.
+    #[error(transparent)]
+    Body(E),
+}
+
+/// No request with this tag is in flight: it has been answered meanwhile.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("no request with this tag is in flight")]
+pub struct NotInFlight;

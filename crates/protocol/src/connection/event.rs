@@ -1,5 +1,6 @@
 //! What received messages mean to the caller.
 
+use crate::command::oplock_break::BreakNotification;
 use crate::command::read::ReadResponse;
 use crate::command::write::WriteResponse;
 use crate::header::Command;
@@ -16,8 +17,10 @@ pub enum Event<'a> {
         /// The request's tag.
         tag: u32,
     },
-    /// An oplock or lease break nobody asked for.
-    Break,
+    /// The server takes an oplock or some of a lease back. Nothing proves that
+    /// it is the server who says so: notifications go unsigned, and may come
+    /// in plain where all else is encrypted.
+    Break(BreakNotification),
 }
 
 /// The final answer to a request.

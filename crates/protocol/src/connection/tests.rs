@@ -1,6 +1,12 @@
+mod breaks;
+mod cancel;
+mod chain;
+
 use super::*;
-use crate::algorithm::{Cipher, CipherList};
-use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, TRANSFORM_HEADER_LEN, Transform};
+use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
+use crate::crypto::{
+    KeySource, NONCE_SEED_LEN, PreauthHash, Signer, TRANSFORM_HEADER_LEN, Transform,
+};
 use crate::dialect::Dialect;
 use crate::frame::{Inbound, PREFIX_LEN, Payload, Undecipherable};
 use crate::negotiate::LARGE_MTU;
@@ -28,7 +34,7 @@ fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Co
         guest: false,
     };
     let mut credits = CreditLedger::new(64);
-    credits.answered(0, 100);
+    credits.answered(0, 99);
     Connection::new(negotiated, 0x51, 3, protection, credits)
 }
 
@@ -46,15 +52,74 @@ fn answer(status: NtStatus, flags: Flags) -> Vec<u8> {
     message
 }
 
-fn receive(connection: &mut Connection, message: &[u8]) -> Result<(), ProtocolError> {
-    let mut stream = (message.len() as u32).to_be_bytes().to_vec();
-    stream.extend_from_slice(message);
+/// What a frame of one or several messages led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Completed { tag: u32, status: NtStatus },
+    Pending { tag: u32 },
+    Break(BreakNotification),
+}
+
+fn receive_all(
+    connection: &mut Connection,
+    messages: &[u8],
+) -> Result<Vec<Outcome>, ProtocolError> {
+    let mut stream = (messages.len() as u32).to_be_bytes().to_vec();
+    stream.extend_from_slice(messages);
     let mut inbound = Inbound::default();
     let mut input = stream.as_mut_slice();
     let frame = inbound.next(&mut input, Payload::Discard)?.unwrap();
     let mut messages = connection.open(frame)?;
-    let message = messages.next_message()?.unwrap();
-    connection.receive(message).map(|_| ())
+    let mut outcomes = Vec::new();
+    while let Some(message) = messages.next_message()? {
+        outcomes.push(match connection.receive(message)? {
+            Event::Completed(Completion { tag, status, .. }) => Outcome::Completed { tag, status },
+            Event::Pending { tag } => Outcome::Pending { tag },
+            Event::Break(notification) => Outcome::Break(notification),
+        });
+    }
+    Ok(outcomes)
+}
+
+fn receive(connection: &mut Connection, message: &[u8]) -> Result<(), ProtocolError> {
+    receive_all(connection, message).map(drop)
+}
+
+fn signer() -> Signer {
+    Signer::new(SigningAlgorithm::AesGmac, &[9; 16])
+}
+
+/// The one frame in `out`, as the server sees it: header and whole bytes of
+/// each message.
+fn sent(out: &[u8], transform: Option<&Transform>) -> Vec<(Header, Vec<u8>)> {
+    let mut bytes = out.to_vec();
+    let mut input = bytes.as_mut_slice();
+    let mut inbound = Inbound::default();
+    let frame = inbound.next(&mut input, Payload::Keep).unwrap().unwrap();
+    let mut messages = frame.open(transform).unwrap();
+    let mut all = Vec::new();
+    while let Some(message) = messages.next_message().unwrap() {
+        all.push((
+            Header::decode(message.bytes).unwrap(),
+            message.bytes.to_vec(),
+        ));
+    }
+    assert!(input.is_empty(), "one frame");
+    all
+}
+
+/// An answer to `request` with an empty body.
+fn answer_to(request: &Header, status: NtStatus, flags: Flags) -> Vec<u8> {
+    let header = Header {
+        status,
+        flags: Flags::RESPONSE.union(flags),
+        credits: 1,
+        ..*request
+    };
+    let mut message = Vec::new();
+    header.encode(&mut message);
+    message.extend_from_slice(&EMPTY_BODY);
+    message
 }
 
 #[test]
@@ -81,9 +146,8 @@ fn an_encrypted_session_takes_nothing_in_plain_but_breaks() {
             let outcome = receive(&mut encrypted(), &answer(status, flags));
             assert_eq!(outcome, Err(ProtocolError::Unencrypted("ECHO")));
         }
-        let mut unasked = answer(NtStatus::SUCCESS, Flags(0));
-        unasked[24..32].copy_from_slice(&UNSOLICITED.to_le_bytes());
-        assert_eq!(receive(&mut encrypted(), &unasked), Ok(()));
+        let notification = breaks::oplock_notification();
+        assert_eq!(receive(&mut encrypted(), &notification), Ok(()));
     }
 }
 
@@ -124,5 +188,43 @@ fn without_multi_credit_requests_there_is_no_charge() {
             header.message_id
         });
         assert_eq!(ids, [0, 1]);
+    }
+}
+
+#[test]
+fn a_body_that_does_not_encode_costs_nothing() {
+    let protections = [
+        Protection::None,
+        Protection::Signed(signer()),
+        Protection::Encrypted(transform(Cipher::Aes128Gcm)),
+    ];
+    for protection in protections {
+        let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
+        let mut out = vec![1, 2, 3];
+        let before = connection.credits;
+        let outcome = connection.try_request(Command::Echo, 1, 0, &mut out, |out| {
+            out.push(9);
+            Err("impossible")
+        });
+        assert_eq!(outcome, Err(RequestError::Body("impossible")));
+        assert_eq!(
+            (out.as_slice(), connection.in_flight()),
+            (&[1, 2, 3][..], 0)
+        );
+        assert_eq!(connection.credits, before);
+
+        let outcome = connection.try_request(Command::Echo, 101, 0, &mut out, |_| Ok::<_, ()>(()));
+        assert_eq!(outcome, Err(RequestError::NoCredit(NoCredit)));
+        assert_eq!(
+            (out.as_slice(), connection.in_flight()),
+            (&[1, 2, 3][..], 0)
+        );
+
+        out.clear();
+        let outcome = connection.try_request(Command::Echo, 1, 7, &mut out, |out| {
+            out.extend_from_slice(&EMPTY_BODY);
+            Ok::<_, ()>(())
+        });
+        assert_eq!((outcome, connection.in_flight()), (Ok(()), 1));
     }
 }

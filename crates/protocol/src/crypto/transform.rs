@@ -77,6 +77,16 @@ impl Transform {
         }
     }
 
+    /// The server's side of the same session.
+    #[cfg(test)]
+    pub(crate) fn reversed(self) -> Self {
+        Self {
+            outbound: self.inbound,
+            inbound: self.outbound,
+            ..self
+        }
+    }
+
     /// The cipher in use.
     #[must_use]
     pub const fn cipher(&self) -> Cipher {
@@ -157,13 +167,7 @@ mod tests {
     fn pair(cipher: Cipher) -> (Transform, Transform) {
         let preauth = PreauthHash::default();
         let new = |seed| Transform::new(cipher, &keys(&preauth), 5, [seed; NONCE_SEED_LEN]);
-        let (client, server) = (new(1), new(2));
-        let server = Transform {
-            outbound: server.inbound,
-            inbound: server.outbound,
-            ..server
-        };
-        (client, server)
+        (new(1), new(2).reversed())
     }
 
     fn sealed(transform: &mut Transform, plain: &[u8]) -> Vec<u8> {
