@@ -16,6 +16,8 @@ pub mod crypto;
 mod dialect;
 pub mod directory;
 pub mod frame;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod handshake;
 pub mod header;
 mod negotiate;

@@ -1,0 +1,117 @@
+//! Doors for the fuzz targets into what nobody else is to reach: decoders that
+//! only the handshake calls, and connections that no handshake has made.
+//!
+//! Compiled with the feature `fuzzing` only.
+
+use smb_msg::{SessionSetupResponse, TreeConnectResponse};
+
+use crate::algorithm::{Cipher, SigningAlgorithm};
+use crate::connection::{Connection, Negotiated, Protection};
+use crate::credit::CreditLedger;
+use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
+use crate::dialect::Dialect;
+use crate::negotiate::{Answer, LARGE_MTU};
+use crate::setup;
+use crate::wire::DecodeError;
+
+/// The session of every [`connection`].
+pub const SESSION_ID: u64 = 0x51;
+/// The key that every protected [`connection`] exchanged.
+pub const SESSION_KEY: [u8; 16] = [7; 16];
+
+/// What protects a [`connection`].
+#[derive(Clone, Copy, Debug)]
+pub enum Shield {
+    /// Nothing.
+    None,
+    /// Signatures, in 3.1.1.
+    Signed(SigningAlgorithm),
+    /// Encryption, in 3.1.1.
+    Encrypted(Cipher),
+}
+
+/// A 3.1.1 connection in steady state with 100 credits.
+#[must_use]
+pub fn connection(shield: Shield) -> Connection {
+    let preauth = PreauthHash::default();
+    let keys = keys(&preauth);
+    let (protection, signing, encryption) = match shield {
+        Shield::None => (Protection::None, None, None),
+        Shield::Signed(algorithm) => {
+            let signer = Signer::new(algorithm, &keys.signing());
+            (Protection::Signed(signer), Some(algorithm), None)
+        }
+        Shield::Encrypted(cipher) => {
+            let transform = Transform::new(cipher, &keys, SESSION_ID, [1; NONCE_SEED_LEN]);
+            (Protection::Encrypted(transform), None, Some(cipher))
+        }
+    };
+    let negotiated = Negotiated {
+        dialect: Dialect::Smb311,
+        signing,
+        encryption,
+        server_requires_signing: false,
+        max_read: 1 << 20,
+        max_write: 1 << 20,
+        max_transact: 1 << 20,
+        capabilities: LARGE_MTU,
+        server_guid: [0; 16],
+        guest: false,
+    };
+    let mut credits = CreditLedger::new(128);
+    credits.answered(0, 99);
+    Connection::new(negotiated, SESSION_ID, 3, protection, credits)
+}
+
+/// What the keys of every protected [`connection`] are derived from.
+#[must_use]
+pub fn keys(preauth: &PreauthHash) -> KeySource<'_> {
+    KeySource {
+        dialect: Dialect::Smb311,
+        full_session_key: &SESSION_KEY,
+        preauth,
+    }
+}
+
+/// Decodes a NEGOTIATE response.
+///
+/// # Errors
+/// When it is malformed.
+pub fn negotiate_response(message: &[u8]) -> Result<(), DecodeError> {
+    Answer::decode(message).map(|_| ())
+}
+
+/// Decodes the response to FSCTL_VALIDATE_NEGOTIATE_INFO.
+///
+/// # Errors
+/// When it is malformed.
+pub fn validation_response(message: &[u8]) -> Result<(), DecodeError> {
+    let answer = Answer {
+        security_mode: 1,
+        revision: Dialect::Smb302 as u16,
+        server_guid: [0x5E; 16],
+        capabilities: LARGE_MTU,
+        max_transact: 1,
+        max_read: 2,
+        max_write: 3,
+        signing: None,
+        cipher: None,
+    };
+    answer.is_confirmed_by(message).map(|_| ())
+}
+
+/// Decodes a SESSION_SETUP response.
+///
+/// # Errors
+/// When it is malformed.
+pub fn session_setup_response(message: &[u8]) -> Result<(), DecodeError> {
+    setup::decode::<SessionSetupResponse>(message, "SESSION_SETUP response").map(|_| ())
+}
+
+/// Decodes a TREE_CONNECT response.
+///
+/// # Errors
+/// When it is malformed.
+pub fn tree_connect_response(message: &[u8]) -> Result<(), DecodeError> {
+    setup::decode::<TreeConnectResponse>(message, "TREE_CONNECT response").map(|_| ())
+}
