@@ -140,7 +140,12 @@ impl RunDoc {
         Self::parse(&bytes, path)
     }
 
-    fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
+    /// Reads the document that `bytes` hold; messages name `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunDoc::load`], but for those of files.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
         let path = || path.to_owned();
         let malformed = |detail: String| LoadError::Malformed {
             path: path(),
