@@ -1,0 +1,255 @@
+//! Writes the seeds that the fuzz targets start from, into `seeds/`: messages
+//! of the captures in `fixtures/`, brought into the shape each target takes,
+//! and a few texts. Run it again when a target changes its shape:
+//!
+//!     cargo run --manifest-path fuzz/Cargo.toml --example seeds
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use smbench_engine::profile;
+use smbench_fuzz::peer::{self, framed};
+use smbench_protocol::fuzzing::SESSION_ID;
+use smbench_protocol::header::{Command, HEADER_LEN, Header};
+use smbench_report::RunDoc;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
+}
+
+fn seed(target: &str, name: &str, bytes: &[u8]) {
+    let known = smbench_fuzz::TARGETS
+        .iter()
+        .any(|(known, _)| *known == target);
+    assert!(known, "no target {target}");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("seeds")
+        .join(target);
+    fs::create_dir_all(&folder).expect("a folder for seeds");
+    fs::write(folder.join(name), bytes).expect("a seed");
+}
+
+/// A `.hex` file of the captures: `#` opens a comment line.
+fn captured(set: &str, name: &str) -> Vec<u8> {
+    let path = fixtures().join(format!("captures/messages/{set}/{name}.hex"));
+    let text = fs::read_to_string(&path).expect("a captured message");
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .flat_map(str::split_whitespace)
+        .map(|pair| u8::from_str_radix(pair, 16).expect("a hex byte"))
+        .collect()
+}
+
+/// What the server on port 24450 sent in a capture, segment by segment:
+/// classic little-endian pcap of Ethernet, IPv4 and TCP.
+fn from_server(capture: &str) -> Vec<Vec<u8>> {
+    let file = fs::read(fixtures().join("captures").join(capture)).expect("a capture");
+    let mut rest = &file[24..];
+    let mut payloads = Vec::new();
+    while let Some(length) = rest.get(8..12).and_then(|field| field.first_chunk()) {
+        let (packet, after) = rest[16..].split_at(u32::from_le_bytes(*length) as usize);
+        rest = after;
+        let ip = &packet[14..];
+        let tcp = &ip[usize::from(ip[0] & 0xF) * 4..];
+        let ip_len = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+        let end = ip_len - (ip.len() - tcp.len());
+        let payload = &tcp[usize::from(tcp[12] >> 4) * 4..end];
+        if tcp[..2] == 24450u16.to_be_bytes() && !payload.is_empty() {
+            payloads.push(payload.to_vec());
+        }
+    }
+    payloads
+}
+
+/// `bytes` as a record of the targets that read records.
+fn record(bytes: &[u8]) -> Vec<u8> {
+    let mut record = (bytes.len() as u16).to_le_bytes().to_vec();
+    record.extend_from_slice(bytes);
+    record
+}
+
+/// The message made an unsigned answer to the request that a busy connection
+/// of the targets has sent under this id.
+fn answering(mut message: Vec<u8>, message_id: u64) -> Vec<u8> {
+    message[16] &= !8;
+    message[20..24].fill(0);
+    message[24..32].copy_from_slice(&message_id.to_le_bytes());
+    message[40..48].copy_from_slice(&SESSION_ID.to_le_bytes());
+    message[48..64].fill(0);
+    message
+}
+
+fn decoders() {
+    for (target, names) in [
+        (
+            "create_response",
+            &["create-response", "create-root-response"][..],
+        ),
+        (
+            "close_response",
+            &["close-response", "close-compound-response"],
+        ),
+        ("read_response", &["read-response"]),
+        ("write_response", &["write-response"]),
+        ("flush_response", &["flush-response"]),
+        ("lock_response", &["lock-response"]),
+        (
+            "query_info_response",
+            &["query-info-response", "query-info-fs-response"],
+        ),
+        (
+            "error_response",
+            &[
+                "error-name-not-found",
+                "error-no-more-files",
+                "lock-pending",
+            ],
+        ),
+        ("directory_listing", &["query-directory-response"]),
+    ] {
+        for name in names {
+            let message = captured("2.1", name);
+            seed(target, name, &message[HEADER_LEN..]);
+            seed("header", name, &message[..HEADER_LEN]);
+        }
+    }
+    let empty = captured("3.1.1", "read-response-empty");
+    seed("read_response", "empty", &empty[HEADER_LEN..]);
+}
+
+fn connections() {
+    // Message ids of `Busy`: each read costs four credits.
+    let answers: Vec<_> = [
+        ("read-response", 0),
+        ("write-response", 12),
+        ("create-response", 16),
+        ("close-response", 17),
+        ("flush-response", 18),
+        ("query-directory-response", 19),
+        ("lock-pending", 20),
+        ("lock-granted-late", 20),
+    ]
+    .into_iter()
+    .map(|(name, id)| answering(captured("2.1", name), id))
+    .collect();
+    let stream: Vec<u8> = answers.iter().flat_map(|message| framed(message)).collect();
+    for piece in [7, 255] {
+        let name = format!("answers-by-{piece}");
+        seed(
+            "connection_bytes",
+            &name,
+            &[&[0, piece], &stream[..]].concat(),
+        );
+        seed("frames", &name, &[&[piece], &stream[..]].concat());
+    }
+    let records: Vec<u8> = answers.iter().flat_map(|message| record(message)).collect();
+    seed(
+        "connection_plain",
+        "answers",
+        &[&[1], &records[..]].concat(),
+    );
+    let untouched = |message: &Vec<u8>| [&[0, 0], &record(message)[..]].concat();
+    let records: Vec<u8> = answers.iter().flat_map(untouched).collect();
+    for selector in [0, 3, 4, 7] {
+        let name = format!("answers-{selector}");
+        let bytes = [&[selector], &records[..]].concat();
+        seed("connection_signed", &name, &bytes);
+        seed("connection_encrypted", &name, &bytes);
+    }
+    let flipped = [&[4, 0x83, 70], &record(&answers[0])[..]].concat();
+    seed("connection_signed", "flipped", &flipped);
+    seed("connection_encrypted", "flipped", &flipped);
+    seed("transform", "sealed", &captured("2.1", "read-response"));
+}
+
+fn handshakes() {
+    for capture in ["smbclient-2.1-signed", "smbclient-3.1.1-signed"] {
+        let segments = from_server(&format!("{capture}.pcap"));
+        let mut setup = Vec::new();
+        let mut answers = vec![1];
+        let mut tokens = Vec::new();
+        for segment in &segments {
+            let message = &segment[4..];
+            let header = Header::decode(message).expect("plain messages");
+            let body = &message[HEADER_LEN..];
+            let target = match header.command {
+                Command::Negotiate => "negotiate_response",
+                Command::SessionSetup => "session_setup_response",
+                Command::TreeConnect => "tree_connect_response",
+                _ => break,
+            };
+            seed(target, &format!("{capture}-{}", header.message_id), body);
+            setup.extend_from_slice(segment);
+            let more = u8::from(header.status.is_error());
+            answers.push(more);
+            answers.extend(record(body));
+            if header.command == Command::SessionSetup {
+                tokens.push(1 - more);
+                tokens.extend(record(&body[8..]));
+            }
+        }
+        seed(
+            "handshake_bytes",
+            capture,
+            &[&[1, 255], &setup[..]].concat(),
+        );
+        seed("handshake_answers", capture, &answers);
+        seed("auth_tokens", capture, &tokens);
+    }
+    // A guest gets by without a key.
+    let guest = [
+        &[0, 0][..],
+        &record(&peer::negotiate_body(smbench_protocol::Dialect::Smb302)),
+        &[0],
+        &record(&peer::session_setup_body(1, &[])),
+        &[0],
+        &record(&[16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 1, 0x1F, 0]),
+    ]
+    .concat();
+    seed("handshake_answers", "guest", &guest);
+    let mut validation = vec![49, 0, 0, 0, 4, 2, 0x14, 0];
+    validation.extend([0xFF; 16]);
+    validation.extend([112, 0, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0, 24, 0, 0, 0]);
+    validation.extend([0; 8 + 24]);
+    seed("validation_response", "zeros", &validation);
+}
+
+fn texts() {
+    for (name, text) in profile::BUILTIN {
+        seed("profile", name, text.as_bytes());
+    }
+    for (target, texts) in [
+        (
+            "target_url",
+            &[
+                "smb://alice@nas/bench",
+                "smb://LAB;alice:secret@[::1]:4450/bench/a%20b/c",
+                "smb://guest@10.0.0.1/s",
+            ][..],
+        ),
+        ("client_list", &["1,4..60:4,120", "1..10", " 8 "]),
+        ("size", &["4KiB", "64k", "10 g", "512"]),
+        ("duration", &["1h 30m", "500ms", "0", "2 days 3us"]),
+    ] {
+        for (number, text) in texts.iter().enumerate() {
+            seed(target, &number.to_string(), text.as_bytes());
+        }
+    }
+}
+
+/// The frozen result, with one load point and nothing that only adds length.
+fn documents() {
+    let path = fixtures().join("results/v1-curve.json");
+    let mut doc = RunDoc::load(&path).expect("a result");
+    doc.load_points.truncate(1);
+    let json: String = doc.to_json().lines().map(str::trim).collect();
+    seed("result_document", "v1-curve", json.as_bytes());
+}
+
+fn main() {
+    decoders();
+    connections();
+    handshakes();
+    texts();
+    documents();
+}

@@ -1,0 +1,144 @@
+//! Decoders of single messages. The input is the body: the 64 bytes of header
+//! before it, which decoders skip, would only dilute it.
+
+use smbench_protocol::command::close::CloseResponse;
+use smbench_protocol::command::create::CreateResponse;
+use smbench_protocol::command::error::ErrorResponse;
+use smbench_protocol::command::flush::FlushResponse;
+use smbench_protocol::command::lock::LockResponse;
+use smbench_protocol::command::query_info::QueryInfoResponse;
+use smbench_protocol::command::read::ReadResponse;
+use smbench_protocol::command::write::WriteResponse;
+use smbench_protocol::crypto::{NONCE_SEED_LEN, PreauthHash, TRANSFORM_PROTOCOL_ID, Transform};
+use smbench_protocol::header::{Command, Header};
+use smbench_protocol::{Cipher, DecodeError, directory, fuzzing};
+
+/// A message with this body.
+fn message(body: &[u8]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(64 + body.len());
+    Header::request(Command::Echo, 1).encode(&mut message);
+    message.extend_from_slice(body);
+    message
+}
+
+/// Errors point into the message.
+fn check<T>(message: &[u8], outcome: Result<T, DecodeError>) -> Option<T> {
+    outcome
+        .inspect_err(|error| assert!(error.offset <= message.len(), "{error}"))
+        .ok()
+}
+
+/// The header: what decodes encodes to the same bytes, but for the signature.
+pub fn header(data: &[u8]) {
+    if let Some(header) = check(data, Header::decode(data)) {
+        let mut again = Vec::new();
+        header.encode(&mut again);
+        assert_eq!(again[..48], data[..48]);
+    }
+}
+
+/// CREATE.
+pub fn create_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, CreateResponse::decode(&message));
+}
+
+/// CLOSE.
+pub fn close_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, CloseResponse::decode(&message));
+}
+
+/// READ, with and without its payload.
+pub fn read_response(body: &[u8]) {
+    let message = message(body);
+    if let Some(read) = check(&message, ReadResponse::decode(&message, message.len())) {
+        assert_eq!(read.data.map(<[u8]>::len), Some(read.length as usize));
+    }
+    let payload_len = body.len() * 3;
+    check(
+        &message,
+        ReadResponse::decode(&message, message.len() + payload_len),
+    );
+}
+
+/// WRITE.
+pub fn write_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, WriteResponse::decode(&message));
+}
+
+/// FLUSH.
+pub fn flush_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, FlushResponse::decode(&message));
+}
+
+/// LOCK.
+pub fn lock_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, LockResponse::decode(&message));
+}
+
+/// QUERY_INFO.
+pub fn query_info_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, QueryInfoResponse::decode(&message));
+}
+
+/// The body of failures.
+pub fn error_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, ErrorResponse::decode(&message));
+}
+
+/// QUERY_DIRECTORY: the names are no more than the bytes could hold.
+pub fn directory_listing(body: &[u8]) {
+    let message = message(body);
+    if let Some(entries) = check(&message, directory::decode_response(&message)) {
+        assert!(entries.len() <= message.len() / 64);
+        // Three bytes of UTF-8 at most for two of UTF-16.
+        let names: usize = entries.iter().map(|entry| entry.name.len()).sum();
+        assert!(names <= message.len() * 2);
+    }
+}
+
+/// NEGOTIATE.
+pub fn negotiate_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, fuzzing::negotiate_response(&message));
+}
+
+/// IOCTL with FSCTL_VALIDATE_NEGOTIATE_INFO.
+pub fn validation_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, fuzzing::validation_response(&message));
+}
+
+/// SESSION_SETUP.
+pub fn session_setup_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, fuzzing::session_setup_response(&message));
+}
+
+/// TREE_CONNECT.
+pub fn tree_connect_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, fuzzing::tree_connect_response(&message));
+}
+
+/// The transform header: nothing opens that the server's key did not seal.
+pub fn transform(data: &[u8]) {
+    let preauth = PreauthHash::default();
+    let keys = fuzzing::keys(&preauth);
+    for cipher in Cipher::ALL {
+        let transform = Transform::new(cipher, &keys, fuzzing::SESSION_ID, [1; NONCE_SEED_LEN]);
+        assert!(transform.open(&mut data.to_vec()).is_none());
+        let mut plausible = TRANSFORM_PROTOCOL_ID.to_vec();
+        plausible.extend_from_slice(data);
+        if let Some(size) = plausible.get_mut(36..40) {
+            size.copy_from_slice(&(data.len() as u32).saturating_sub(48).to_le_bytes());
+        }
+        assert!(transform.open(&mut plausible).is_none());
+    }
+}

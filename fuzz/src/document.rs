@@ -1,0 +1,18 @@
+//! Result documents: whatever loads can be shown, and saved and loaded again.
+
+use std::path::Path;
+
+use smbench_report::{RunDoc, render, write_csv};
+
+/// A result document.
+pub fn result_document(data: &[u8]) {
+    let path = Path::new("fuzzed.json");
+    let Ok(doc) = RunDoc::parse(data, path) else {
+        return;
+    };
+    assert!(!render(&doc).is_empty());
+    write_csv(&doc, std::io::sink()).expect("a sink takes everything");
+    let saved = doc.to_json();
+    let again = RunDoc::parse(saved.as_bytes(), path).expect("what was saved loads");
+    assert_eq!(again.to_json(), saved);
+}

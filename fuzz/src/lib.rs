@@ -1,0 +1,56 @@
+//! Bodies of the fuzz targets: each takes arbitrary bytes, and panics when
+//! smbench would, or when something that must hold does not.
+//!
+//! - [`codec`]: decoders of single messages
+//! - [`stream`]: the byte stream cut into messages, and whole connections and
+//!   handshakes that arbitrary servers talk to
+//! - [`text`]: what users write: profiles, URLs, lists, sizes, durations
+//! - [`document`]: result documents
+//!
+//! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
+//! `fuzz_targets/`; `tests/replay.rs` holds them together and replays the
+//! committed seeds.
+
+#![forbid(unsafe_code)]
+
+pub mod codec;
+pub mod document;
+pub mod peer;
+pub mod stream;
+pub mod text;
+
+/// A target's body.
+pub type Body = fn(&[u8]);
+
+/// Every target by name.
+pub const TARGETS: &[(&str, Body)] = &[
+    ("header", codec::header),
+    ("create_response", codec::create_response),
+    ("close_response", codec::close_response),
+    ("read_response", codec::read_response),
+    ("write_response", codec::write_response),
+    ("flush_response", codec::flush_response),
+    ("lock_response", codec::lock_response),
+    ("query_info_response", codec::query_info_response),
+    ("error_response", codec::error_response),
+    ("directory_listing", codec::directory_listing),
+    ("negotiate_response", codec::negotiate_response),
+    ("validation_response", codec::validation_response),
+    ("session_setup_response", codec::session_setup_response),
+    ("tree_connect_response", codec::tree_connect_response),
+    ("transform", codec::transform),
+    ("frames", stream::frames),
+    ("connection_bytes", stream::connection_bytes),
+    ("connection_plain", stream::connection_plain),
+    ("connection_signed", stream::connection_signed),
+    ("connection_encrypted", stream::connection_encrypted),
+    ("handshake_bytes", stream::handshake_bytes),
+    ("handshake_answers", stream::handshake_answers),
+    ("auth_tokens", stream::auth_tokens),
+    ("profile", text::profile),
+    ("target_url", text::target_url),
+    ("client_list", text::client_list),
+    ("size", text::size),
+    ("duration", text::duration),
+    ("result_document", document::result_document),
+];

@@ -1,0 +1,408 @@
+//! Streams of server bytes: cut into messages, taken by a connection in steady
+//! state, taken by a handshake.
+
+use std::collections::HashSet;
+
+use smbench_protocol::command::read::ReadRequest;
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::connection::EMPTY_BODY;
+use smbench_protocol::crypto::{NONCE_LEN_MAX, NONCE_SEED_LEN, PreauthHash, Signer};
+use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
+use smbench_protocol::fuzzing::{self, Shield};
+use smbench_protocol::header::{Command, Flags, HEADER_LEN};
+use smbench_protocol::{
+    Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId, Handshake,
+    NtStatus, Policy, Progress, SessionConfig, SigningAlgorithm,
+};
+
+use crate::peer::{self, byte, record};
+
+/// The messages that `stream` holds when it arrives in pieces of `piece`
+/// bytes, up to the first error.
+fn reassemble(stream: &[u8], piece: usize, payload: Payload) -> Vec<(Vec<u8>, usize)> {
+    let mut stream = stream.to_vec();
+    let mut inbound = Inbound::default();
+    let mut messages = Vec::new();
+    for mut piece in stream.chunks_mut(piece) {
+        loop {
+            match inbound.next(&mut piece, payload) {
+                Ok(Some(frame)) => {
+                    let Ok(mut opened) = frame.open(None) else {
+                        return messages;
+                    };
+                    loop {
+                        match opened.next_message() {
+                            Ok(Some(message)) => {
+                                messages.push((message.bytes.to_vec(), message.total_len));
+                            }
+                            Ok(None) => break,
+                            Err(_) => return messages,
+                        }
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => return messages,
+            }
+        }
+    }
+    messages
+}
+
+/// Framing: however the stream is cut, the same messages come out, and what
+/// is discarded is the end of a message.
+pub fn frames(mut data: &[u8]) {
+    let piece = usize::from(byte(&mut data)).max(1);
+    let whole = reassemble(data, usize::MAX, Payload::Keep);
+    assert_eq!(reassemble(data, piece, Payload::Keep), whole);
+    assert!(whole.iter().all(|(bytes, len)| bytes.len() == *len));
+    let discarded = reassemble(data, piece, Payload::Discard);
+    for ((bytes, len), (kept, kept_len)) in discarded.iter().zip(&whole) {
+        assert_eq!(len, kept_len);
+        assert!(kept.starts_with(bytes));
+        assert!(*len <= MAX_FRAME_LEN);
+    }
+}
+
+/// A connection with requests of several kinds in flight.
+struct Busy {
+    connection: Connection,
+    inbound: Inbound,
+    payload: Payload,
+    /// Tags of requests not answered yet.
+    open: HashSet<u32>,
+}
+
+impl Busy {
+    fn new(shield: Shield, payload: Payload) -> Self {
+        let mut connection = fuzzing::connection(shield);
+        let mut out = Vec::new();
+        let file_id = FileId::default();
+        let read = ReadRequest {
+            file_id,
+            offset: 0,
+            length: 200_000,
+            minimum_count: 0,
+        };
+        let write = WriteRequest {
+            file_id,
+            offset: 0,
+            length: 10,
+            flags: 0,
+        };
+        let kinds = [
+            Command::Echo,
+            Command::Create,
+            Command::Close,
+            Command::Flush,
+            Command::QueryDirectory,
+            Command::Lock,
+        ];
+        let mut open: HashSet<u32> = HashSet::new();
+        for tag in 0..12 {
+            let sent = match tag {
+                0..3 => connection.read(tag, &read, &mut out),
+                3..6 => connection.write(tag, &write, &mut out, |data| data.fill(1)),
+                _ => connection.request(kinds[tag as usize - 6], 1, tag, &mut out, |out| {
+                    out.extend_from_slice(&EMPTY_BODY);
+                }),
+            };
+            sent.expect("there are credits");
+            open.insert(tag);
+        }
+        Self {
+            connection,
+            inbound: Inbound::default(),
+            payload,
+            open,
+        }
+    }
+
+    /// Takes bytes from the server; how many requests they completed, or
+    /// `None` once the connection cannot be trusted any more.
+    fn take(&mut self, mut input: &mut [u8]) -> Option<usize> {
+        let mut completed = 0;
+        while let Some(frame) = self.inbound.next(&mut input, self.payload).ok()? {
+            let mut messages = self.connection.open(frame).ok()?;
+            while let Some(message) = messages.next_message().ok()? {
+                match self.connection.receive(message).ok()? {
+                    Event::Completed(done) => {
+                        completed += 1;
+                        assert!(self.open.remove(&done.tag), "answered once");
+                        let _ = done.write();
+                        if let Ok(read) = done.read()
+                            && let Some(data) = read.data
+                        {
+                            assert_eq!(data.len(), read.length as usize);
+                        }
+                    }
+                    Event::Pending { tag } => assert!(self.open.contains(&tag)),
+                    Event::Break => {}
+                }
+                assert_eq!(self.connection.in_flight(), self.open.len());
+            }
+        }
+        Some(completed)
+    }
+
+    /// Asks once more, if there is still a credit for it.
+    fn ask_again(&mut self) {
+        let mut out = Vec::new();
+        let tag = 1000;
+        let asked = self
+            .connection
+            .request(Command::Echo, 1, tag, &mut out, |out| {
+                out.extend_from_slice(&EMPTY_BODY);
+            });
+        assert_eq!(asked.is_ok(), !out.is_empty());
+    }
+}
+
+fn payload(selector: u8) -> Payload {
+    match selector & 1 {
+        0 => Payload::Keep,
+        _ => Payload::Discard,
+    }
+}
+
+/// A whole connection that is fed the bytes as they are, in pieces.
+pub fn connection_bytes(mut data: &[u8]) {
+    let selector = byte(&mut data);
+    let piece = usize::from(byte(&mut data)).max(1);
+    let shield = match selector >> 1 & 3 {
+        0 | 1 => Shield::None,
+        2 => Shield::Signed(SigningAlgorithm::AesCmac),
+        _ => Shield::Encrypted(Cipher::Aes128Gcm),
+    };
+    let mut busy = Busy::new(shield, payload(selector));
+    let mut stream = data.to_vec();
+    for piece in stream.chunks_mut(piece) {
+        match busy.take(piece) {
+            // Nothing arbitrary is genuine.
+            Some(completed) => assert!(completed == 0 || matches!(shield, Shield::None)),
+            None => return,
+        }
+    }
+    busy.ask_again();
+}
+
+/// A whole connection; the input is messages.
+pub fn connection_plain(mut data: &[u8]) {
+    let mut busy = Busy::new(Shield::None, payload(byte(&mut data)));
+    while let Some(message) = record(&mut data) {
+        if busy.take(&mut peer::framed(message)).is_none() {
+            return;
+        }
+    }
+    busy.ask_again();
+}
+
+/// What happens to a message after it was protected: nothing, or one bit of it
+/// is flipped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tampering {
+    None,
+    Flip { at: usize, bit: u8 },
+}
+
+impl Tampering {
+    fn read(data: &mut &[u8]) -> Self {
+        let (what, at) = (byte(data), byte(data));
+        match what & 0x80 {
+            0 => Self::None,
+            _ => Self::Flip {
+                at: usize::from(at) | usize::from(what & 0x70) << 4,
+                bit: 1 << (what & 7),
+            },
+        }
+    }
+
+    fn apply(self, message: &mut [u8]) {
+        if let Self::Flip { at, bit } = self
+            && !message.is_empty()
+        {
+            let at = at % message.len();
+            message[at] ^= bit;
+        }
+    }
+}
+
+/// A whole connection; the input is messages, which the server signs. One that
+/// is altered afterwards completes nothing.
+pub fn connection_signed(mut data: &[u8]) {
+    let selector = byte(&mut data);
+    let algorithm = SigningAlgorithm::ALL[usize::from(selector >> 1) % 3];
+    let preauth = PreauthHash::default();
+    let signer = Signer::new(algorithm, &fuzzing::keys(&preauth).signing());
+    let mut busy = Busy::new(Shield::Signed(algorithm), payload(selector));
+    loop {
+        let tampering = Tampering::read(&mut data);
+        let Some(message) = record(&mut data) else {
+            break;
+        };
+        let mut message = message.to_vec();
+        // A compound is signed piece by piece; its pieces come as they are.
+        if message.len() >= HEADER_LEN {
+            signer.sign(&mut message);
+        }
+        tampering.apply(&mut message);
+        match busy.take(&mut peer::framed(&message)) {
+            Some(completed) => assert!(completed == 0 || tampering == Tampering::None),
+            None => return,
+        }
+    }
+    busy.ask_again();
+}
+
+/// A whole connection; the input is messages, which the server encrypts. One
+/// that is altered afterwards is the end.
+pub fn connection_encrypted(mut data: &[u8]) {
+    let selector = byte(&mut data);
+    let cipher = Cipher::ALL[usize::from(selector >> 1) % 4];
+    let mut busy = Busy::new(Shield::Encrypted(cipher), payload(selector));
+    loop {
+        let tampering = Tampering::read(&mut data);
+        let Some(message) = record(&mut data) else {
+            break;
+        };
+        let mut nonce = [0; NONCE_LEN_MAX];
+        nonce[0] = message.len() as u8;
+        // CCM takes one byte less.
+        let mut message = peer::sealed(cipher, nonce, message);
+        tampering.apply(&mut message);
+        match busy.take(&mut peer::framed(&message)) {
+            Some(_) => assert!(tampering == Tampering::None),
+            None => return,
+        }
+    }
+    busy.ask_again();
+}
+
+/// What a client asks of a session: by the selector's bits, several users and
+/// policies.
+fn config(selector: u8) -> SessionConfig {
+    let policy = |bits: u8| match bits & 3 {
+        0 | 1 => Policy::AsServerRequires,
+        2 => Policy::Required,
+        _ => Policy::Off,
+    };
+    let user = if selector & 1 == 0 { "guest" } else { "alice" };
+    SessionConfig {
+        dialects: DialectRange::ALL,
+        signing: policy(selector >> 1),
+        signing_algorithm: None,
+        encryption: policy(selector >> 3),
+        ciphers: CipherList::default(),
+        credentials: Credentials {
+            domain: String::new(),
+            user: user.to_owned(),
+            password: "secret".to_owned(),
+        },
+        host: "server".to_owned(),
+        share: "share".to_owned(),
+        credit_target: 64,
+        client_guid: [1; 16],
+        salt: [2; 32],
+        nonce_seed: [3; NONCE_SEED_LEN],
+    }
+}
+
+/// A handshake under way.
+struct Setup {
+    handshake: Handshake,
+    inbound: Inbound,
+    /// What the client has sent since it was last looked at.
+    out: Vec<u8>,
+}
+
+impl Setup {
+    fn start(selector: u8) -> Self {
+        let mut out = Vec::new();
+        let handshake = Handshake::start(config(selector), &mut out).expect("usable credentials");
+        Self {
+            handshake,
+            inbound: Inbound::default(),
+            out,
+        }
+    }
+
+    /// Takes bytes from the server; `None` when there is nothing left to do.
+    fn take(&mut self, mut input: &mut [u8]) -> Option<()> {
+        while let Some(frame) = self.inbound.next(&mut input, Payload::Keep).ok()? {
+            let mut messages = self.handshake.open(frame).ok()?;
+            while let Some(message) = messages.next_message().ok()? {
+                match self.handshake.receive(message, &mut self.out).ok()? {
+                    Progress::Continue => {}
+                    Progress::Ready(connection) => {
+                        assert_eq!(connection.in_flight(), 0);
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn answer(&mut self, status: NtStatus, flags: Flags, body: &[u8]) -> Option<()> {
+        let message = peer::answer(&mut self.out, status, flags, body)?;
+        self.take(&mut peer::framed(&message))
+    }
+}
+
+/// A whole handshake that is fed the bytes as they are, in pieces.
+pub fn handshake_bytes(mut data: &[u8]) {
+    let mut setup = Setup::start(byte(&mut data));
+    let piece = usize::from(byte(&mut data)).max(1);
+    let mut stream = data.to_vec();
+    for piece in stream.chunks_mut(piece) {
+        if setup.take(piece).is_none() {
+            return;
+        }
+    }
+}
+
+/// A whole handshake; the input is statuses and bodies of answers to what the
+/// client sends.
+pub fn handshake_answers(mut data: &[u8]) {
+    let mut setup = Setup::start(byte(&mut data));
+    loop {
+        let selector = byte(&mut data);
+        let Some(body) = record(&mut data) else {
+            return;
+        };
+        let status = match selector & 3 {
+            0 => NtStatus::SUCCESS,
+            1 => NtStatus::MORE_PROCESSING_REQUIRED,
+            2 => NtStatus::PENDING,
+            _ => NtStatus::ACCESS_DENIED,
+        };
+        let flags = Flags(u32::from(selector >> 2 & 0xF));
+        if setup.answer(status, flags, body).is_none() {
+            return;
+        }
+    }
+}
+
+/// Authentication with a server that sends these tokens.
+pub fn auth_tokens(mut data: &[u8]) {
+    let mut setup = Setup::start(1);
+    let negotiate = peer::negotiate_body(Dialect::Smb21);
+    if setup
+        .answer(NtStatus::SUCCESS, Flags::default(), &negotiate)
+        .is_none()
+    {
+        return;
+    }
+    for _ in 0..3 {
+        let status = match byte(&mut data) & 1 {
+            0 => NtStatus::MORE_PROCESSING_REQUIRED,
+            _ => NtStatus::SUCCESS,
+        };
+        let Some(token) = record(&mut data) else {
+            return;
+        };
+        let body = peer::session_setup_body(0, token);
+        if setup.answer(status, Flags::default(), &body).is_none() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What users write.
+
+use smbench_engine::clients::ClientList;
+use smbench_engine::plan::{Limits, Plan};
+use smbench_engine::profile::Profile;
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_engine::units::{Size, format_duration, parse_duration};
+
+fn text(data: &[u8]) -> &str {
+    std::str::from_utf8(data).unwrap_or_default()
+}
+
+/// A profile, and the plan that comes of it.
+pub fn profile(data: &[u8]) {
+    let Ok(profile) = Profile::parse("fuzzed.toml", text(data)) else {
+        return;
+    };
+    let (target, _) = Target::parse("smb://user@host/share").expect("well formed");
+    let plan = Plan::resolve(
+        &profile,
+        &RunOptions::default(),
+        target,
+        Limits::default(),
+        2,
+    );
+    if let Ok(plan) = plan {
+        assert!(plan.max_clients() > 0);
+        assert!(plan.files().take(10).count() > 0);
+        assert!(!plan.digest().is_empty());
+        assert!(plan.bytes_on_share() > 0);
+    }
+}
+
+/// A target URL: what is shown of it reads back as the same target.
+pub fn target_url(data: &[u8]) {
+    if let Ok((target, _)) = Target::parse(text(data)) {
+        let shown = target.redacted();
+        let (again, _) = Target::parse(&shown).expect("what is shown is a URL");
+        assert_eq!(again.redacted(), shown);
+    }
+}
+
+/// A list of load points.
+pub fn client_list(data: &[u8]) {
+    if let Ok(list) = text(data).parse::<ClientList>() {
+        assert!(!list.as_slice().is_empty());
+        assert!(list.as_slice().iter().all(|&clients| clients > 0));
+    }
+}
+
+/// A size: what is shown of it in full reads back the same.
+pub fn size(data: &[u8]) {
+    if let Ok(size) = text(data).parse::<Size>() {
+        assert_eq!(format!("{size:#}").parse::<Size>().ok(), Some(size));
+    }
+}
+
+/// A duration: what is shown of it reads back the same.
+pub fn duration(data: &[u8]) {
+    if let Ok(duration) = parse_duration(text(data)) {
+        assert_eq!(
+            parse_duration(&format_duration(duration)).ok(),
+            Some(duration)
+        );
+    }
+}

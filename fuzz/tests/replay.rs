@@ -1,0 +1,63 @@
+//! Replays the committed seeds through every target, without a fuzzer: what
+//! was found once stays fixed, and no target breaks unnoticed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use smbench_fuzz::TARGETS;
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Names of what is in a folder, without their extensions.
+fn names(folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(here().join(folder)).expect(folder);
+    entries
+        .map(|entry| {
+            let path = entry.expect(folder).path();
+            let stem = path.file_stem().expect("a name");
+            stem.to_string_lossy().into_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn every_target_has_a_program_and_seeds() {
+    let expected: BTreeSet<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(expected.len(), TARGETS.len());
+    assert_eq!(names("fuzz_targets"), expected);
+    assert_eq!(names("seeds"), expected);
+    let manifest = fs::read_to_string(here().join("Cargo.toml")).expect("the manifest");
+    for name in &expected {
+        let path = format!("path = \"fuzz_targets/{name}.rs\"");
+        assert!(manifest.contains(&path), "{name} is no [[bin]]");
+    }
+}
+
+#[test]
+fn every_seed_passes() {
+    for (name, body) in TARGETS {
+        let mut seeds = 0;
+        for entry in fs::read_dir(here().join("seeds").join(name)).expect(name) {
+            let path = entry.expect(name).path();
+            println!("{}", path.display());
+            body(&fs::read(&path).expect(name));
+            seeds += 1;
+        }
+        assert!(seeds > 0, "{name}");
+    }
+}
+
+#[test]
+fn no_target_minds_nothing_or_noise() {
+    let noise: Vec<u8> = (0..=u8::MAX).cycle().take(1000).collect();
+    for (name, body) in TARGETS {
+        println!("{name}");
+        body(&[]);
+        body(&noise);
+        body(&[0; 300]);
+        body(&[0xFF; 300]);
+    }
+}
