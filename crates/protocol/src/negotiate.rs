@@ -245,31 +245,49 @@ impl Answer {
         Ok(answer)
     }
 
+    /// Of each context that is known there must be at most one, of the
+    /// pre-authentication context exactly one, and each must choose one
+    /// algorithm (MS-SMB2 3.2.5.2).
     fn read_contexts(
         &mut self,
         message: &[u8],
         mut at: usize,
         count: u16,
     ) -> Result<(), DecodeError> {
+        const PREAUTH_INTEGRITY_CAPABILITIES: u16 = 1;
         const ENCRYPTION_CAPABILITIES: u16 = 2;
         const SIGNING_CAPABILITIES: u16 = 8;
+        const SHA_512: u16 = 1;
+        let list = Reader::at(message, at);
+        let mut hash = None;
         for _ in 0..count {
             let mut reader = Reader::at(message, at);
+            let start = reader;
             let kind = reader.u16("negotiate context type")?;
-            let len = reader.u16("negotiate context length")?;
+            let before_len = reader;
+            let len = usize::from(reader.u16("negotiate context length")?);
             reader.u32("negotiate context reserved")?;
-            let mut first_choice = || {
-                reader.u16("negotiate context algorithm count")?;
-                reader.u16("negotiate context algorithm")
+            let data = at + 8;
+            before_len.slice(data, len, "negotiate context length")?;
+            let mut reader = Reader::at(&message[..data + len], data);
+            let known = match kind {
+                PREAUTH_INTEGRITY_CAPABILITIES => Some((&mut hash, Salt::Yes)),
+                ENCRYPTION_CAPABILITIES => Some((&mut self.cipher, Salt::No)),
+                SIGNING_CAPABILITIES => Some((&mut self.signing, Salt::No)),
+                _ => None,
             };
-            match kind {
-                ENCRYPTION_CAPABILITIES => self.cipher = Some(first_choice()?),
-                SIGNING_CAPABILITIES => self.signing = Some(first_choice()?),
-                _ => {}
+            if let Some((chosen, salt)) = known
+                && chosen.replace(only_choice(&mut reader, salt)?).is_some()
+            {
+                return Err(start.error("negotiate context that comes twice"));
             }
-            at = (at + 8 + usize::from(len)).next_multiple_of(8);
+            at = (data + len).next_multiple_of(8);
         }
-        Ok(())
+        match hash {
+            Some(SHA_512) => Ok(()),
+            Some(_) => Err(list.error("pre-authentication hash algorithm")),
+            None => Err(list.error("negotiate context list without pre-authentication")),
+        }
     }
 
     /// Whether the answer to a validation in `message` repeats this one.
@@ -291,6 +309,26 @@ impl Answer {
             Confirmed::No
         })
     }
+}
+
+/// Whether a context states the length of a salt behind the count of its
+/// algorithms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Salt {
+    Yes,
+    No,
+}
+
+/// The one algorithm that a context of the server chooses.
+fn only_choice(reader: &mut Reader<'_>, salt: Salt) -> Result<u16, DecodeError> {
+    let before_count = *reader;
+    if reader.u16("negotiate context algorithm count")? != 1 {
+        return Err(before_count.error("negotiate context algorithm count"));
+    }
+    if salt == Salt::Yes {
+        reader.u16("negotiate context salt length")?;
+    }
+    reader.u16("negotiate context algorithm")
 }
 
 /// Whether the server stands by its NEGOTIATE response.
@@ -397,22 +435,55 @@ mod tests {
         message
     }
 
+    const HASH: (u16, &[u8]) = (1, &[1, 0, 2, 0, 1, 0, 0xAA, 0xBB]);
+    const MAC: (u16, &[u8]) = (8, &[1, 0, 2, 0]);
+    const CIPHER: (u16, &[u8]) = (2, &[1, 0, 4, 0]);
+
     #[test]
     fn an_answer_is_read_past_contexts_nobody_knows() {
-        let message = response(
-            &answer(),
-            &[
-                (0x77, b"?"),
-                (8, &[1, 0, 2, 0]),
-                (1, &[1]),
-                (2, &[1, 0, 4, 0]),
-            ],
-        );
+        let unknown = (0x77, &b"?"[..]);
+        let contexts = [unknown, MAC, HASH, unknown, CIPHER];
+        let message = response(&answer(), &contexts);
         assert_eq!(Answer::decode(&message), Ok(answer()));
         for len in HEADER_LEN..message.len() {
             let error = Answer::decode(&message[..len]).expect_err("cut short");
             assert!(error.offset <= len);
         }
+    }
+
+    #[test]
+    fn contexts_that_contradict_each_other_are_refused() {
+        let no_hash = (1, &[0, 0, 0, 0][..]);
+        let two_hashes = (1, &[2, 0, 0, 0, 1, 0, 1, 0][..]);
+        let other_hash = (1, &[1, 0, 0, 0, 2, 0][..]);
+        let two_ciphers = (2, &[2, 0, 4, 0, 2, 0][..]);
+        let no_signing = (8, &[0, 0][..]);
+        let too_short = (8, &[1, 0][..]);
+        for (contexts, what) in [
+            (&[][..], "without pre-authentication"),
+            (&[MAC, CIPHER], "without pre-authentication"),
+            (&[HASH, MAC, HASH], "comes twice"),
+            (&[HASH, MAC, MAC], "comes twice"),
+            (&[CIPHER, HASH, CIPHER], "comes twice"),
+            (&[no_hash], "algorithm count"),
+            (&[two_hashes], "algorithm count"),
+            (&[other_hash], "hash algorithm"),
+            (&[HASH, two_ciphers], "algorithm count"),
+            (&[HASH, no_signing], "algorithm count"),
+            // What follows in the message is not the context's.
+            (&[HASH, too_short, CIPHER], "context algorithm"),
+        ] {
+            let error = Answer::decode(&response(&answer(), contexts)).unwrap_err();
+            assert!(error.what.contains(what), "{contexts:?}: {error}");
+        }
+        // Older dialects have no contexts; what looks like some is not read.
+        let old = Answer {
+            revision: Dialect::Smb302 as u16,
+            signing: None,
+            cipher: None,
+            ..answer()
+        };
+        assert_eq!(Answer::decode(&response(&old, &[MAC, MAC])), Ok(old));
     }
 
     #[test]
