@@ -1,0 +1,222 @@
+//! What comes before the loop: a session, and a file to read.
+
+use smbench_engine::target::Target;
+use smbench_protocol::command::create::{
+    CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::credit::charge_for;
+use smbench_protocol::frame::{Inbound, Payload};
+use smbench_protocol::header::{Command, Header};
+use smbench_protocol::{
+    CipherList, Connection, Credentials, Event, FileId, Handshake, Policy, Progress, SessionConfig,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::Failure;
+
+/// Bytes written at a time.
+const CHUNK_LEN: u32 = 64 * 1024;
+
+/// A server and who asks.
+pub(crate) struct Site {
+    target: Target,
+    password: String,
+}
+
+/// A connection with the file open, and what a request needs.
+pub(crate) struct LoggedOn {
+    pub(crate) stream: TcpStream,
+    pub(crate) session_id: u64,
+    pub(crate) tree_id: u32,
+    /// Of the next request.
+    pub(crate) message_id: u64,
+    pub(crate) file_id: FileId,
+}
+
+/// The file that is read; it goes when this session does.
+pub(crate) struct File {
+    pub(crate) name: String,
+    session: Session,
+}
+
+struct Session {
+    stream: TcpStream,
+    inbound: Inbound,
+    connection: Connection,
+}
+
+impl Site {
+    pub(crate) fn new(url: &str, password: String) -> Result<Self, Failure> {
+        let (target, _) = Target::parse(url)?;
+        Ok(Self { target, password })
+    }
+
+    /// Makes the file of `len` bytes.
+    pub(crate) async fn make_file(&self, len: u64) -> Result<File, Failure> {
+        let mut session = self.log_on().await?;
+        let name = format!("smbench-floor-{}.dat", std::process::id());
+        let rights = access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::DELETE;
+        let how = options::FILE_NON_DIRECTORY_FILE | options::FILE_DELETE_ON_CLOSE;
+        let file_id = session
+            .create(&name, rights, Disposition::Create, how)
+            .await?;
+        let mut offset = 0;
+        while offset < len {
+            let request = WriteRequest {
+                file_id,
+                offset,
+                length: CHUNK_LEN,
+                flags: 0,
+            };
+            let body = |out: &mut Vec<u8>| {
+                request.encode(out);
+                out.resize(out.len() + CHUNK_LEN as usize, 0x5A);
+            };
+            session.call(Command::Write, CHUNK_LEN, body).await?;
+            offset += u64::from(CHUNK_LEN);
+        }
+        Ok(File { name, session })
+    }
+
+    /// A session with the file open for reading.
+    pub(crate) async fn open(&self, name: &str) -> Result<LoggedOn, Failure> {
+        let mut session = self.log_on().await?;
+        let rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
+        let how = options::FILE_NON_DIRECTORY_FILE;
+        let file_id = session.create(name, rights, Disposition::Open, how).await?;
+        // A request that is not sent shows what the next one must say.
+        let mut next = Vec::new();
+        session
+            .connection
+            .request(Command::Echo, 1, 0, &mut next, |_| {})?;
+        let header = Header::decode(&next[4..])?;
+        Ok(LoggedOn {
+            stream: session.stream,
+            session_id: header.session_id,
+            tree_id: header.tree_id(),
+            message_id: header.message_id,
+            file_id,
+        })
+    }
+
+    async fn log_on(&self) -> Result<Session, Failure> {
+        let target = &self.target;
+        let mut stream = TcpStream::connect((target.host.as_str(), target.port)).await?;
+        stream.set_nodelay(true)?;
+        let config = SessionConfig {
+            dialects: "3.1.1".parse()?,
+            signing: Policy::Off,
+            signing_algorithm: None,
+            encryption: Policy::Off,
+            ciphers: CipherList::default(),
+            credentials: Credentials {
+                domain: target.domain.clone(),
+                user: target.user.clone(),
+                password: self.password.clone(),
+            },
+            host: target.host.clone(),
+            share: target.share.clone(),
+            credit_target: 8,
+            client_guid: [0x5A; 16],
+            salt: [0x5A; 32],
+            nonce_seed: Default::default(),
+        };
+        let mut out = Vec::new();
+        let mut handshake = Handshake::start(config, &mut out)?;
+        let mut inbound = Inbound::default();
+        loop {
+            stream.write_all(&out).await?;
+            out.clear();
+            let mut chunk = vec![0; 16 * 1024];
+            let len = stream.read(&mut chunk).await?;
+            if len == 0 {
+                return Err("the server closed the connection".into());
+            }
+            let mut input = &mut chunk[..len];
+            while let Some(frame) = inbound.next(&mut input, Payload::Keep)? {
+                let mut messages = handshake.open(frame)?;
+                while let Some(message) = messages.next_message()? {
+                    if let Progress::Ready(connection) = handshake.receive(message, &mut out)? {
+                        return Ok(Session {
+                            stream,
+                            inbound,
+                            connection,
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl File {
+    /// Ends the session that holds the file open to delete it.
+    pub(crate) async fn remove(self) -> Result<(), Failure> {
+        let mut stream = self.session.stream;
+        Ok(stream.shutdown().await?)
+    }
+}
+
+impl Session {
+    async fn create(
+        &mut self,
+        name: &str,
+        desired_access: u32,
+        disposition: Disposition,
+        options: u32,
+    ) -> Result<FileId, Failure> {
+        let mut body = Vec::new();
+        CreateRequest {
+            name,
+            desired_access,
+            file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+            share_access: share::ALL,
+            disposition,
+            options,
+            oplock: OplockLevel::None,
+            contexts: &[],
+        }
+        .encode(&mut body)?;
+        let answer = self
+            .call(Command::Create, 0, |out| out.extend_from_slice(&body))
+            .await?;
+        Ok(CreateResponse::decode(&answer)?.file_id)
+    }
+
+    /// One request and its final, successful answer.
+    async fn call(
+        &mut self,
+        command: Command,
+        payload_len: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        self.connection
+            .request(command, charge_for(payload_len), 0, &mut out, body)?;
+        self.stream.write_all(&out).await?;
+        loop {
+            let mut chunk = vec![0; 16 * 1024];
+            let len = self.stream.read(&mut chunk).await?;
+            if len == 0 {
+                return Err("the server closed the connection".into());
+            }
+            let mut input = &mut chunk[..len];
+            while let Some(frame) = self.inbound.next(&mut input, Payload::Keep)? {
+                let mut messages = self.connection.open(frame)?;
+                while let Some(message) = messages.next_message()? {
+                    if let Event::Completed(done) = self.connection.receive(message)? {
+                        return match done.status.0 {
+                            0 => Ok(done.message().to_vec()),
+                            _ => {
+                                Err(format!("{} refused with {}", command.name(), done.status)
+                                    .into())
+                            }
+                        };
+                    }
+                }
+            }
+        }
+    }
+}
