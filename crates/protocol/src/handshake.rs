@@ -30,6 +30,9 @@ use crate::status::NtStatus;
 pub use config::{Policy, SessionConfig};
 pub use error::{Demand, HandshakeError};
 
+/// The four bytes every SMB 1 message starts with.
+const SMB1_PROTOCOL_ID: [u8; 4] = *b"\xFFSMB";
+
 /// What a received message led to.
 #[derive(Debug)]
 pub enum Progress {
@@ -145,7 +148,7 @@ impl Handshake {
             config,
         };
         let offer = handshake.offer.clone();
-        handshake.send(Step::Negotiate, out, |out| offer.encode(out));
+        handshake.send(Step::Negotiate, out, |out| offer.encode(out))?;
         Ok(handshake)
     }
 
@@ -167,6 +170,9 @@ impl Handshake {
         mut message: Message<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Progress, HandshakeError> {
+        if message.bytes.starts_with(&SMB1_PROTOCOL_ID) {
+            return Err(HandshakeError::Smb1);
+        }
         let header = Header::decode(message.bytes)?;
         let (message_id, asked) = self.awaited;
         if !header.flags.contains(Flags::RESPONSE) {
@@ -194,6 +200,10 @@ impl Handshake {
                 status: header.status,
             });
         }
+        // A session keeps the id that its first answer gave it.
+        if self.session_id != 0 && header.session_id != self.session_id {
+            return Err(ProtocolError::NotAResponse.into());
+        }
         self.check(&mut message, Pending::No)?;
         let bytes = message.bytes;
         match self.step {
@@ -203,7 +213,7 @@ impl Handshake {
                 self.tree_connected(&header, bytes)?;
                 if self.offer.needs_validation(self.negotiated.dialect) && self.signer.is_some() {
                     let offer = self.offer.clone();
-                    self.send(Step::Validate, out, |out| offer.encode_validation(out));
+                    self.send(Step::Validate, out, |out| offer.encode_validation(out))?;
                 } else {
                     return Ok(Progress::Ready(self.connection()));
                 }
@@ -301,11 +311,14 @@ impl Handshake {
         self.preauth.update(bytes);
         // The server's hint of mechanisms is not needed: NTLM is offered as is.
         let token = self.authenticator.step(&[])?;
-        self.send_session_setup(token, out);
-        Ok(())
+        self.send_session_setup(token, out)
     }
 
-    fn send_session_setup(&mut self, token: Vec<u8>, out: &mut Vec<u8>) {
+    fn send_session_setup(
+        &mut self,
+        token: Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), HandshakeError> {
         let request = SessionSetupRequest::new(
             token,
             SessionSecurityMode::new()
@@ -314,7 +327,7 @@ impl Handshake {
             SetupRequestFlags::new(),
             NegotiateCapabilities::new(),
         );
-        self.send(Step::SessionSetup, out, |out| setup::encode(&request, out));
+        self.send(Step::SessionSetup, out, |out| setup::encode(&request, out))
     }
 
     fn session_setup(
@@ -328,8 +341,7 @@ impl Handshake {
         if header.status == NtStatus::MORE_PROCESSING_REQUIRED {
             self.preauth.update(bytes);
             let token = self.authenticator.step(&response.buffer)?;
-            self.send_session_setup(token, out);
-            return Ok(());
+            return self.send_session_setup(token, out);
         }
         self.negotiated.guest = response.session_flags.is_guest_or_null_session();
         if !self.negotiated.guest {
@@ -343,12 +355,14 @@ impl Handshake {
             self.encrypt(Demand::Client)?;
         }
         if self.negotiated.guest && self.negotiated.signing.take().is_some() {
-            return Err(HandshakeError::GuestCannotSign);
+            return Err(HandshakeError::GuestCannotSign(match self.config.signing {
+                Policy::Required => Demand::Client,
+                Policy::AsServerRequires | Policy::Off => Demand::Server,
+            }));
         }
         let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
         let request = TreeConnectRequest::new(&unc);
-        self.send(Step::TreeConnect, out, |out| setup::encode(&request, out));
-        Ok(())
+        self.send(Step::TreeConnect, out, |out| setup::encode(&request, out))
     }
 
     /// The server is satisfied; makes sure that we are, and keys the session.
@@ -389,7 +403,7 @@ impl Handshake {
             return Err(HandshakeError::EncryptionRequired);
         }
         if self.negotiated.guest {
-            return Err(HandshakeError::GuestCannotEncrypt);
+            return Err(HandshakeError::GuestCannotEncrypt(by));
         }
         let dialect = self.negotiated.dialect;
         let transform = self.transform.as_ref();
@@ -451,20 +465,25 @@ impl Handshake {
     }
 
     /// Appends the request of `step`, whose answer is awaited next.
-    fn send(&mut self, step: Step, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    fn send(
+        &mut self,
+        step: Step,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), HandshakeError> {
         self.step = step;
-        // One request at a time, each answered with at least one credit: a
-        // server that grants none is told so by the time limit of the caller.
+        // One request at a time, each answered with at least one credit
+        // (MS-SMB2 3.3.1.2); without it no message id may be used.
         let paid = self.credits.reserve(1);
-        let (message_id, asked) = paid.map_or(self.awaited, |paid| (paid.message_id, paid.asked));
-        self.awaited = (message_id, asked);
+        let paid = paid.ok_or(HandshakeError::NoCredit(step.command()))?;
+        self.awaited = (paid.message_id, paid.asked);
         let header = Header {
             // Nothing before the negotiation, and in SMB 2.0.2 never, has a
             // charge.
             credit_charge: u16::from(self.negotiated.multi_credit()),
-            credits: asked,
+            credits: paid.asked,
             session_id: self.session_id,
-            ..Header::request(step.command(), message_id).with_tree(self.tree_id)
+            ..Header::request(step.command(), paid.message_id).with_tree(self.tree_id)
         };
         let protect = match (self.shield(step), &self.signer, &mut self.transform) {
             (Shield::Signature, Some(signer), _) => Protect::Sign(signer),
@@ -476,6 +495,7 @@ impl Handshake {
         if matches!(step, Step::Negotiate | Step::SessionSetup) {
             self.preauth.update(&out[start..]);
         }
+        Ok(())
     }
 }
 

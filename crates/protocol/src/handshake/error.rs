@@ -26,9 +26,9 @@ pub enum HandshakeError {
     /// The server does not know the user and has guests instead.
     #[error("the server does not know the user and offers a guest session instead")]
     OnlyAsGuest,
-    /// Signing was asked for, but the session has no key.
-    #[error("the server let the user in as a guest; guest sessions cannot be signed")]
-    GuestCannotSign,
+    /// Signing is wanted by one side, but the session has no key.
+    #[error("{} is to be signed, but the server let the user in as a guest; guest sessions cannot be signed", .0.what())]
+    GuestCannotSign(Demand),
     /// Signing was switched off, but the server insists.
     #[error("the server requires signing, which was switched off")]
     SigningRequired,
@@ -47,12 +47,18 @@ pub enum HandshakeError {
         /// The dialect chosen.
         dialect: Dialect,
     },
-    /// Encryption was asked for, but the session has no key.
-    #[error("the server let the user in as a guest; guest sessions cannot be encrypted")]
-    GuestCannotEncrypt,
+    /// Encryption is wanted by one side, but the session has no key.
+    #[error("{} is to be encrypted, but the server let the user in as a guest; guest sessions cannot be encrypted", .0.what())]
+    GuestCannotEncrypt(Demand),
     /// The server does not stand by its NEGOTIATE response.
     #[error("someone between client and server has tampered with the negotiation")]
     Tampered,
+    /// The answer to NEGOTIATE is one of SMB 1.
+    #[error("the server answers in SMB 1, which smbench does not speak")]
+    Smb1,
+    /// The server has taken the right to send the next request.
+    #[error("the server granted no credit for the {}", .0.name())]
+    NoCredit(Command),
     /// The share is a pipe or a printer.
     #[error("the share is not a disk share")]
     NotADisk,
@@ -64,12 +70,12 @@ pub enum HandshakeError {
     Protocol(#[from] ProtocolError),
 }
 
-/// Who wants a session to be encrypted.
+/// Who wants a session to be signed or encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// [`Policy::Required`](super::Policy::Required).
     Client,
-    /// SMB2_SESSION_FLAG_ENCRYPT_DATA.
+    /// SMB2_NEGOTIATE_SIGNING_REQUIRED, SMB2_SESSION_FLAG_ENCRYPT_DATA.
     Server,
     /// SMB2_SHAREFLAG_ENCRYPT_DATA.
     Share,
