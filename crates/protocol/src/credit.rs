@@ -12,9 +12,13 @@ pub const CREDIT_UNIT: u32 = 65_536;
 /// Credits that a payload of `len` bytes costs.
 #[must_use]
 pub const fn charge_for(len: u32) -> u16 {
-    // An 8 MiB message costs 128; the cast cannot truncate a u32's 65,536th part.
-    let units = len.div_ceil(CREDIT_UNIT);
-    if units == 0 { 1 } else { units as u16 }
+    // An 8 MiB message costs 128. The last 64 KiB below 4 GiB would need one
+    // more than the field holds; no server grants that many anyway.
+    match len.div_ceil(CREDIT_UNIT) {
+        0 => 1,
+        units if units > u16::MAX as u32 => u16::MAX,
+        units => units as u16,
+    }
 }
 
 /// Message ids and the credits to use them.
@@ -95,6 +99,8 @@ mod tests {
             (65_537, 2),
             (1 << 20, 16),
             (8 << 20, 128),
+            (u32::MAX - 65_535, 65_535),
+            (u32::MAX, 65_535),
         ] {
             assert_eq!(charge_for(len), charge, "{len} bytes");
         }
