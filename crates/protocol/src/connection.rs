@@ -328,7 +328,16 @@ impl Connection {
         let interim = header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC);
         match &self.protection {
             Protection::Encrypted(_) if secrecy == Secrecy::Plain => {
-                return Err(ProtocolError::Unencrypted(header.command.name()));
+                return Err(match header.status {
+                    NtStatus::USER_SESSION_DELETED => ProtocolError::SessionEnded(header.status),
+                    _ => ProtocolError::Unencrypted(header.command.name()),
+                });
+            }
+            Protection::Signed(_)
+                if header.status == NtStatus::USER_SESSION_DELETED
+                    && !header.flags.contains(Flags::SIGNED) =>
+            {
+                return Err(ProtocolError::SessionEnded(header.status));
             }
             // Interim answers are never signed (MS-SMB2 3.2.5.1.3).
             Protection::Signed(signer) if !interim && !signer.verify(bytes) => {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::frame::Undecipherable;
+use crate::status::NtStatus;
 use crate::wire::DecodeError;
 
 /// A connection that can no longer be trusted.
@@ -31,6 +32,10 @@ pub enum ProtocolError {
     /// Missing or wrong signature on a signed session.
     #[error("a {0} answer whose signature is missing or wrong")]
     Signature(&'static str),
+    /// An unprotected end of a protected session: a server that has forgotten
+    /// the session has no key for its answer (MS-SMB2 3.3.5.2.9).
+    #[error("an unprotected {0}, as a server sends when it has ended the session")]
+    SessionEnded(NtStatus),
     /// An encrypted message is damaged, forged or for someone else.
     #[error(transparent)]
     Undecipherable(#[from] Undecipherable),

@@ -141,11 +141,13 @@ fn an_encrypted_session_takes_nothing_in_plain_but_breaks() {
             (NtStatus::SUCCESS, Flags(0)),
             (NtStatus::SUCCESS, Flags::SIGNED),
             (NtStatus::PENDING, Flags::ASYNC),
-            (NtStatus::USER_SESSION_DELETED, Flags(0)),
         ] {
             let outcome = receive(&mut encrypted(), &answer(status, flags));
             assert_eq!(outcome, Err(ProtocolError::Unencrypted("ECHO")));
         }
+        let ended = NtStatus::USER_SESSION_DELETED;
+        let outcome = receive(&mut encrypted(), &answer(ended, Flags(0)));
+        assert_eq!(outcome, Err(ProtocolError::SessionEnded(ended)));
         let notification = breaks::oplock_notification();
         assert_eq!(receive(&mut encrypted(), &notification), Ok(()));
     }
@@ -226,5 +228,28 @@ fn a_body_that_does_not_encode_costs_nothing() {
             Ok::<_, ()>(())
         });
         assert_eq!((outcome, connection.in_flight()), (Ok(()), 1));
+    }
+}
+
+#[test]
+fn a_signed_session_that_the_server_forgot_is_not_blamed_on_the_signature() {
+    let ended = NtStatus::USER_SESSION_DELETED;
+    for (status, flags, expected) in [
+        (ended, Flags(0), ProtocolError::SessionEnded(ended)),
+        (ended, Flags::SIGNED, ProtocolError::Signature("ECHO")),
+        (
+            NtStatus::SUCCESS,
+            Flags(0),
+            ProtocolError::Signature("ECHO"),
+        ),
+    ] {
+        let signer = Signer::new(SigningAlgorithm::AesCmac, &[7; 16]);
+        let protection = Protection::Signed(signer);
+        let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
+        connection
+            .request(Command::Echo, 1, 0, &mut Vec::new(), |_| {})
+            .unwrap();
+        let outcome = receive(&mut connection, &answer(status, flags));
+        assert_eq!(outcome, Err(expected));
     }
 }
