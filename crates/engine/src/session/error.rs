@@ -4,6 +4,7 @@
 use std::io;
 use std::time::Duration;
 
+use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
 use smbench_protocol::{HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
@@ -147,6 +148,30 @@ pub enum SessionError {
         /// Host and port.
         at: String,
     },
+    /// An earlier request on the session was not answered in time, or wrongly.
+    #[error(
+        "failed to {doing} on {at}: the session is out of step since an earlier request failed"
+    )]
+    OutOfStep {
+        /// What was asked.
+        doing: String,
+        /// Host and port.
+        at: String,
+    },
+    /// A WRITE took only a part of its data.
+    #[error(
+        "failed to {doing} on {at}: the server took {taken} of {length} bytes of a write; check its quota and free space"
+    )]
+    ShortWrite {
+        /// What was asked.
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// Bytes that the answer names.
+        taken: u32,
+        /// Bytes sent.
+        length: u32,
+    },
     /// A path cannot be sent.
     #[error("failed to {doing}: the path is too long for SMB")]
     Path {
@@ -241,8 +266,11 @@ fn handshake_advice(error: &HandshakeError) -> &'static str {
         HandshakeError::OnlyAsGuest => {
             "; check the user's name, or ask for the guest (smb://guest@...)"
         }
-        HandshakeError::GuestCannotSign => "; leave out --sign required",
-        HandshakeError::GuestCannotEncrypt => "; leave out --encrypt required",
+        HandshakeError::GuestCannotSign(Demand::Client) => "; leave out --sign required",
+        HandshakeError::GuestCannotEncrypt(Demand::Client) => "; leave out --encrypt required",
+        HandshakeError::GuestCannotSign(_) | HandshakeError::GuestCannotEncrypt(_) => {
+            "; log on as a user whom the server knows"
+        }
         HandshakeError::EncryptionRequired => "; leave out --encrypt off",
         HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
         HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",

@@ -12,7 +12,7 @@ use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
 use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::credit::charge_for;
-use smbench_protocol::frame::{Inbound, Payload};
+use smbench_protocol::frame::{Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Connection, Credentials, Event, FileId, Handshake, NtStatus, Policy, Progress, ProtocolError,
@@ -249,10 +249,21 @@ pub(crate) struct Session {
     pub(crate) inbound: Inbound,
     pub(crate) connection: Connection,
     endpoint: Endpoint,
-    /// Tag of the last request made by [`Session::call`]; an answer to an
-    /// earlier one, given up on, is not taken for its answer.
-    last_tag: u32,
+    state: State,
 }
+
+/// Whether both sides still agree on where in the stream they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Every request made by [`Session::call`] has been answered.
+    InStep,
+    /// One has not: half of it may have been sent, half of its answer may have
+    /// been read, and the rest of that may still come.
+    Lost,
+}
+
+/// Tag of the one request in flight of [`Session::call`].
+const CALL: u32 = 0;
 
 impl Session {
     /// Connects, authenticates and connects to the share.
@@ -307,13 +318,23 @@ impl Session {
                 {
                     match handshake.receive(message, &mut out).map_err(refuse)? {
                         Progress::Continue => {}
-                        Progress::Ready(connection) => {
+                        Progress::Ready(mut connection) => {
+                            // What came with the last answer is not lost: it
+                            // was not asked for, or is half of a message.
+                            take_unasked(&mut connection, messages).map_err(broken)?;
+                            while let Some(frame) = inbound
+                                .next(&mut input, Payload::Keep)
+                                .map_err(|error| broken(error.into()))?
+                            {
+                                let messages = connection.open(frame).map_err(broken)?;
+                                take_unasked(&mut connection, messages).map_err(broken)?;
+                            }
                             return Ok(Self {
                                 stream,
                                 inbound,
                                 connection,
                                 endpoint: endpoint.clone(),
-                                last_tag: 0,
+                                state: State::InStep,
                             });
                         }
                     }
@@ -322,7 +343,9 @@ impl Session {
         }
     }
 
-    /// Sends one request and waits for its final answer.
+    /// Sends one request and waits for its final answer. After a failure, or
+    /// when the wait was cut short, the session takes no further request: an
+    /// answer that comes late must not be taken for that of another.
     pub(crate) async fn call(
         &mut self,
         doing: &str,
@@ -330,29 +353,33 @@ impl Session {
         payload_len: u32,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Reply, SessionError> {
+        if self.state == State::Lost {
+            return Err(SessionError::OutOfStep {
+                doing: doing.to_owned(),
+                at: self.endpoint.at(),
+            });
+        }
         let mut out = Vec::with_capacity(payload_len as usize + 256);
-        self.last_tag = self.last_tag.wrapping_add(1);
         self.connection
-            .request(
-                command,
-                charge_for(payload_len),
-                self.last_tag,
-                &mut out,
-                body,
-            )
+            .request(command, charge_for(payload_len), CALL, &mut out, body)
             .map_err(|_| SessionError::NoCredit {
                 doing: doing.to_owned(),
                 at: self.endpoint.at(),
             })?;
         let limit = self.endpoint.limits.setup;
-        match timeout(limit, self.exchange(doing, &out)).await {
-            Ok(reply) => reply,
-            Err(_) => Err(SessionError::Timeout {
-                doing: doing.to_owned(),
-                at: self.endpoint.at(),
-                limit,
-            }),
-        }
+        self.state = State::Lost;
+        let reply = match timeout(limit, self.exchange(doing, &out)).await {
+            Ok(reply) => reply?,
+            Err(_) => {
+                return Err(SessionError::Timeout {
+                    doing: doing.to_owned(),
+                    at: self.endpoint.at(),
+                    limit,
+                });
+            }
+        };
+        self.state = State::InStep;
+        Ok(reply)
     }
 
     async fn exchange(&mut self, doing: &str, out: &[u8]) -> Result<Reply, SessionError> {
@@ -385,7 +412,7 @@ impl Session {
                 {
                     if let Event::Completed(done) =
                         self.connection.receive(message).map_err(broken)?
-                        && done.tag == self.last_tag
+                        && done.tag == CALL
                     {
                         reply = Some(Reply {
                             status: done.status,
@@ -505,6 +532,17 @@ impl Session {
         // A server that does not answer sees the socket close.
         let _ = timeout(LOGOFF_LIMIT, farewell).await;
     }
+}
+
+/// Takes messages while no request is in flight.
+fn take_unasked(
+    connection: &mut Connection,
+    mut messages: Messages<'_>,
+) -> Result<(), ProtocolError> {
+    while let Some(message) = messages.next_message()? {
+        connection.receive(message)?;
+    }
+    Ok(())
 }
 
 async fn receive(stream: &mut TcpStream, chunk: &mut [u8]) -> std::io::Result<usize> {
