@@ -13,8 +13,11 @@ use smbench_protocol::{FileId, NtStatus};
 use crate::session::{Session, SessionError};
 
 const LISTING_LEN: u32 = 64 * 1024;
-/// Answers that a listing may take: several million names.
+/// Answers that a listing may take.
 const LISTING_ANSWERS_MAX: u32 = 10_000;
+/// Names that a listing may have: what a run makes, and a lot to spare, in
+/// some hundred MiB.
+const LISTING_NAMES_MAX: usize = 1_000_000;
 
 /// What is to be deleted.
 #[derive(Clone, Copy)]
@@ -90,6 +93,9 @@ pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>
                 let some = directory::decode_response(&reply.message)
                     .map_err(|error| session.malformed(&doing, error))?;
                 entries.extend(some);
+                if entries.len() > LISTING_NAMES_MAX {
+                    break;
+                }
             }
             NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => {
                 session.close(&doing, id).await?;

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::command::write::{WriteRequest, WriteResponse};
 use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
@@ -157,8 +156,15 @@ async fn fill_file(
         let written = WriteResponse::decode(&message)
             .map_err(|error| session.malformed(&doing, error))?
             .count;
-        if written == 0 || written > length {
-            return Err(session.refused(&doing, NtStatus::DISK_FULL));
+        // A server that cannot take all of it says so with a status. One that
+        // takes a byte at a time would keep this busy for ever.
+        if written != length {
+            return Err(SessionError::ShortWrite {
+                doing,
+                at: session.share(),
+                taken: written,
+                length,
+            });
         }
         offset += u64::from(written);
         // The receiver only goes away when the run is over.
