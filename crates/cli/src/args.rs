@@ -14,6 +14,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use smbench_engine::clients::ClientList;
 use smbench_engine::plan::Mode;
+use smbench_engine::sources::SourceList;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
@@ -111,6 +112,10 @@ pub(crate) struct ServerArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+    /// Addresses of this machine to connect from, in turn, such as 192.0.2.1,192.0.2.10-192.0.2.20
+    /// [default: the profile's, else as the system chooses]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) source_ip: Option<SourceList>,
     /// Longest wait for the answer to an operation; then the client counts as lost [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
     pub(crate) operation_timeout: Option<Duration>,

@@ -13,6 +13,7 @@ pub mod record;
 pub mod run;
 mod session;
 mod share;
+pub mod sources;
 pub mod spec;
 pub mod stream;
 pub mod target;

@@ -2,6 +2,7 @@
 //! and the workers. Nothing in a [`Plan`] that [`Plan::resolve`] made can be
 //! invalid any more.
 
+mod connections;
 mod digest;
 mod files;
 mod resolve;
@@ -13,6 +14,7 @@ use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::target::Target;
 
+pub use connections::Connections;
 pub use files::WorkFile;
 pub use resolve::{
     FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
@@ -46,6 +48,8 @@ pub struct Plan {
     pub threads: u32,
     /// What is asked of each session.
     pub session: SessionOptions,
+    /// The TCP connections that sessions use.
+    pub connections: Connections,
     /// Whether data read back is compared with what was written.
     pub verify: Verify,
     /// Bounds on every wait.

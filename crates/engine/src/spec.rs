@@ -35,6 +35,7 @@ use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
 use crate::plan::{Access, Mode, Scope, Verify};
+use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
 /// A profile as written.
@@ -118,6 +119,8 @@ pub struct RunOptions {
     /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
     #[serde(deserialize_with = "from_text::<CipherList, _>")]
     pub cipher: Option<CipherList>,
+    /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
+    pub source_ip: Option<SourceList>,
     /// Whether contents are checked; `true` or `false` in a file.
     #[serde(deserialize_with = "verify")]
     pub verify: Option<Verify>,
@@ -145,6 +148,7 @@ impl RunOptions {
             signing_algorithm: self.signing_algorithm.or(fallback.signing_algorithm),
             encrypt: self.encrypt.or(fallback.encrypt),
             cipher: self.cipher.or(fallback.cipher),
+            source_ip: self.source_ip.or(fallback.source_ip),
             verify: self.verify.or(fallback.verify),
             file_size: self.file_size.or(fallback.file_size),
         }
@@ -245,6 +249,7 @@ mod tests {
             signing_algorithm = "aes-128-gmac"
             encrypt = "off"
             cipher = "aes-256-gcm,aes-128-ccm"
+            source_ip = "127.0.0.1-127.0.0.4"
             verify = true
             "#,
         )
@@ -284,6 +289,7 @@ mod tests {
                 signing_algorithm: Some(SigningAlgorithm::AesGmac),
                 encrypt: Some(Mode::Off),
                 cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
+                source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
                 verify: Some(Verify::ReadBack),
                 file_size: None,
             },
@@ -341,7 +347,7 @@ mod tests {
             ),
             (
                 "[run]\nfile_size = 1",
-                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `verify`",
+                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `source_ip`, `verify`",
             ),
         ] {
             let error = Spec::parse(text).unwrap_err();

@@ -31,7 +31,7 @@ fn describe(request: &Request) -> String {
         Server::Embedded => "embedded, started on this machine for the run".to_owned(),
         Server::Given(_) => plan.target.redacted(),
     };
-    let lines = [
+    let mut lines = vec![
         ("profile", plain(&plan.profile)),
         ("server", server),
         ("clients", clients(plan)),
@@ -47,10 +47,14 @@ fn describe(request: &Request) -> String {
         ("dialect", dialect(plan)),
         ("signing", signing(plan)),
         ("encryption", encryption(plan)),
+    ];
+    // What nobody asked for need not be told.
+    lines.extend(connections(plan).map(|text| ("connections", text)));
+    lines.extend([
         ("limits", limits(plan)),
         ("digest", plan.digest()),
         ("begins with", operations(plan)),
-    ];
+    ]);
     let mut text = String::new();
     for (label, value) in lines {
         // Further lines of a value stand below its first.
@@ -191,6 +195,11 @@ const fn mode(mode: Mode) -> &'static str {
         Mode::Required => "required",
         Mode::Off => "off",
     }
+}
+
+fn connections(plan: &Plan) -> Option<String> {
+    let sources = plan.connections.sources.as_ref()?;
+    Some(format!("from {sources}, in turn"))
 }
 
 fn limits(plan: &Plan) -> String {

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod commands;
+mod connections;
 mod lab;
 mod passwords;
 mod runs;

@@ -8,7 +8,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Access, FileSet, Limits, Plan, Scope, SessionOptions, SizeWeight, Verify, Workload};
+use super::{
+    Access, Connections, FileSet, Limits, Plan, Scope, SessionOptions, SizeWeight, Verify, Workload,
+};
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
 use crate::spec::RunOptions;
@@ -222,6 +224,9 @@ impl Plan {
                 signing_algorithm: merged.signing_algorithm,
                 encryption: merged.encrypt.unwrap_or_default(),
                 ciphers: merged.cipher.unwrap_or_default(),
+            },
+            connections: Connections {
+                sources: merged.source_ip,
             },
             verify: merged.verify.unwrap_or_default(),
             limits,

@@ -174,7 +174,9 @@ async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
         .saturating_mul(plan.outstanding)
         .saturating_add(1);
     let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
-    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target).await
+    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
+        .await?
+        .with_sources(plan.connections.sources.as_ref())
 }
 
 fn server_facts(plan: &Plan, workspace: &Workspace) -> ServerFacts {

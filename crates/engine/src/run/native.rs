@@ -42,7 +42,7 @@ impl Driver for Native {
             unreachable!("each client has a connection of its own");
         };
         let begin = clock::now();
-        let mut session = Session::open(&worker.endpoint).await?;
+        let mut session = Session::open(&worker.endpoint.of_connection(*client)).await?;
         let took = clock::now().since(begin);
         let files = open_files(worker, *client, &mut session).await?;
         session.earn_credits(EARNING_ECHOS).await?;

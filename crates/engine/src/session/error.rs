@@ -2,6 +2,7 @@
 //! naming what, where and what to do.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use smbench_protocol::handshake::Demand;
@@ -37,6 +38,29 @@ pub enum SessionError {
         at: String,
         /// How long it waited.
         limit: Duration,
+    },
+    /// A chosen local address cannot be used.
+    #[error(
+        "failed to connect from {source_ip}: {source}; give addresses of this machine (--source-ip)"
+    )]
+    Source {
+        /// The local address.
+        source_ip: IpAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A chosen local address and the server have no protocol in common.
+    #[error(
+        "failed to connect to {at} from {source_ip}: the server has no {family} address; give \
+         addresses of its kind (--source-ip)"
+    )]
+    SourceFamily {
+        /// The local address.
+        source_ip: IpAddr,
+        /// Host and port.
+        at: String,
+        /// "IPv4" or "IPv6".
+        family: &'static str,
     },
     /// This process may not open another socket.
     #[error(

@@ -2,10 +2,9 @@
 //! time: for set-up, preparation and clean-up. The measured load is driven by
 //! [`crate::run`], which takes the parts of a [`Session`] over.
 
+mod endpoint;
 mod error;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use smbench_protocol::command::close::CloseRequest;
@@ -14,226 +13,18 @@ use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
-use smbench_protocol::{
-    Connection, Credentials, Event, FileId, Handshake, NtStatus, Policy, Progress, ProtocolError,
-    SessionConfig,
-};
-use socket2::{SockRef, TcpKeepalive};
+use smbench_protocol::{Connection, Event, FileId, Handshake, NtStatus, Progress, ProtocolError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::plan::{Limits, Mode, SessionOptions};
-use crate::target::Target;
+pub(crate) use endpoint::{Endpoint, random_u64};
 pub use error::SessionError;
 
 /// Enough for any set-up answer in one piece.
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
-/// Silence after which the system asks whether the other side is still there.
-const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
-/// Each wait while cleaning up after an interrupted or broken run.
-const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
 /// How long a polite good-bye may take before the socket is just closed.
 const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
-
-/// Where and how sessions are opened: resolved once, shared by all of them.
-#[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
-    addresses: Arc<[SocketAddr]>,
-    target: Arc<Target>,
-    options: SessionOptions,
-    limits: Limits,
-    credit_target: u16,
-}
-
-impl Endpoint {
-    /// Looks the host up.
-    pub(crate) async fn resolve(
-        target: &Target,
-        options: SessionOptions,
-        limits: Limits,
-        credit_target: u16,
-    ) -> Result<Self, SessionError> {
-        let lookup = tokio::net::lookup_host((target.host.as_str(), target.port));
-        let addresses: Arc<[SocketAddr]> = match timeout(limits.connect, lookup).await {
-            Ok(Ok(found)) => found.collect(),
-            Ok(Err(source)) => {
-                return Err(SessionError::Resolve {
-                    host: target.host.clone(),
-                    source,
-                });
-            }
-            Err(_) => {
-                return Err(SessionError::Timeout {
-                    doing: format!("look up host '{}'", target.host),
-                    at: "the name server".to_owned(),
-                    limit: limits.connect,
-                });
-            }
-        };
-        Ok(Self {
-            addresses,
-            target: Arc::new(target.clone()),
-            options,
-            limits,
-            credit_target,
-        })
-    }
-
-    /// The same, but with little patience: for cleaning up after a server that
-    /// may be gone.
-    pub(crate) fn impatient(&self) -> Self {
-        let limits = Limits {
-            connect: self.limits.connect.min(IMPATIENT_LIMIT),
-            setup: self.limits.setup.min(IMPATIENT_LIMIT),
-            ..self.limits
-        };
-        Self {
-            limits,
-            ..self.clone()
-        }
-    }
-
-    /// The same, striving for another number of credits.
-    pub(crate) fn with_credit_target(&self, credit_target: u16) -> Self {
-        Self {
-            credit_target,
-            ..self.clone()
-        }
-    }
-
-    /// Host and port, for messages.
-    pub(crate) fn at(&self) -> String {
-        let Target { host, port, .. } = &*self.target;
-        if host.contains(':') {
-            format!("[{host}]:{port}")
-        } else {
-            format!("{host}:{port}")
-        }
-    }
-
-    /// Host, port and share, for messages.
-    pub(crate) fn share(&self) -> String {
-        format!("{}/{}", self.at(), self.target.share)
-    }
-
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
-    }
-
-    async fn connect(&self) -> Result<TcpStream, SessionError> {
-        match timeout(self.limits.connect, self.connect_to_any()).await {
-            Ok(connected) => connected,
-            Err(_) => Err(SessionError::ConnectTimeout {
-                at: self.at(),
-                limit: self.limits.connect,
-            }),
-        }
-    }
-
-    /// Tries the host's addresses one after the other, giving each its share
-    /// of the time; the last failure speaks for all.
-    async fn connect_to_any(&self) -> Result<TcpStream, SessionError> {
-        let each = self.limits.connect / (self.addresses.len().max(1) as u32);
-        let mut last = SessionError::Resolve {
-            host: self.target.host.clone(),
-            source: std::io::Error::other("the name has no address"),
-        };
-        for &address in self.addresses.iter() {
-            match timeout(each, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => {
-                    tune(&stream).map_err(|source| self.io("connect", source))?;
-                    return Ok(stream);
-                }
-                Ok(Err(source)) => last = self.connect_error(source),
-                Err(_) => {
-                    last = SessionError::ConnectTimeout {
-                        at: self.at(),
-                        limit: self.limits.connect,
-                    };
-                }
-            }
-        }
-        Err(last)
-    }
-
-    fn connect_error(&self, source: std::io::Error) -> SessionError {
-        use nix::errno::Errno;
-        let at = self.at();
-        let remedy = match source.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::EMFILE) => "raise `ulimit -n`",
-            Some(Errno::ENFILE | Errno::ENOBUFS) => "raise the system's limits",
-            Some(Errno::EADDRNOTAVAIL) => {
-                "no local port is free: wait a minute for closed connections to expire"
-            }
-            _ => return SessionError::Connect { at, source },
-        };
-        SessionError::LocalLimit { at, source, remedy }
-    }
-
-    fn io(&self, doing: &str, source: std::io::Error) -> SessionError {
-        SessionError::Io {
-            doing: doing.to_owned(),
-            at: self.at(),
-            source,
-        }
-    }
-
-    fn config(&self) -> SessionConfig {
-        let policy = |mode| match mode {
-            Mode::Auto => Policy::AsServerRequires,
-            Mode::Required => Policy::Required,
-            Mode::Off => Policy::Off,
-        };
-        let Self {
-            options, target, ..
-        } = self;
-        SessionConfig {
-            dialects: options.dialects,
-            signing: policy(options.signing),
-            signing_algorithm: options.signing_algorithm,
-            encryption: policy(options.encryption),
-            ciphers: options.ciphers,
-            credentials: Credentials {
-                domain: target.domain.clone(),
-                user: target.user.clone(),
-                password: target.password.expose().to_owned(),
-            },
-            host: target.host.clone(),
-            share: target.share.clone(),
-            credit_target: self.credit_target,
-            client_guid: random(),
-            salt: random(),
-            nonce_seed: random(),
-        }
-    }
-}
-
-fn tune(stream: &TcpStream) -> std::io::Result<()> {
-    // Requests are written in one piece; waiting to fill a segment would only
-    // delay them.
-    stream.set_nodelay(true)?;
-    // The session that holds the run's directory is silent during a load
-    // point; firewalls forget silent connections, and dead ones must be found.
-    let keepalive = TcpKeepalive::new()
-        .with_time(KEEPALIVE_TIME)
-        .with_interval(KEEPALIVE_TIME);
-    SockRef::from(stream).set_tcp_keepalive(&keepalive)
-}
-
-/// Unpredictable bytes, as the protocol asks for; nothing of a run's work
-/// depends on them.
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    aws_lc_rs::rand::fill(&mut bytes)
-        .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
-    bytes
-}
-
-/// An unpredictable number.
-pub(crate) fn random_u64() -> u64 {
-    u64::from_le_bytes(random())
-}
 
 /// What one request was answered.
 pub(crate) struct Reply {

@@ -2,9 +2,9 @@
 //! the failures a real server cannot be made to have on demand.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// What happens to bytes from the server.
@@ -22,6 +22,8 @@ pub(crate) enum Trouble {
 /// have come from the server on all of them together.
 pub(crate) struct Proxy {
     address: SocketAddr,
+    /// Where connections came from, in the order they were accepted.
+    peers: Arc<Mutex<Vec<IpAddr>>>,
 }
 
 impl Proxy {
@@ -29,8 +31,11 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let carried = Arc::new(AtomicU64::new(0));
+        let peers = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&peers);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
+                seen.lock().unwrap().push(client.peer_addr().unwrap().ip());
                 let Ok(server) = TcpStream::connect(server) else {
                     continue;
                 };
@@ -40,7 +45,17 @@ impl Proxy {
                 thread::spawn(move || relay_until(server, client, &carried, after, trouble));
             }
         });
-        Self { address }
+        Self { address, peers }
+    }
+
+    /// A relay that does nothing but look.
+    pub(crate) fn witness(server: SocketAddr) -> Self {
+        Self::start(server, Trouble::Cut, u64::MAX)
+    }
+
+    /// Where connections came from, in the order they were accepted.
+    pub(crate) fn peers(&self) -> Vec<IpAddr> {
+        self.peers.lock().unwrap().clone()
     }
 
     pub(crate) fn port(&self) -> u16 {

@@ -46,6 +46,10 @@ pub struct PlanDoc {
     /// The ciphers offered, the preferred one first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ciphers: Option<Vec<String>>,
+    /// Addresses of the generator that connections came from, such as
+    /// `192.0.2.10-192.0.2.20`; absent where the system chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_ip: Option<String>,
     /// Whether data read was compared with what was written.
     pub verify: VerifyDoc,
     /// Bounds on every wait.
@@ -168,6 +172,7 @@ impl From<&Plan> for PlanDoc {
                     .map(|cipher| cipher.name().to_owned())
                     .collect(),
             ),
+            source_ip: plan.connections.sources.as_ref().map(ToString::to_string),
             verify: match plan.verify {
                 Verify::Off => VerifyDoc::Off,
                 Verify::ReadBack => VerifyDoc::ReadBack,

@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use smbench_engine::clock::Nanos;
 use smbench_engine::plan::{
-    Access, FileSet, Limits, Mode, Plan, Scope, SessionOptions, SizeWeight, Verify, Workload,
+    Access, Connections, FileSet, Limits, Mode, Plan, Scope, SessionOptions, SizeWeight, Verify,
+    Workload,
 };
 use smbench_engine::record::{
     ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Recorder, RunRecord,
@@ -62,6 +63,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             signing: Mode::Auto,
             ..SessionOptions::default()
         },
+        connections: Connections::default(),
         verify: Verify::Off,
         limits: Limits::default(),
     }

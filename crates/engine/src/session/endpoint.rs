@@ -1,0 +1,326 @@
+//! Where and how sessions are opened: the server's addresses, those of this
+//! machine, and what is asked of a session. Not here: what is said once TCP is
+//! connected.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use smbench_protocol::{Credentials, Policy, SessionConfig};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::SessionError;
+use crate::plan::{Limits, Mode, SessionOptions};
+use crate::sources::SourceList;
+use crate::target::Target;
+
+/// Silence after which the system asks whether the other side is still there.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
+/// Each wait while cleaning up after an interrupted or broken run.
+const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Where and how sessions are opened: resolved once, shared by all of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    addresses: Arc<[SocketAddr]>,
+    pub(super) target: Arc<Target>,
+    options: SessionOptions,
+    pub(super) limits: Limits,
+    pub(super) credit_target: u16,
+    /// Local addresses, where they are chosen, and the number of the
+    /// connection, which picks one.
+    sources: Option<(SourceList, u32)>,
+}
+
+impl Endpoint {
+    /// Looks the host up.
+    pub(crate) async fn resolve(
+        target: &Target,
+        options: SessionOptions,
+        limits: Limits,
+        credit_target: u16,
+    ) -> Result<Self, SessionError> {
+        let lookup = tokio::net::lookup_host((target.host.as_str(), target.port));
+        let addresses: Arc<[SocketAddr]> = match timeout(limits.connect, lookup).await {
+            Ok(Ok(found)) => found.collect(),
+            Ok(Err(source)) => {
+                return Err(SessionError::Resolve {
+                    host: target.host.clone(),
+                    source,
+                });
+            }
+            Err(_) => {
+                return Err(SessionError::Timeout {
+                    doing: format!("look up host '{}'", target.host),
+                    at: "the name server".to_owned(),
+                    limit: limits.connect,
+                });
+            }
+        };
+        Ok(Self {
+            addresses,
+            target: Arc::new(target.clone()),
+            options,
+            limits,
+            credit_target,
+            sources: None,
+        })
+    }
+
+    /// The same, connecting from these addresses of this machine.
+    ///
+    /// Fails where one of them is not of this machine, or of another family
+    /// than all of the server's.
+    pub(crate) fn with_sources(self, sources: Option<&SourceList>) -> Result<Self, SessionError> {
+        for &source in sources.map_or(&[][..], SourceList::as_slice) {
+            if self.addresses_for(source).next().is_none() {
+                return Err(SessionError::SourceFamily {
+                    source_ip: source,
+                    at: self.at(),
+                    family: family(source),
+                });
+            }
+            bound(source).map_err(|error| self.source_error(source, error))?;
+        }
+        Ok(Self {
+            sources: sources.map(|sources| (sources.clone(), 0)),
+            ..self
+        })
+    }
+
+    /// The same for the connection with this number: it picks the local
+    /// address, where those are chosen.
+    pub(crate) fn of_connection(&self, number: u32) -> Self {
+        let mut endpoint = self.clone();
+        if let Some((_, at)) = &mut endpoint.sources {
+            *at = number;
+        }
+        endpoint
+    }
+
+    /// The same, but with little patience: for cleaning up after a server that
+    /// may be gone.
+    pub(crate) fn impatient(&self) -> Self {
+        let limits = Limits {
+            connect: self.limits.connect.min(IMPATIENT_LIMIT),
+            setup: self.limits.setup.min(IMPATIENT_LIMIT),
+            ..self.limits
+        };
+        Self {
+            limits,
+            ..self.clone()
+        }
+    }
+
+    /// The same, striving for another number of credits.
+    pub(crate) fn with_credit_target(&self, credit_target: u16) -> Self {
+        Self {
+            credit_target,
+            ..self.clone()
+        }
+    }
+
+    /// Host and port, for messages.
+    pub(crate) fn at(&self) -> String {
+        let Target { host, port, .. } = &*self.target;
+        if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+
+    /// Host, port and share, for messages.
+    pub(crate) fn share(&self) -> String {
+        format!("{}/{}", self.at(), self.target.share)
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Connects, from the local address that is due.
+    pub(super) async fn connect(&self) -> Result<TcpStream, SessionError> {
+        match timeout(self.limits.connect, self.connect_to_any()).await {
+            Ok(connected) => connected,
+            Err(_) => Err(SessionError::ConnectTimeout {
+                at: self.at(),
+                limit: self.limits.connect,
+            }),
+        }
+    }
+
+    /// Tries the host's addresses one after the other, giving each its share
+    /// of the time; the last failure speaks for all.
+    async fn connect_to_any(&self) -> Result<TcpStream, SessionError> {
+        let source = self.source();
+        let usable: Vec<_> = match source {
+            None => self.addresses.to_vec(),
+            Some(source) => self.addresses_for(source).collect(),
+        };
+        let each = self.limits.connect / (usable.len().max(1) as u32);
+        let mut last = SessionError::Resolve {
+            host: self.target.host.clone(),
+            source: io::Error::other("the name has no address"),
+        };
+        for address in usable {
+            let connecting = async {
+                match source {
+                    None => TcpStream::connect(address).await,
+                    Some(source) => bound(source)?.connect(address).await,
+                }
+            };
+            match timeout(each, connecting).await {
+                Ok(Ok(stream)) => {
+                    tune(&stream).map_err(|source| self.io("connect", source))?;
+                    return Ok(stream);
+                }
+                Ok(Err(source)) => last = self.connect_error(source),
+                Err(_) => {
+                    last = SessionError::ConnectTimeout {
+                        at: self.at(),
+                        limit: self.limits.connect,
+                    };
+                }
+            }
+        }
+        Err(last)
+    }
+
+    /// The local address of this connection, where those are chosen.
+    fn source(&self) -> Option<IpAddr> {
+        let (sources, number) = self.sources.as_ref()?;
+        Some(sources.of_connection(*number))
+    }
+
+    /// The server's addresses that can be reached from `source`.
+    fn addresses_for(&self, source: IpAddr) -> impl Iterator<Item = SocketAddr> {
+        let addresses = self.addresses.iter().copied();
+        addresses.filter(move |address| address.is_ipv4() == source.is_ipv4())
+    }
+
+    fn connect_error(&self, source: io::Error) -> SessionError {
+        let at = self.at();
+        let remedy = match source.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::EADDRNOTAVAIL) => {
+                "no local port is free: wait a minute for closed connections to expire, or \
+                 connect from several addresses (--source-ip)"
+            }
+            _ => match shortage(&source) {
+                Some(remedy) => remedy,
+                None => return SessionError::Connect { at, source },
+            },
+        };
+        SessionError::LocalLimit { at, source, remedy }
+    }
+
+    fn source_error(&self, source_ip: IpAddr, source: io::Error) -> SessionError {
+        let at = self.at();
+        match shortage(&source) {
+            Some(remedy) => SessionError::LocalLimit { at, source, remedy },
+            None => SessionError::Source { source_ip, source },
+        }
+    }
+
+    pub(super) fn io(&self, doing: &str, source: io::Error) -> SessionError {
+        SessionError::Io {
+            doing: doing.to_owned(),
+            at: self.at(),
+            source,
+        }
+    }
+
+    pub(super) fn config(&self) -> SessionConfig {
+        let policy = |mode| match mode {
+            Mode::Auto => Policy::AsServerRequires,
+            Mode::Required => Policy::Required,
+            Mode::Off => Policy::Off,
+        };
+        let Self {
+            options, target, ..
+        } = self;
+        SessionConfig {
+            dialects: options.dialects,
+            signing: policy(options.signing),
+            signing_algorithm: options.signing_algorithm,
+            encryption: policy(options.encryption),
+            ciphers: options.ciphers,
+            credentials: Credentials {
+                domain: target.domain.clone(),
+                user: target.user.clone(),
+                password: target.password.expose().to_owned(),
+            },
+            host: target.host.clone(),
+            share: target.share.clone(),
+            credit_target: self.credit_target,
+            client_guid: random(),
+            salt: random(),
+            nonce_seed: random(),
+        }
+    }
+}
+
+/// A socket that connects from `source`.
+fn bound(source: IpAddr) -> io::Result<TcpSocket> {
+    let socket = match source {
+        IpAddr::V4(_) => TcpSocket::new_v4()?,
+        IpAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // The port is then chosen when connecting, and may be that of connections
+    // to other servers: ports are as many per server, not per address. An old
+    // kernel that cannot do so still connects.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::socket::setsockopt(
+        &socket,
+        nix::sys::socket::sockopt::IpBindAddressNoPort,
+        &true,
+    );
+    socket.bind(SocketAddr::new(source, 0))?;
+    Ok(socket)
+}
+
+const fn family(address: IpAddr) -> &'static str {
+    match address {
+        IpAddr::V4(_) => "IPv4",
+        IpAddr::V6(_) => "IPv6",
+    }
+}
+
+/// What to do when this machine has no more sockets to give.
+fn shortage(error: &io::Error) -> Option<&'static str> {
+    match Errno::from_raw(error.raw_os_error()?) {
+        Errno::EMFILE => Some("raise `ulimit -n`"),
+        Errno::ENFILE | Errno::ENOBUFS => Some("raise the system's limits"),
+        _ => None,
+    }
+}
+
+fn tune(stream: &TcpStream) -> io::Result<()> {
+    // Requests are written in one piece; waiting to fill a segment would only
+    // delay them.
+    stream.set_nodelay(true)?;
+    // The session that holds the run's directory is silent during a load
+    // point; firewalls forget silent connections, and dead ones must be found.
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_TIME)
+        .with_interval(KEEPALIVE_TIME);
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
+/// Unpredictable bytes, as the protocol asks for; nothing of a run's work
+/// depends on them.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    aws_lc_rs::rand::fill(&mut bytes)
+        .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
+    bytes
+}
+
+/// An unpredictable number.
+pub(crate) fn random_u64() -> u64 {
+    u64::from_le_bytes(random())
+}
