@@ -1,6 +1,7 @@
-//! Looks at a server without putting load on it.
+//! Looks at a server without putting load on it: what it agrees to, and what
+//! it does with a file of our own.
 
-use std::time::Duration;
+mod trial;
 
 use smbench_protocol::{Cipher, CipherList, Dialect, Negotiated, SigningAlgorithm};
 
@@ -10,6 +11,10 @@ use crate::session::{Endpoint, Session, SessionError};
 use crate::share;
 use crate::target::Target;
 
+pub use trial::{Attempt, Spread, Trials};
+
+/// Sessions set up one after the other to see how long that takes.
+const SETUPS: usize = 8;
 /// Credits asked for while probing, to see how many the server grants.
 const CREDITS_ASKED: u16 = 512;
 
@@ -27,6 +32,9 @@ pub struct Probe {
     /// Each cipher, and whether a session encrypted with it came about when
     /// it was offered alone.
     pub ciphers: Vec<(Cipher, Result<(), String>)>,
+    /// What was tried on a file in a directory of our own; or why nothing
+    /// could be.
+    pub trials: Result<Trials, String>,
     /// Free bytes on the share for this user; `None` when the server does not
     /// tell.
     pub free_bytes: Option<u64>,
@@ -41,8 +49,9 @@ pub struct SessionFacts {
     pub credits_granted: u32,
     /// Credits asked for.
     pub credits_asked: u16,
-    /// From the first SYN to the tree connect.
-    pub setup: Duration,
+    /// From the first SYN to the tree connect, of several sessions one after
+    /// the other.
+    pub setup: Spread,
 }
 
 /// Connects to `target` and finds out what it offers, blocking the thread.
@@ -56,9 +65,7 @@ pub fn probe(
 ) -> Result<Probe, SessionError> {
     block_on(async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
-        let begin = clock::now();
-        let mut session = Session::open(&endpoint).await?;
-        let setup = clock::now().since(begin).into();
+        let (mut session, setup) = set_up(&endpoint).await?;
         let facts = SessionFacts {
             negotiated: *session.connection.negotiated(),
             credits_granted: session.connection.credits(),
@@ -66,9 +73,10 @@ pub fn probe(
             setup,
         };
         let free_bytes = share::free_bytes_at_root(&mut session).await?;
-        session.log_off().await;
+        let trials = trial::try_out(&endpoint, session).await;
         let mut found = Probe {
             session: facts,
+            trials,
             dialects: Vec::new(),
             signing: Vec::new(),
             ciphers: Vec::new(),
@@ -104,6 +112,20 @@ pub fn probe(
         }
         Ok(found)
     })
+}
+
+/// A session, and how long it and others took.
+async fn set_up(endpoint: &Endpoint) -> Result<(Session, Spread), SessionError> {
+    let mut times = Vec::with_capacity(SETUPS);
+    loop {
+        let begin = clock::now();
+        let session = Session::open(endpoint).await?;
+        times.push(clock::now().since(begin));
+        if times.len() == SETUPS {
+            return Ok((session, Spread::of(times)));
+        }
+        session.log_off().await;
+    }
 }
 
 /// Whether a session with just these options can be had; if not, why.

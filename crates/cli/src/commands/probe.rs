@@ -3,9 +3,10 @@
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use smbench_engine::probe::{self, Probe};
+use smbench_engine::probe::{self, Probe, Spread, Trials};
 use smbench_engine::units::Size;
 use smbench_protocol::Cipher;
+use smbench_protocol::command::create::OplockLevel;
 use smbench_report::units::{latency, plain};
 
 use crate::args::ProbeArgs;
@@ -85,8 +86,12 @@ fn describe(url: &str, probe: &Probe) -> String {
                 None => "not told".to_owned(),
             },
         ),
-        ("session set-up", elapsed(session.setup)),
+        ("session set-up", spread(&session.setup)),
     ]);
+    match &probe.trials {
+        Ok(trials) => lines.extend(tried_out(trials)),
+        Err(reason) => lines.push(("not tried out", plain(reason))),
+    }
     lines
         .into_iter()
         .fold(String::new(), |mut text, (label, value)| {
@@ -105,6 +110,58 @@ fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Li
         };
         ("", format!("{offered}: {answer}"))
     })
+}
+
+/// What the server did with a file of ours.
+fn tried_out(trials: &Trials) -> Vec<Line> {
+    let compound = match &trials.compound {
+        Ok(()) => "create, query and close in one frame: accepted".to_owned(),
+        Err(reason) => plain(reason),
+    };
+    let mut lines = vec![
+        (
+            "write",
+            format!(
+                "{:#}: {}",
+                Size(Trials::WRITE_BYTES.into()),
+                spread(&trials.write)
+            ),
+        ),
+        ("flush after it", spread(&trials.flush)),
+        ("compounds", compound),
+    ];
+    let mut label = "oplocks";
+    for (asked, granted) in &trials.oplocks {
+        let answer = match granted {
+            Ok(granted) if granted == asked => "granted".to_owned(),
+            Ok(granted) => format!("{} granted", oplock(*granted)),
+            Err(reason) => plain(reason),
+        };
+        lines.push((label, format!("{}: {answer}", oplock(*asked))));
+        label = "";
+    }
+    lines
+}
+
+const fn oplock(level: OplockLevel) -> &'static str {
+    match level {
+        OplockLevel::None => "none",
+        OplockLevel::LevelII => "level II",
+        OplockLevel::Exclusive => "exclusive",
+        OplockLevel::Batch => "batch",
+        OplockLevel::Lease => "lease",
+    }
+}
+
+fn spread(times: &Spread) -> String {
+    let Spread {
+        count,
+        min,
+        median,
+        max,
+    } = *times;
+    let [min, median, max] = [min, median, max].map(elapsed);
+    format!("{median}, median of {count} ({min} to {max})")
 }
 
 fn elapsed(time: Duration) -> String {
@@ -146,6 +203,15 @@ mod tests {
 
     use super::*;
 
+    fn times(median_us: u64) -> Spread {
+        Spread {
+            count: 3,
+            min: Duration::from_micros(1),
+            median: Duration::from_micros(median_us),
+            max: Duration::from_secs(1),
+        }
+    }
+
     #[test]
     fn everything_known_is_told() {
         let probe = Probe {
@@ -164,8 +230,17 @@ mod tests {
                 },
                 credits_granted: 33,
                 credits_asked: 512,
-                setup: Duration::from_micros(4567),
+                setup: times(4567),
             },
+            trials: Ok(Trials {
+                write: times(80),
+                flush: times(900),
+                compound: Ok(()),
+                oplocks: vec![
+                    (OplockLevel::LevelII, Ok(OplockLevel::LevelII)),
+                    (OplockLevel::Batch, Ok(OplockLevel::None)),
+                ],
+            }),
             dialects: vec![
                 (Dialect::Smb21, Err("refused".to_owned())),
                 (Dialect::Smb311, Ok(())),
@@ -191,7 +266,12 @@ credits         33 granted of 512 asked for
 logged on       as the user asked for
 server GUID     03020100-0504-0706-0809-0a0b0c0d0e0f
 free space      3 GiB
-session set-up  4.57 ms
+session set-up  4.57 ms, median of 3 (1.00 us to 1.00 s)
+write           4 KiB: 80.0 us, median of 3 (1.00 us to 1.00 s)
+flush after it  900 us, median of 3 (1.00 us to 1.00 s)
+compounds       create, query and close in one frame: accepted
+oplocks         level II: granted
+                batch: none granted
 ";
         assert_eq!(describe("smb://ann@host/share", &probe), expected);
     }

@@ -13,7 +13,9 @@ use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
-use smbench_protocol::{Connection, Event, FileId, Handshake, NtStatus, Progress, ProtocolError};
+use smbench_protocol::{
+    Chain, Connection, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -46,15 +48,12 @@ pub(crate) struct Session {
 /// Whether both sides still agree on where in the stream they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Every request made by [`Session::call`] has been answered.
+    /// Every request made has been answered.
     InStep,
     /// One has not: half of it may have been sent, half of its answer may have
     /// been read, and the rest of that may still come.
     Lost,
 }
-
-/// Tag of the one request in flight of [`Session::call`].
-const CALL: u32 = 0;
 
 impl Session {
     /// Connects, authenticates and connects to the share.
@@ -144,23 +143,57 @@ impl Session {
         payload_len: u32,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Reply, SessionError> {
-        if self.state == State::Lost {
-            return Err(SessionError::OutOfStep {
-                doing: doing.to_owned(),
-                at: self.endpoint.at(),
-            });
-        }
+        self.check_step(doing)?;
         let mut out = Vec::with_capacity(payload_len as usize + 256);
         self.connection
-            .request(command, charge_for(payload_len), CALL, &mut out, body)
-            .map_err(|_| SessionError::NoCredit {
+            .request(command, charge_for(payload_len), 0, &mut out, body)
+            .map_err(|_| self.no_credit(doing))?;
+        let [reply] = self.converse(doing, &out).await?;
+        Ok(reply)
+    }
+
+    /// Sends related requests in one frame and waits for the final answer to
+    /// each; `build` gives them the tags from 0.
+    pub(crate) async fn chain<const N: usize>(
+        &mut self,
+        doing: &str,
+        build: impl FnOnce(Chain<'_>) -> Chain<'_>,
+    ) -> Result<[Reply; N], SessionError> {
+        self.check_step(doing)?;
+        let mut out = Vec::with_capacity(1024);
+        build(self.connection.chain(&mut out))
+            .finish()
+            .map_err(|_| self.no_credit(doing))?;
+        self.converse(doing, &out).await
+    }
+
+    fn check_step(&self, doing: &str) -> Result<(), SessionError> {
+        match self.state {
+            State::InStep => Ok(()),
+            State::Lost => Err(SessionError::OutOfStep {
                 doing: doing.to_owned(),
                 at: self.endpoint.at(),
-            })?;
+            }),
+        }
+    }
+
+    fn no_credit(&self, doing: &str) -> SessionError {
+        SessionError::NoCredit {
+            doing: doing.to_owned(),
+            at: self.endpoint.at(),
+        }
+    }
+
+    /// Sends what was encoded and waits for the answers to tags 0 to N - 1.
+    async fn converse<const N: usize>(
+        &mut self,
+        doing: &str,
+        out: &[u8],
+    ) -> Result<[Reply; N], SessionError> {
         let limit = self.endpoint.limits.setup;
         self.state = State::Lost;
-        let reply = match timeout(limit, self.exchange(doing, &out)).await {
-            Ok(reply) => reply?,
+        let replies = match timeout(limit, self.exchange(doing, out)).await {
+            Ok(replies) => replies?,
             Err(_) => {
                 return Err(SessionError::Timeout {
                     doing: doing.to_owned(),
@@ -170,10 +203,14 @@ impl Session {
             }
         };
         self.state = State::InStep;
-        Ok(reply)
+        Ok(replies)
     }
 
-    async fn exchange(&mut self, doing: &str, out: &[u8]) -> Result<Reply, SessionError> {
+    async fn exchange<const N: usize>(
+        &mut self,
+        doing: &str,
+        out: &[u8],
+    ) -> Result<[Reply; N], SessionError> {
         let endpoint = &self.endpoint;
         let broken = |source: ProtocolError| SessionError::Protocol {
             doing: doing.to_owned(),
@@ -185,8 +222,8 @@ impl Session {
             .await
             .map_err(|source| endpoint.io(doing, source))?;
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        let mut reply = None;
-        while reply.is_none() {
+        let mut replies = [const { None }; N];
+        while replies.iter().any(Option::is_none) {
             let len = receive(&mut self.stream, &mut chunk)
                 .await
                 .map_err(|source| endpoint.io(doing, source))?;
@@ -201,11 +238,11 @@ impl Session {
                     .next_message()
                     .map_err(|error| broken(error.into()))?
                 {
-                    if let Event::Completed(done) =
-                        self.connection.receive(message).map_err(broken)?
-                        && done.tag == CALL
+                    let event = self.connection.receive(message).map_err(broken)?;
+                    if let Event::Completed(done) = event
+                        && let Some(reply) = replies.get_mut(done.tag as usize)
                     {
-                        reply = Some(Reply {
+                        *reply = Some(Reply {
                             status: done.status,
                             message: done.message().to_vec(),
                         });
@@ -213,8 +250,9 @@ impl Session {
                 }
             }
         }
-        // The loop ends with an answer.
-        reply.ok_or_else(|| broken(ProtocolError::NotAResponse))
+        Ok(replies.map(|reply| {
+            reply.unwrap_or_else(|| unreachable!("the loop ends when all have been answered"))
+        }))
     }
 
     /// Like [`Session::call`], where any status but success is an error.

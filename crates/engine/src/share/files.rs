@@ -111,7 +111,7 @@ pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>
 }
 
 /// The request every open here starts from.
-pub(super) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
+pub(crate) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
     CreateRequest {
         name,
         desired_access,
@@ -125,7 +125,7 @@ pub(super) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
 }
 
 /// `directory\\name`, or just the name below the share's root.
-pub(super) fn join(directory: &str, name: &str) -> String {
+pub(crate) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()
     } else {

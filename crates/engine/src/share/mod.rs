@@ -16,10 +16,10 @@ use smbench_protocol::command::create::{CreateRequest, Disposition, access, opti
 use crate::plan::Plan;
 use crate::session::{Endpoint, Session, SessionError};
 use crate::units::Size;
-use files::{free_bytes, join, open};
+use files::free_bytes;
 use remove::{remove_afresh, remove_claimed};
 
-pub(crate) use files::free_bytes_at_root;
+pub(crate) use files::{free_bytes_at_root, join, open};
 pub use remove::Cleanup;
 pub(crate) use remove::cleanup;
 
@@ -72,6 +72,11 @@ impl Workspace {
     /// The session that holds the directory.
     pub(crate) fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The same, to make requests on.
+    pub(crate) const fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
     }
 
     /// The run's directory, from the share's root.

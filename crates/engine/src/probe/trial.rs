@@ -1,0 +1,255 @@
+//! What a server does with a file of ours: what a FLUSH costs beside a WRITE,
+//! whether related requests may share a frame, which oplocks it grants.
+//!
+//! Everything happens in a directory of its own, which goes afterwards.
+
+use std::time::Duration;
+
+use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
+use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::header::Command;
+use smbench_protocol::{FileId, NtStatus};
+
+use crate::clock::{self, Nanos};
+use crate::plan::{FileSet, Scope};
+use crate::session::{Endpoint, Session, SessionError};
+use crate::share::{Workspace, join, leftover, open};
+
+/// WRITEs, and pairs of WRITE and FLUSH, that are timed.
+const TRIES: usize = 32;
+/// Bytes of each.
+const WRITE_LEN: u32 = 4096;
+/// Bytes asked for of FileStandardInformation (MS-FSCC 2.4.47).
+const STANDARD_INFORMATION_LEN: u32 = 24;
+
+/// What came of trying something: how the server answered, or refused.
+pub type Attempt<T> = Result<T, String>;
+
+/// What a server did with a file of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trials {
+    /// Service time of WRITEs of [`Trials::WRITE_BYTES`] bytes.
+    pub write: Spread,
+    /// Service time of FLUSHes, each after one such WRITE.
+    pub flush: Spread,
+    /// Whether CREATE, QUERY_INFO and CLOSE in one frame were all answered
+    /// well (MS-SMB2 3.2.4.1.4).
+    pub compound: Attempt<()>,
+    /// Each oplock asked for on a file that nobody else has open, and what was
+    /// granted (MS-SMB2 2.2.13, 2.2.14).
+    pub oplocks: Vec<(OplockLevel, Attempt<OplockLevel>)>,
+}
+
+impl Trials {
+    /// Bytes of each WRITE.
+    pub const WRITE_BYTES: u32 = WRITE_LEN;
+}
+
+/// Times of the same thing, done several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// How often.
+    pub count: usize,
+    /// The shortest.
+    pub min: Duration,
+    /// The middle one.
+    pub median: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Spread {
+    pub(super) fn of(mut times: Vec<Nanos>) -> Self {
+        times.sort_unstable();
+        let at = |index: usize| times.get(index).copied().unwrap_or(Nanos(0)).into();
+        Self {
+            count: times.len(),
+            min: at(0),
+            median: at(times.len() / 2),
+            max: at(times.len().saturating_sub(1)),
+        }
+    }
+}
+
+/// Tries things out on `session`'s server. The reason when nothing could be
+/// tried, or when something of ours remains on the share.
+pub(super) async fn try_out(endpoint: &Endpoint, session: Session) -> Attempt<Trials> {
+    let mut workspace = match Workspace::create(endpoint, session).await {
+        Ok(workspace) => workspace,
+        Err((error, leftover)) => {
+            let leftover = leftover.map_or_else(String::new, |left| format!("; {left}"));
+            return Err(format!("{error}{leftover}"));
+        }
+    };
+    let directory = workspace.directory().to_owned();
+    let tried = on_a_file(&directory, workspace.session_mut()).await;
+    if tried.is_err() {
+        workspace.lose_patience();
+    }
+    let removed = workspace.remove().await;
+    let tried = tried.map_err(|error| error.to_string());
+    match removed {
+        Ok(()) => tried,
+        Err(error) => Err(leftover(&directory, &error)),
+    }
+}
+
+async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, SessionError> {
+    let files = FileSet {
+        scope: Scope::Private,
+        count: 1,
+        size: u64::from(WRITE_LEN),
+    };
+    // A name that a later clean-up knows for ours.
+    let path = join(directory, &files.file_name(0, 0));
+    let doing = format!("write file '{path}'");
+    let rights = access::FILE_WRITE_DATA | access::FILE_APPEND_DATA;
+    let file_id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(&path, rights)
+            },
+        )
+        .await?
+        .file_id;
+    // Once, so that growing the file is not what is timed.
+    write(session, &doing, file_id).await?;
+    let mut writes = Vec::with_capacity(TRIES);
+    for _ in 0..TRIES {
+        writes.push(write(session, &doing, file_id).await?);
+    }
+    let mut flushes = Vec::with_capacity(TRIES);
+    for _ in 0..TRIES {
+        write(session, &doing, file_id).await?;
+        let begin = clock::now();
+        let request = FlushRequest { file_id };
+        session
+            .expect(&doing, Command::Flush, 0, |out| request.encode(out))
+            .await?;
+        flushes.push(clock::now().since(begin));
+    }
+    session.close(&doing, file_id).await?;
+    let compound = compound(session, &path).await?;
+    let mut oplocks = Vec::new();
+    for level in [
+        OplockLevel::LevelII,
+        OplockLevel::Exclusive,
+        OplockLevel::Batch,
+    ] {
+        oplocks.push((level, oplock(session, &path, level).await?));
+    }
+    Ok(Trials {
+        write: Spread::of(writes),
+        flush: Spread::of(flushes),
+        compound,
+        oplocks,
+    })
+}
+
+async fn write(session: &mut Session, doing: &str, file_id: FileId) -> Result<Nanos, SessionError> {
+    let request = WriteRequest {
+        file_id,
+        offset: 0,
+        length: WRITE_LEN,
+        flags: 0,
+    };
+    let begin = clock::now();
+    session
+        .expect(doing, Command::Write, WRITE_LEN, |out| {
+            request.encode(out);
+            out.resize(out.len() + WRITE_LEN as usize, 0x5A);
+        })
+        .await?;
+    Ok(clock::now().since(begin))
+}
+
+async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, SessionError> {
+    let doing = format!("open, query and close file '{path}' in one frame");
+    let mut create = Vec::with_capacity(256);
+    let path_error = |_| SessionError::Path {
+        doing: doing.clone(),
+    };
+    open(path, access::FILE_READ_ATTRIBUTES)
+        .encode(&mut create)
+        .map_err(path_error)?;
+    let query = QueryInfoRequest {
+        info_type: InfoType::File,
+        class: file_class::FILE_STANDARD_INFORMATION,
+        output_length: STANDARD_INFORMATION_LEN,
+        file_id: FileId::RELATED,
+    };
+    let close = CloseRequest {
+        file_id: FileId::RELATED,
+        flags: 0,
+    };
+    let replies: [_; 3] = session
+        .chain(&doing, |chain| {
+            chain
+                .request(Command::Create, 1, 0, |out| out.extend_from_slice(&create))
+                .request(Command::QueryInfo, 1, 1, |out| query.encode(out))
+                .request(Command::Close, 1, 2, |out| close.encode(out))
+        })
+        .await?;
+    let names = [Command::Create, Command::QueryInfo, Command::Close].map(Command::name);
+    let refused = replies
+        .iter()
+        .zip(names)
+        .find(|(reply, _)| reply.status != NtStatus::SUCCESS);
+    Ok(match refused {
+        None => Ok(()),
+        Some((reply, name)) => Err(format!("{name} refused with {}", reply.status)),
+    })
+}
+
+/// The oplock granted; the inner error is the server's refusal.
+async fn oplock(
+    session: &mut Session,
+    path: &str,
+    level: OplockLevel,
+) -> Result<Attempt<OplockLevel>, SessionError> {
+    let doing = format!("open file '{path}' with an oplock");
+    let opened = session
+        .create(
+            &doing,
+            &CreateRequest {
+                oplock: level,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
+            },
+        )
+        .await;
+    match opened {
+        Ok(opened) => {
+            session.close(&doing, opened.file_id).await?;
+            Ok(Ok(opened.oplock_level))
+        }
+        Err(error) => match error.status() {
+            Some(status) => Ok(Err(format!("refused with {status}"))),
+            None => Err(error),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_has_its_ends_and_its_middle() {
+        assert_eq!(Spread::of(Vec::new()), Spread::default());
+        let times = [5, 1, 9, 3, 4].map(Nanos).to_vec();
+        let expected = Spread {
+            count: 5,
+            min: Duration::from_nanos(1),
+            median: Duration::from_nanos(4),
+            max: Duration::from_nanos(9),
+        };
+        assert_eq!(Spread::of(times), expected);
+    }
+}
