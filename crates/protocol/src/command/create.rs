@@ -1,8 +1,10 @@
 //! SMB2 CREATE (MS-SMB2 2.2.13, 2.2.14): opens or makes a file or directory.
 //!
-//! Create contexts pass through as raw bytes in a request and are not looked
-//! at in a response; who wants leases or durable handles decodes them.
+//! Create contexts are [`create_context`](super::create_context)'s: a request
+//! takes a list of them, a response is read again by who asked for some.
 
+use super::create_context::CreateContext;
+use super::name::{self, WireName};
 use super::{EncodeError, FileId, FileTimes};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
@@ -149,11 +151,14 @@ impl CreateAction {
 
 /// Opens or makes `name`. The impersonation level is always Impersonation,
 /// which is what file servers expect of a user's client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CreateRequest<'a> {
+///
+/// With a name that is text, encoding may fail; with a [`WireName`], encoded
+/// before, it may not.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CreateRequest<'a, N: ?Sized = str> {
     /// Path below the share, parts separated by `\`, none in front; empty for
     /// the share's root. At most 32,767 UTF-16 units.
-    pub name: &'a str,
+    pub name: &'a N,
     /// [`access`] bits.
     pub desired_access: u32,
     /// [`attributes`] bits of a file that gets created.
@@ -166,23 +171,42 @@ pub struct CreateRequest<'a> {
     pub options: u32,
     /// Caching asked for.
     pub oplock: OplockLevel,
-    /// Encoded create contexts (MS-SMB2 2.2.13.2), usually empty.
-    pub contexts: &'a [u8],
+    /// What else to ask for, usually nothing.
+    pub contexts: &'a [CreateContext],
 }
+
+impl<N: ?Sized> Clone for CreateRequest<'_, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N: ?Sized> Copy for CreateRequest<'_, N> {}
 
 impl CreateRequest<'_> {
     /// Appends the body.
     ///
     /// # Errors
-    /// When the name or the contexts do not fit their length fields; `out` is
-    /// then as it was.
+    /// When the name does not fit its length field; `out` is then as it was.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let name_len = self.name.encode_utf16().count() * 2;
-        let name_len_field = EncodeError::fit("file name", name_len)?;
-        let contexts_len_field: u32 = EncodeError::fit("create contexts", self.contexts.len())?;
-        let name_end = CREATE_REQUEST_FIXED + name_len;
-        let contexts_at = name_end.next_multiple_of(8);
+        let name_len = name::wire_len(self.name)?;
+        self.encode_with(name_len, out, |out| name::write(self.name, out));
+        Ok(())
+    }
+}
 
+impl CreateRequest<'_, WireName> {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_with(self.name.wire_len(), out, |out| {
+            out.extend_from_slice(self.name.as_bytes());
+        });
+    }
+}
+
+impl<N: ?Sized> CreateRequest<'_, N> {
+    /// Appends the body, `name` appending `name_len` bytes of it.
+    fn encode_with(&self, name_len: u16, out: &mut Vec<u8>, name: impl FnOnce(&mut Vec<u8>)) {
         let mut body = [0u8; CREATE_REQUEST_FIXED - HEADER_LEN];
         body[0..2].copy_from_slice(&57u16.to_le_bytes());
         body[3] = self.oplock as u8;
@@ -193,23 +217,21 @@ impl CreateRequest<'_> {
         body[36..40].copy_from_slice(&(self.disposition as u32).to_le_bytes());
         body[40..44].copy_from_slice(&self.options.to_le_bytes());
         body[44..46].copy_from_slice(&(CREATE_REQUEST_FIXED as u16).to_le_bytes());
-        body[46..48].copy_from_slice(&u16::to_le_bytes(name_len_field));
-        if !self.contexts.is_empty() {
-            body[48..52].copy_from_slice(&(contexts_at as u32).to_le_bytes());
-            body[52..56].copy_from_slice(&contexts_len_field.to_le_bytes());
-        }
+        body[46..48].copy_from_slice(&name_len.to_le_bytes());
+        let start = out.len();
         out.extend_from_slice(&body);
-        for unit in self.name.encode_utf16() {
-            out.extend_from_slice(&unit.to_le_bytes());
-        }
+        name(out);
         if !self.contexts.is_empty() {
-            out.resize(out.len() + (contexts_at - name_end), 0);
-            out.extend_from_slice(self.contexts);
-        } else if self.name.is_empty() {
+            let name_end = CREATE_REQUEST_FIXED + usize::from(name_len);
+            let at = name_end.next_multiple_of(8);
+            out.resize(out.len() + (at - name_end), 0);
+            let len = CreateContext::encode_all(self.contexts, out);
+            out[start + 48..start + 52].copy_from_slice(&(at as u32).to_le_bytes());
+            out[start + 52..start + 56].copy_from_slice(&len.to_le_bytes());
+        } else if name_len == 0 {
             // "The Buffer field MUST be at least one byte in length."
             out.push(0);
         }
-        Ok(())
     }
 }
 
@@ -236,7 +258,8 @@ pub struct CreateResponse {
 }
 
 impl CreateResponse {
-    /// Reads the response in `message`. Create contexts are not looked at.
+    /// Reads the response in `message`. Create contexts are not looked at;
+    /// see [`GrantedContexts`](super::create_context::GrantedContexts).
     ///
     /// # Errors
     /// When a field is missing, or the oplock level is none MS-SMB2 has.

@@ -7,15 +7,18 @@
 
 pub mod close;
 pub mod create;
+pub mod create_context;
 pub mod error;
 pub mod flush;
 pub mod lease;
 pub mod lock;
+mod name;
 pub mod oplock_break;
 pub mod query_info;
 pub mod read;
 pub mod write;
 
+pub use name::WireName;
 use thiserror::Error;
 
 use crate::wire::{DecodeError, Reader};

@@ -1,4 +1,9 @@
-//! Captured messages by name; provenance in `fixtures/captures/README.md`.
+//! Captured messages by name (provenance in `fixtures/captures/README.md`), and
+//! values of any kind.
+
+use proptest::prelude::*;
+use smbench_protocol::FileId;
+use smbench_protocol::command::{FileTime, FileTimes};
 
 /// The bytes of a `.hex` file: lines of hex pairs, `#` opens a comment line.
 pub(crate) fn parse_hex(text: &str) -> Vec<u8> {
@@ -21,6 +26,22 @@ macro_rules! captured {
             ".hex"
         )))
     };
+}
+
+pub(crate) fn file_id() -> impl Strategy<Value = FileId> {
+    any::<(u64, u64)>().prop_map(|(persistent, volatile)| FileId {
+        persistent,
+        volatile,
+    })
+}
+
+pub(crate) fn file_times() -> impl Strategy<Value = FileTimes> {
+    any::<[u64; 4]>().prop_map(|[created, accessed, written, changed]| FileTimes {
+        created: FileTime(created),
+        accessed: FileTime(accessed),
+        written: FileTime(written),
+        changed: FileTime(changed),
+    })
 }
 
 /// Every message captured in both dialects, as `(set and name, bytes)`.

@@ -1,0 +1,125 @@
+//! Names as SMB2 sends them: UTF-16, little-endian, of a length that fits its
+//! field (MS-SMB2 2.1, "Unicode").
+//!
+//! Invariant: a [`WireName`] can be put into any request that takes one; what
+//! could fail has failed when it was made.
+
+use std::fmt;
+
+use super::EncodeError;
+
+/// A path below the share, a name or a search pattern, encoded once to be sent
+/// often. At most 32,767 UTF-16 units.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct WireName(Vec<u8>);
+
+impl WireName {
+    /// Encodes `name`. Paths have their parts separated by `\` and none in
+    /// front.
+    ///
+    /// # Errors
+    /// When the name is too long for its length field.
+    pub fn new(name: &str) -> Result<Self, EncodeError> {
+        let mut new = Self(Vec::with_capacity(2 * name.len()));
+        new.set(name)?;
+        Ok(new)
+    }
+
+    /// Takes another name, in the memory it has if that suffices.
+    ///
+    /// # Errors
+    /// When the name is too long for its length field; the old one is kept.
+    pub fn set(&mut self, name: &str) -> Result<(), EncodeError> {
+        wire_len(name)?;
+        self.0.clear();
+        write(name, &mut self.0);
+        Ok(())
+    }
+
+    /// The name as it lies on the wire.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Its length in bytes.
+    pub(super) fn wire_len(&self) -> u16 {
+        // `set` has seen that it fits.
+        self.0.len() as u16
+    }
+}
+
+impl fmt::Display for WireName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&decode(&self.0))
+    }
+}
+
+impl fmt::Debug for WireName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WireName({:?})", decode(&self.0))
+    }
+}
+
+/// Bytes that `name` takes on the wire.
+pub(super) fn wire_len(name: &str) -> Result<u16, EncodeError> {
+    EncodeError::fit("file name", name.encode_utf16().count() * 2)
+}
+
+/// Appends `name` as it lies on the wire.
+pub(super) fn write(name: &str, out: &mut Vec<u8>) {
+    for unit in name.encode_utf16() {
+        out.extend_from_slice(&unit.to_le_bytes());
+    }
+}
+
+/// The text of a name received. A server may send what no text is; such parts
+/// become replacement characters, and an odd last byte is dropped.
+pub(crate) fn decode(bytes: &[u8]) -> String {
+    let units = bytes
+        .chunks_exact(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    char::decode_utf16(units)
+        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_utf_16_and_comes_back() {
+        let mut name = WireName::new(r"a\é").unwrap();
+        assert_eq!(name.as_bytes(), [b'a', 0, b'\\', 0, 0xE9, 0]);
+        assert_eq!(name.to_string(), r"a\é");
+        name.set("𝄞").unwrap();
+        assert_eq!(name.as_bytes(), [0x34, 0xD8, 0x1E, 0xDD]);
+        assert_eq!(format!("{name:?}"), "WireName(\"𝄞\")");
+    }
+
+    #[test]
+    fn a_name_too_long_leaves_the_old_one() {
+        let mut name = WireName::new(&"n".repeat(32_767)).unwrap();
+        let before = name.clone();
+        for long in ["n".repeat(32_768), "𝄞".repeat(16_384)] {
+            let error = name.set(&long).unwrap_err();
+            assert_eq!((error.what, error.len), ("file name", 65_536));
+            assert_eq!(WireName::new(&long), Err(error));
+        }
+        assert_eq!(name, before);
+    }
+
+    #[test]
+    fn a_new_name_takes_the_memory_of_the_old() {
+        let mut name = WireName::new("one name").unwrap();
+        let before = name.as_bytes().as_ptr();
+        name.set("another").unwrap();
+        assert_eq!(name.as_bytes().as_ptr(), before);
+    }
+
+    #[test]
+    fn what_is_no_text_is_replaced() {
+        assert_eq!(decode(&[0x41, 0, 0x34, 0xD8, 0x42, 0, 0x43]), "A\u{FFFD}B");
+    }
+}

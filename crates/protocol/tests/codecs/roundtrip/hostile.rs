@@ -1,0 +1,219 @@
+//! No bytes a peer may send make a decoder panic or blame a place outside them.
+
+use proptest::prelude::*;
+use smbench_protocol::DecodeError;
+use smbench_protocol::command::close::CloseResponse;
+use smbench_protocol::command::create::CreateResponse;
+use smbench_protocol::command::error::ErrorResponse;
+use smbench_protocol::command::flush::FlushResponse;
+use smbench_protocol::command::lock::LockResponse;
+use smbench_protocol::command::query_info::QueryInfoResponse;
+use smbench_protocol::command::read::ReadResponse;
+use smbench_protocol::command::write::WriteResponse;
+use smbench_protocol::header::Header;
+
+use super::Body;
+use crate::support;
+
+struct Decoder {
+    name: &'static str,
+    structure_size: u16,
+    decode: fn(&[u8]) -> Result<(), DecodeError>,
+}
+
+const DECODERS: [Decoder; 9] = [
+    Decoder {
+        name: "CLOSE",
+        structure_size: 60,
+        decode: |message| CloseResponse::decode(message).map(drop),
+    },
+    Decoder {
+        name: "CREATE",
+        structure_size: 89,
+        decode: |message| CreateResponse::decode(message).map(drop),
+    },
+    Decoder {
+        name: "ERROR",
+        structure_size: 9,
+        decode: |message| ErrorResponse::decode(message).map(drop),
+    },
+    Decoder {
+        name: "FLUSH",
+        structure_size: 4,
+        decode: |message| FlushResponse::decode(message).map(drop),
+    },
+    Decoder {
+        name: "header",
+        structure_size: 4,
+        decode: |message| Header::decode(message).map(drop),
+    },
+    Decoder {
+        name: "LOCK",
+        structure_size: 4,
+        decode: |message| LockResponse::decode(message).map(drop),
+    },
+    Decoder {
+        name: "QUERY_INFO",
+        structure_size: 9,
+        decode: |message| QueryInfoResponse::decode(message).map(drop),
+    },
+    Decoder {
+        name: "READ",
+        structure_size: 17,
+        decode: |message| {
+            let response = ReadResponse::decode(message, message.len())?;
+            let data = response.data.expect("nothing was discarded");
+            assert_eq!(data.len(), response.length as usize);
+            Ok(())
+        },
+    },
+    Decoder {
+        name: "WRITE",
+        structure_size: 17,
+        decode: |message| WriteResponse::decode(message).map(drop),
+    },
+];
+
+/// Runs every decoder; a panic fails the test by itself.
+fn check_all(message: &[u8]) {
+    for decoder in &DECODERS {
+        if let Err(error) = (decoder.decode)(message) {
+            assert!(
+                error.offset <= message.len(),
+                "{}: {error}, of {} bytes",
+                decoder.name,
+                message.len()
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes(message in prop::collection::vec(any::<u8>(), 0..300)) {
+        check_all(&message);
+    }
+
+    /// Random bytes almost never pass the first check; these do.
+    #[test]
+    fn arbitrary_fields(
+        which in 0..DECODERS.len(),
+        body in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        check_all(&Body::new(DECODERS[which].structure_size).bytes(&body).0);
+    }
+
+    #[test]
+    fn a_damaged_capture(
+        which in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        value in any::<u8>(),
+        keep in any::<prop::sample::Index>(),
+    ) {
+        let all = support::all();
+        let mut message = all[which.index(all.len())].1.clone();
+        let at = at.index(message.len());
+        message[at] = value;
+        check_all(&message);
+        message.truncate(keep.index(message.len()));
+        check_all(&message);
+    }
+
+    #[test]
+    fn a_read_that_was_discarded(
+        data_offset in any::<u8>(),
+        length in any::<u32>(),
+        (kept, discarded) in (0usize..200, any::<u32>()),
+    ) {
+        let mut message = Body::new(17).bytes(&[data_offset, 0]).u32(length).u64(0).0;
+        message.resize(message.len() + kept, 0);
+        let total_len = message.len() + discarded as usize;
+        match ReadResponse::decode(&message, total_len) {
+            Ok(response) => prop_assert!(response.length as usize <= total_len),
+            Err(error) => prop_assert!(error.offset <= message.len()),
+        }
+    }
+}
+
+#[test]
+fn every_truncation_of_every_capture() {
+    for (_, message) in support::all() {
+        for len in 0..message.len() {
+            check_all(&message[..len]);
+        }
+    }
+}
+
+/// A response cut within what its decoder needs is refused, with an error that
+/// points into what is there.
+#[test]
+fn truncated_responses_are_refused() {
+    let responses = [
+        ("CLOSE", captured!("2.1", "close-response"), 124),
+        ("CREATE", captured!("2.1", "create-response"), 152),
+        ("ERROR", captured!("2.1", "error-name-not-found"), 72),
+        ("FLUSH", captured!("2.1", "flush-response"), 68),
+        ("header", captured!("2.1", "flush-response"), 64),
+        ("LOCK", captured!("2.1", "lock-response"), 68),
+        ("QUERY_INFO", captured!("2.1", "query-info-response"), 196),
+        ("READ", captured!("2.1", "read-response"), 125),
+        ("WRITE", captured!("2.1", "write-response"), 72),
+    ];
+    for (decoder, (name, message, needed)) in DECODERS.iter().zip(responses) {
+        assert_eq!(decoder.name, name);
+        assert_eq!((decoder.decode)(&message[..needed]), Ok(()), "{name}");
+        for len in 0..needed {
+            let error = (decoder.decode)(&message[..len]).expect_err(name);
+            assert!(error.offset <= len, "{name} cut to {len}: {error}");
+        }
+    }
+}
+
+#[test]
+fn lengths_that_lie() {
+    // Offsets into the header or the body's own fields.
+    let read = Body::new(17).bytes(&[79, 0]).u32(1).u64(0).u64(0).0;
+    assert_eq!(
+        ReadResponse::decode(&read, read.len()).map_err(|error| error.offset),
+        Err(66)
+    );
+    let query = Body::new(9).bytes(&[71, 0]).u32(1).u64(0).0;
+    assert_eq!(
+        QueryInfoResponse::decode(&query).map_err(|error| error.offset),
+        Err(66)
+    );
+    // Lengths past the end, up to the largest that can be stated.
+    for length in [9, u32::MAX] {
+        let query = Body::new(9).bytes(&[72, 0]).u32(length).u64(0).0;
+        assert_eq!(
+            QueryInfoResponse::decode(&query).map_err(|error| error.offset),
+            Err(68)
+        );
+        let error = Body::new(9).bytes(&[0, 0]).u32(length).u64(0).0;
+        assert_eq!(
+            ErrorResponse::decode(&error).map_err(|error| error.offset),
+            Err(68)
+        );
+        let read = Body::new(17).bytes(&[80, 0]).u32(length).u64(0).u64(0).0;
+        assert_eq!(
+            ReadResponse::decode(&read, read.len()).map_err(|error| error.offset),
+            Err(68)
+        );
+    }
+    // An answer of no bytes may point anywhere.
+    let empty = Body::new(9).bytes(&[0xFF, 0xFF]).u32(0).0;
+    assert_eq!(
+        QueryInfoResponse::decode(&empty),
+        Ok(QueryInfoResponse { data: &[] })
+    );
+}
+
+#[test]
+fn an_unknown_oplock_level_is_refused_where_it_lies() {
+    let mut message = captured!("2.1", "create-response");
+    message[66] = 0x02;
+    assert_eq!(
+        CreateResponse::decode(&message).map_err(|error| error.offset),
+        Err(66)
+    );
+}
