@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::NtStatus;
 use crate::command::read::READ_RESPONSE_FIXED;
 use crate::crypto::{TRANSFORM_PROTOCOL_ID, Transform};
-use crate::header::{Command, Flags, Header};
+use crate::header::{Command, Flags, Header, PROTOCOL_ID};
 use crate::wire::DecodeError;
 
 /// Bytes before each message on direct TCP.
@@ -117,8 +117,8 @@ impl<'a> Messages<'a> {
     /// The next message of the frame, `None` after the last.
     ///
     /// # Errors
-    /// When NextCommand points backwards, off its alignment or out of the
-    /// frame.
+    /// When NextCommand points off its alignment or out of the frame, or what
+    /// seems to have one is no SMB2 message at all.
     #[inline]
     pub fn next_message(&mut self) -> Result<Option<Message<'a>>, DecodeError> {
         let bytes = std::mem::take(&mut self.rest);
@@ -137,6 +137,12 @@ impl<'a> Messages<'a> {
 
     /// Parts the first message of a compound from the rest.
     fn split(&mut self, bytes: &'a mut [u8], next: usize) -> Result<Message<'a>, DecodeError> {
+        if bytes.first_chunk() != Some(&PROTOCOL_ID) {
+            return Err(DecodeError {
+                what: "protocol id",
+                offset: 0,
+            });
+        }
         if !next.is_multiple_of(8) {
             return Err(bad_next_command());
         }
@@ -457,12 +463,13 @@ mod tests {
         assert_eq!(messages[1], (second.clone(), second.len()));
 
         first[20..24].copy_from_slice(&4096u32.to_le_bytes());
-        let total_len = first.len();
-        let frame = Frame {
-            bytes: &mut first,
-            total_len,
-        };
-        assert!(frame.open(None).unwrap().next_message().is_err());
+        let mut noise = vec![0xA5; first.len()];
+        for (bytes, at_fault) in [(&mut first, "next command"), (&mut noise, "protocol id")] {
+            let total_len = bytes.len();
+            let frame = Frame { bytes, total_len };
+            let error = frame.open(None).unwrap().next_message().unwrap_err();
+            assert!(error.what.starts_with(at_fault), "{error}");
+        }
     }
 
     #[test]
