@@ -4,6 +4,7 @@
 
 mod capture;
 mod connections;
+mod hostile;
 mod matrix;
 mod proxy;
 mod run;

@@ -1,0 +1,196 @@
+//! Servers that do what no server may: each case is a script of a relay in
+//! front of the embedded server, and how a run against it must end. None may
+//! panic, hang, hoard memory, or count an answer that was tampered with.
+
+mod forge;
+mod load;
+mod protected;
+mod relay;
+mod setup;
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use relay::{Of, Relay, Script};
+use smbench_engine::Cancel;
+use smbench_engine::plan::{Limits, Mode, Plan};
+use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use crate::support::{plan, target};
+
+/// Clients of a run.
+const CLIENTS: u64 = 2;
+/// After this a run hangs; the longest one takes a few seconds.
+const HANG: Duration = Duration::from_secs(120);
+/// What the process may grow by, over a whole table: the embedded server with
+/// its files, the relay and the client live in it.
+const GROWTH_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// How a run must end.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// It does not start, for this reason.
+    Refused(&'static str),
+    /// Every client drops out, for this reason.
+    Dropped(&'static str),
+    /// As `Refused`, but because a limit of time is reached.
+    TimedOut(&'static str),
+    /// As `Dropped`, but because a limit of time is reached.
+    Stalled(&'static str),
+    /// Operations fail and are counted as this; the run goes on.
+    Counted(OpKind, Failure),
+    /// Nothing is wrong but that something is left on the share.
+    Leftover(&'static str),
+    /// Nothing is wrong.
+    Valid,
+}
+
+impl End {
+    /// Short limits where one must be reached, else ones that a busy machine
+    /// does not reach.
+    fn limits(self) -> Limits {
+        let short = Duration::from_millis(700);
+        let mut limits = Limits {
+            connect: Duration::from_secs(10),
+            setup: Duration::from_secs(10),
+            operation: Duration::from_secs(10),
+        };
+        match self {
+            Self::TimedOut(_) => limits.setup = short,
+            Self::Stalled(_) => limits.operation = short,
+            _ => {}
+        }
+        limits
+    }
+}
+
+/// One hostile server.
+struct Case {
+    name: &'static str,
+    /// What the script gets to see.
+    of: Of,
+    script: Script,
+    end: End,
+}
+
+/// Runs every case of a table with these options.
+fn check(cases: &[Case], profile: &str, options: &RunOptions) {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let before = resident_bytes();
+    for case in cases {
+        check_case(case, &server, profile, options);
+    }
+    let growth = resident_bytes().saturating_sub(before);
+    assert!(growth < GROWTH_BYTES_MAX, "grown by {growth} bytes");
+}
+
+fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &RunOptions) {
+    let Case {
+        name,
+        of,
+        script,
+        end,
+    } = *case;
+    let relay = Relay::start(server.address(), of, script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        file_size: Some("64KiB".parse().unwrap()),
+        ..options.clone()
+    };
+    let mut plan = plan(profile, &options, target);
+    plan.limits = end.limits();
+    let outcome = run_watched(name, plan);
+    assert!(relay.seen() > 0, "{name}: the script saw nothing");
+    match (end, outcome) {
+        (End::Refused(reason) | End::TimedOut(reason), outcome) => {
+            let error = outcome.err().unwrap_or_else(|| panic!("{name}: it ran"));
+            assert!(error.contains(reason), "{name}: {error}");
+            assert!(!error.contains('\n'), "{name}: {error}");
+        }
+        (end, Err(error)) => panic!("{name}: {error} instead of {end:?}"),
+        (end, Ok(record)) => {
+            check_record(name, end, &record);
+            let mode = Some(Mode::Required);
+            if options.sign == mode || options.encrypt == mode {
+                let reads = record.load_points[0].ops.whole(OpKind::Read).count;
+                let genuine = relay.genuine();
+                assert!(reads <= genuine, "{name}: {reads} of {genuine}");
+            }
+        }
+    }
+    // A new session finds and removes what is there, whatever the last one met.
+    drop(relay);
+    if !matches!(end, End::Leftover(_)) {
+        let left = server.memory().paths();
+        assert_eq!(left, Vec::<String>::new(), "{name}");
+    }
+}
+
+fn check_record(name: &str, end: End, record: &RunRecord) {
+    let [point] = &record.load_points[..] else {
+        panic!("{name}: one load point was asked for");
+    };
+    let context = format!("{name}: {:?} {:?}", record.outcome, point.dropouts);
+    match end {
+        End::Dropped(reason) | End::Stalled(reason) => {
+            assert_eq!(point.dropouts.len() as u64, CLIENTS, "{context}");
+            for dropout in &point.dropouts {
+                assert!(dropout.reason.contains(reason), "{context}");
+            }
+            assert!(point.invalid.is_some(), "{context}");
+            assert!(matches!(record.outcome, Outcome::Aborted(_)), "{context}");
+        }
+        End::Counted(kind, failure) => {
+            let failures = point.ops.failures();
+            let context = format!("{context} {failures:?}");
+            assert!(failures.contains_key(&(kind, failure)), "{context}");
+            assert_eq!(failures.len(), 1, "{context}");
+            assert_eq!(point.dropouts, [], "{context}");
+            assert!(point.invalid.is_some(), "{context}");
+            assert_eq!(record.outcome, Outcome::Complete, "{context}");
+        }
+        End::Leftover(reason) => {
+            let leftover = record.leftover.as_deref().unwrap_or_default();
+            assert!(leftover.contains(reason), "{context}: {leftover}");
+        }
+        End::Valid => {
+            assert_eq!(point.ops.errors(), 0, "{context}");
+            assert_eq!(point.dropouts, [], "{context}");
+            assert_eq!(record.outcome, Outcome::Complete, "{context}");
+            assert!(point.ops.whole(OpKind::Read).count > 0, "{context}");
+        }
+        End::Refused(_) | End::TimedOut(_) => panic!("{context}: it ran"),
+    }
+}
+
+/// The run's record or error. Fails when the run panics or does not end.
+fn run_watched(name: &str, plan: Plan) -> Result<RunRecord, String> {
+    let (done, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let record = execute(&plan, &mut Unobserved, &Cancel::default());
+        // Whoever waited too long has left.
+        let _ = done.send(record.map_err(|error| error.to_string()));
+    });
+    match ended.recv_timeout(HANG) {
+        Ok(outcome) => outcome,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{name}: hangs"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => panic!("{name}: panicked"),
+    }
+}
+
+/// The largest this process has been.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kib: u64 = line
+        .and_then(|line| line.split_whitespace().nth(1))
+        .and_then(|kib| kib.parse().ok())
+        .unwrap();
+    kib * 1024
+}

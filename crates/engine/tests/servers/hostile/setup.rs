@@ -1,0 +1,411 @@
+//! Hostile while a session is set up, or the share is prepared.
+
+use std::time::Duration;
+
+use smbench_engine::plan::Mode;
+use smbench_engine::spec::RunOptions;
+use smbench_protocol::NtStatus;
+use smbench_protocol::header::Command;
+
+use super::forge::{
+    BODY, COMMAND, CREDITS, FLAGS, MESSAGE_ID, SESSION_ID, STATUS, flipped, pending, with,
+};
+use super::relay::{Answer, Of, Reaction, Script, framed, prefixed};
+use super::{Case, End, check};
+use crate::support::short;
+
+/// A case whose script sees the answers to a command.
+const fn on(command: Command, name: &'static str, script: Script, end: End) -> Case {
+    Case {
+        name,
+        of: Of::Command(command),
+        script,
+        end,
+    }
+}
+
+const CONTEXT_COUNT: usize = BODY + 6;
+const CONTEXT_OFFSET: usize = BODY + 60;
+const TOKEN_OFFSET: usize = BODY + 4;
+const TOKEN_LENGTH: usize = BODY + 6;
+const TOKEN: usize = BODY + 8;
+
+const NO_ANSWER: End = End::TimedOut("failed to set up a session on 127.0.0.1");
+
+const NEGOTIATE: &[Case] = &[
+    on(
+        Command::Negotiate,
+        "silence",
+        |_| Reaction::raw(Vec::new()).then_freeze(),
+        NO_ANSWER,
+    ),
+    on(
+        Command::Negotiate,
+        "the end",
+        |_| Reaction::raw(Vec::new()).then_close(),
+        End::Refused("the server closed the connection"),
+    ),
+    on(
+        Command::Negotiate,
+        "a reset",
+        |_| Reaction::raw(Vec::new()).then_reset(),
+        End::Refused("failed to set up a session on 127.0.0.1"),
+    ),
+    on(
+        Command::Negotiate,
+        "half a frame, then silence",
+        |answer| Reaction::raw(framed(&answer.message)[..100].to_vec()).then_freeze(),
+        NO_ANSWER,
+    ),
+    on(
+        Command::Negotiate,
+        "half a frame, then the end",
+        |answer| Reaction::raw(framed(&answer.message)[..100].to_vec()).then_close(),
+        End::Refused("the server closed the connection"),
+    ),
+    on(
+        Command::Negotiate,
+        "a length of 16 MiB",
+        |_| Reaction::raw(vec![0, 0xFF, 0xFF, 0xFF]),
+        End::Refused("a frame of 16777215 bytes"),
+    ),
+    on(
+        Command::Negotiate,
+        "a length of 4 GiB",
+        |_| Reaction::raw(vec![0xFF; 4]),
+        End::Refused("a frame of type 0xff"),
+    ),
+    on(
+        Command::Negotiate,
+        "no SMB at all",
+        |_| Reaction::raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
+        End::Refused("a frame of type 0x53"),
+    ),
+    on(
+        Command::Negotiate,
+        "SMB 1",
+        |_| Reaction::send(&[&b"\xFFSMBr"[..], &[0; 32]].concat()),
+        End::Refused("the server answers in SMB 1"),
+    ),
+    on(
+        Command::Negotiate,
+        "empty frames for ever",
+        |_| Reaction::raw(Vec::new()).then_repeat(vec![0; 4000]),
+        NO_ANSWER,
+    ),
+    on(
+        Command::Negotiate,
+        "pending for ever",
+        |answer| {
+            let storm = framed(&pending(&answer.message, u16::MAX)).repeat(100);
+            Reaction::raw(Vec::new()).then_repeat(storm)
+        },
+        NO_ANSWER,
+    ),
+    on(
+        Command::Negotiate,
+        "a length beyond the message",
+        |Answer { message, .. }| Reaction::raw(prefixed(message.len() + 8, &message)),
+        NO_ANSWER,
+    ),
+    on(
+        Command::Negotiate,
+        "a body cut short",
+        |answer| Reaction::send(&answer.message[..100]),
+        End::Refused("malformed NEGOTIATE"),
+    ),
+    on(
+        Command::Negotiate,
+        "another command",
+        |answer| Reaction::send(&with(answer.message, COMMAND, [1, 0])),
+        End::Refused("a SESSION_SETUP answer to a NEGOTIATE request"),
+    ),
+    on(
+        Command::Negotiate,
+        "an answer to a message never sent",
+        |answer| Reaction::send(&with(answer.message, MESSAGE_ID, 99u64.to_le_bytes())),
+        End::Refused("an answer to message 99, which was not asked"),
+    ),
+    on(
+        Command::Negotiate,
+        "a dialect of tomorrow",
+        |answer| Reaction::send(&with(answer.message, BODY + 4, [0x20, 3])),
+        End::Refused("the server chose dialect 0x0320, which was not offered"),
+    ),
+    on(
+        Command::Negotiate,
+        "a status that nobody knows",
+        |answer| Reaction::send(&with(answer.message, STATUS, 0xEE12_3456u32.to_le_bytes())),
+        End::Refused("NEGOTIATE refused with NTSTATUS 0xEE123456"),
+    ),
+    on(
+        Command::Negotiate,
+        "no credit",
+        |answer| Reaction::send(&with(answer.message, CREDITS, [0, 0])),
+        End::Refused("the server granted no credit for the SESSION_SETUP"),
+    ),
+    on(
+        Command::Negotiate,
+        "no contexts",
+        |answer| Reaction::send(&with(answer.message, CONTEXT_COUNT, [0, 0])),
+        End::Refused("negotiate context list without pre-authentication"),
+    ),
+    on(
+        Command::Negotiate,
+        "the first context twice",
+        |answer| {
+            let message = answer.message;
+            let at = message[CONTEXT_OFFSET..CONTEXT_OFFSET + 4].first_chunk();
+            let contexts = u32::from_le_bytes(*at.unwrap()) as usize;
+            let len = usize::from(message[contexts + 2]);
+            let first = message[contexts..contexts + 8 + len].to_vec();
+            let mut twice = first.clone();
+            twice.resize(first.len().next_multiple_of(8), 0);
+            twice.extend_from_slice(&first);
+            let mut forged = with(message, CONTEXT_COUNT, [2, 0]);
+            forged.splice(contexts.., twice);
+            Reaction::send(&forged)
+        },
+        End::Refused("negotiate context that comes twice"),
+    ),
+    on(
+        Command::Negotiate,
+        "more contexts than there are",
+        |answer| Reaction::send(&with(answer.message, CONTEXT_COUNT, [0xFF, 0xFF])),
+        End::Refused("malformed negotiate context"),
+    ),
+    on(
+        Command::Negotiate,
+        "contexts out of the message",
+        |answer| Reaction::send(&with(answer.message, CONTEXT_OFFSET, [0xFF; 4])),
+        End::Refused("malformed negotiate context"),
+    ),
+    on(
+        Command::Negotiate,
+        "nothing to be read at a time",
+        |answer| Reaction::send(&with(answer.message, BODY + 32, [0; 4])),
+        // On 3.1.1 the hash over the negotiation gives every lie away.
+        End::Refused("signature is missing or wrong"),
+    ),
+];
+
+const SESSION: &[Case] = &[
+    on(
+        Command::SessionSetup,
+        "a token out of the message",
+        |answer| Reaction::send(&with(answer.message, TOKEN_OFFSET, [0xFF, 0xFF])),
+        End::Refused("failed to"),
+    ),
+    on(
+        Command::SessionSetup,
+        "a token of 64 KiB",
+        |answer| Reaction::send(&with(answer.message, TOKEN_LENGTH, [0xFF, 0xFF])),
+        End::Refused("malformed SESSION_SETUP response"),
+    ),
+    on(
+        Command::SessionSetup,
+        "no token",
+        |answer| Reaction::send(&with(answer.message, TOKEN_LENGTH, [0, 0])),
+        End::Refused("failed to log on as user"),
+    ),
+    on(
+        Command::SessionSetup,
+        "a token whose length lies",
+        |answer| {
+            Reaction::send(&with(
+                answer.message,
+                TOKEN + 1,
+                [0x84, 0xFF, 0xFF, 0xFF, 0xFF],
+            ))
+        },
+        End::Refused("failed to log on as user"),
+    ),
+    on(
+        Command::SessionSetup,
+        "a token of noise",
+        |answer| {
+            let mut message = answer.message;
+            message[TOKEN..].fill(0xA5);
+            Reaction::send(&message)
+        },
+        End::Refused("failed to log on as user"),
+    ),
+    on(
+        Command::SessionSetup,
+        "the first token for ever",
+        |answer| match answer.nth {
+            0 => Reaction::send(&answer.message),
+            _ => {
+                let more = NtStatus::MORE_PROCESSING_REQUIRED.0.to_le_bytes();
+                Reaction::send(&with(answer.message, STATUS, more))
+            }
+        },
+        End::Refused("failed to"),
+    ),
+    on(
+        Command::SessionSetup,
+        "success at once",
+        |answer| Reaction::send(&with(answer.message, STATUS, [0; 4])),
+        End::Refused("failed to"),
+    ),
+    on(
+        Command::SessionSetup,
+        "a guest at once",
+        |answer| {
+            let message = with(answer.message, STATUS, [0; 4]);
+            Reaction::send(&with(message, BODY + 2, [1, 0]))
+        },
+        End::Refused("offers a guest session instead"),
+    ),
+    on(
+        Command::SessionSetup,
+        "another session half-way",
+        |answer| match answer.nth {
+            0 => Reaction::send(&answer.message),
+            _ => Reaction::send(&flipped(answer.message, SESSION_ID)),
+        },
+        End::Refused("no answer to this session"),
+    ),
+    on(
+        Command::SessionSetup,
+        "the answer too late",
+        |answer| Reaction::send(&answer.message).after(Duration::from_millis(900)),
+        NO_ANSWER,
+    ),
+    on(
+        Command::TreeConnect,
+        "another session",
+        |answer| Reaction::send(&flipped(answer.message, SESSION_ID)),
+        End::Refused("no answer to this session"),
+    ),
+    on(
+        Command::TreeConnect,
+        "an altered answer, signed in 3.1.1 whatever else is",
+        |answer| Reaction::send(&flipped(answer.message, BODY + 12)),
+        End::Refused("a TREE_CONNECT answer whose signature is missing or wrong"),
+    ),
+    on(
+        Command::TreeConnect,
+        "an answer to a message never sent",
+        |answer| Reaction::send(&with(answer.message, MESSAGE_ID, 99u64.to_le_bytes())),
+        End::Refused("an answer to message 99, which was not asked"),
+    ),
+    on(
+        Command::TreeConnect,
+        "a second answer on the heels of the first",
+        |answer| Reaction::raw(framed(&answer.message).repeat(2)),
+        End::Refused("which was not asked"),
+    ),
+];
+
+/// On sessions without any signature; before 3.1.1 there are such.
+const TREE: &[Case] = &[
+    on(
+        Command::TreeConnect,
+        "asynchronous",
+        |answer| Reaction::send(&with(answer.message, FLAGS, [3, 0, 0, 0])),
+        End::Refused("no answer to this session"),
+    ),
+    on(
+        Command::TreeConnect,
+        "a printer",
+        |answer| Reaction::send(&with(answer.message, BODY + 2, [3])),
+        End::Refused("the share is not a disk share"),
+    ),
+    on(
+        Command::TreeConnect,
+        "a body cut short",
+        |answer| Reaction::send(&answer.message[..70]),
+        End::Refused("malformed TREE_CONNECT response"),
+    ),
+    on(
+        Command::Create,
+        "a status that nobody knows",
+        |answer| match answer.nth {
+            // The directory and its marker come first; opens of those that
+            // nobody knows of would keep them from being removed.
+            2 => Reaction::send(&with(answer.message, STATUS, 0xEE12_3456u32.to_le_bytes())),
+            _ => Reaction::send(&answer.message),
+        },
+        End::Refused("failed to write file"),
+    ),
+    on(
+        Command::Create,
+        "a body cut short",
+        |answer| match answer.nth {
+            0 => Reaction::send(&answer.message[..100]),
+            _ => Reaction::send(&answer.message),
+        },
+        End::Refused("malformed CREATE"),
+    ),
+    on(
+        Command::Create,
+        "an oplock level that does not exist",
+        |answer| match answer.nth {
+            0 => Reaction::send(&with(answer.message, BODY + 2, [0x77])),
+            _ => Reaction::send(&answer.message),
+        },
+        End::Refused("malformed CREATE oplock level"),
+    ),
+    on(
+        Command::Create,
+        "no credits any more",
+        |answer| match answer.nth {
+            0..3 => Reaction::send(&with(answer.message, CREDITS, [0, 0])),
+            _ => Reaction::send(&answer.message),
+        },
+        End::Valid,
+    ),
+    on(
+        Command::QueryInfo,
+        "an answer too late",
+        |answer| Reaction::send(&answer.message).after(Duration::from_millis(900)),
+        End::TimedOut("failed to ask how much space is free"),
+    ),
+    on(
+        Command::QueryInfo,
+        "a buffer out of the message",
+        |answer| Reaction::send(&with(answer.message, BODY + 2, [0xFF, 0xFF])),
+        End::Refused("malformed QUERY_INFO buffer"),
+    ),
+    on(
+        Command::QueryInfo,
+        "pending for ever",
+        |answer| {
+            let storm = framed(&pending(&answer.message, 1)).repeat(100);
+            Reaction::raw(Vec::new()).then_repeat(storm)
+        },
+        End::TimedOut("failed to ask how much space is free"),
+    ),
+];
+
+#[test]
+fn negotiations_that_no_server_may_lead() {
+    check(NEGOTIATE, "read-4k", &short());
+}
+
+#[test]
+fn logons_that_no_server_may_grant() {
+    check(SESSION, "read-4k", &short());
+}
+
+#[test]
+fn shares_that_no_server_may_have() {
+    let options = RunOptions {
+        dialect: Some("2.1".parse().unwrap()),
+        sign: Some(Mode::Off),
+        ..short()
+    };
+    check(TREE, "read-4k", &options);
+}
+
+#[test]
+fn a_whole_run_one_byte_at_a_time() {
+    let cases = [Case {
+        name: "one byte at a time",
+        of: Of::All,
+        script: |answer| Reaction::send(&answer.message).byte_by_byte(),
+        end: End::Valid,
+    }];
+    check(&cases, "read-4k", &short());
+}
