@@ -130,17 +130,29 @@ fn tried_out(trials: &Trials) -> Vec<Line> {
         ("flush after it", spread(&trials.flush)),
         ("compounds", compound),
     ];
-    let mut label = "oplocks";
-    for (asked, granted) in &trials.oplocks {
+    lines.extend(granted("oplocks", &trials.oplocks, |level| {
+        oplock(level).to_owned()
+    }));
+    lines.extend(granted("leases", &trials.leases, |state| state.to_string()));
+    lines
+}
+
+/// What was granted of each when it was asked for, the first line labelled.
+fn granted<T: Copy + PartialEq>(
+    label: &'static str,
+    all: &[(T, Result<T, String>)],
+    name: impl Fn(T) -> String,
+) -> Vec<Line> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let lines = all.iter().zip(labels).map(|((asked, granted), label)| {
         let answer = match granted {
             Ok(granted) if granted == asked => "granted".to_owned(),
-            Ok(granted) => format!("{} granted", oplock(*granted)),
+            Ok(granted) => format!("{} granted", name(*granted)),
             Err(reason) => plain(reason),
         };
-        lines.push((label, format!("{}: {answer}", oplock(*asked))));
-        label = "";
-    }
-    lines
+        (label, format!("{}: {answer}", name(*asked)))
+    });
+    lines.collect()
 }
 
 const fn oplock(level: OplockLevel) -> &'static str {
@@ -199,7 +211,7 @@ fn guid(bytes: [u8; 16]) -> String {
 #[cfg(test)]
 mod tests {
     use smbench_engine::probe::SessionFacts;
-    use smbench_protocol::{Dialect, Negotiated, SigningAlgorithm};
+    use smbench_protocol::{Dialect, LeaseState, Negotiated, SigningAlgorithm};
 
     use super::*;
 
@@ -240,6 +252,10 @@ mod tests {
                     (OplockLevel::LevelII, Ok(OplockLevel::LevelII)),
                     (OplockLevel::Batch, Ok(OplockLevel::None)),
                 ],
+                leases: vec![
+                    (LeaseState::RH, Ok(LeaseState::RH)),
+                    (LeaseState::RWH, Err("refused".to_owned())),
+                ],
             }),
             dialects: vec![
                 (Dialect::Smb21, Err("refused".to_owned())),
@@ -272,6 +288,8 @@ flush after it  900 us, median of 3 (1.00 us to 1.00 s)
 compounds       create, query and close in one frame: accepted
 oplocks         level II: granted
                 batch: none granted
+leases          RH: granted
+                RWH: refused
 ";
         assert_eq!(describe("smb://ann@host/share", &probe), expected);
     }

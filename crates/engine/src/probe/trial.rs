@@ -6,16 +6,19 @@
 use std::time::Duration;
 
 use smbench_protocol::command::close::CloseRequest;
-use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
+use smbench_protocol::command::create::{
+    CreateRequest, CreateResponse, Disposition, OplockLevel, access, options,
+};
+use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedLease};
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
-use smbench_protocol::{FileId, NtStatus};
+use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
 
 use crate::clock::{self, Nanos};
 use crate::plan::{FileSet, Scope};
-use crate::session::{Endpoint, Session, SessionError};
+use crate::session::{Endpoint, Session, SessionError, random};
 use crate::share::{Workspace, join, leftover, open};
 
 /// WRITEs, and pairs of WRITE and FLUSH, that are timed.
@@ -24,6 +27,14 @@ const TRIES: usize = 32;
 const WRITE_LEN: u32 = 4096;
 /// Bytes asked for of FileStandardInformation (MS-FSCC 2.4.47).
 const STANDARD_INFORMATION_LEN: u32 = 24;
+
+/// Leases asked for, one after the other.
+const LEASES: [LeaseState; 4] = [
+    LeaseState::R,
+    LeaseState::RH,
+    LeaseState::RW,
+    LeaseState::RWH,
+];
 
 /// What came of trying something: how the server answered, or refused.
 pub type Attempt<T> = Result<T, String>;
@@ -41,6 +52,8 @@ pub struct Trials {
     /// Each oplock asked for on a file that nobody else has open, and what was
     /// granted (MS-SMB2 2.2.13, 2.2.14).
     pub oplocks: Vec<(OplockLevel, Attempt<OplockLevel>)>,
+    /// The same for leases (MS-SMB2 2.2.13.2.8); empty before SMB 2.1.
+    pub leases: Vec<(LeaseState, Attempt<LeaseState>)>,
 }
 
 impl Trials {
@@ -142,13 +155,21 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         OplockLevel::Exclusive,
         OplockLevel::Batch,
     ] {
-        oplocks.push((level, oplock(session, &path, level).await?));
+        let opened = open_caching(session, &path, level, &[]).await?;
+        oplocks.push((level, opened.map(|opened| opened.oplock)));
+    }
+    let mut leases = Vec::new();
+    if session.connection.negotiated().dialect >= Dialect::Smb21 {
+        for state in LEASES {
+            leases.push((state, lease(session, &path, state).await?));
+        }
     }
     Ok(Trials {
         write: Spread::of(writes),
         flush: Spread::of(flushes),
         compound,
         oplocks,
+        leases,
     })
 }
 
@@ -207,33 +228,71 @@ async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, Sess
     })
 }
 
-/// The oplock granted; the inner error is the server's refusal.
-async fn oplock(
+/// The lease granted, none without a word of the server.
+async fn lease(
     session: &mut Session,
     path: &str,
-    level: OplockLevel,
-) -> Result<Attempt<OplockLevel>, SessionError> {
-    let doing = format!("open file '{path}' with an oplock");
-    let opened = session
-        .create(
-            &doing,
-            &CreateRequest {
-                oplock: level,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
-            },
-        )
-        .await;
-    match opened {
-        Ok(opened) => {
-            session.close(&doing, opened.file_id).await?;
-            Ok(Ok(opened.oplock_level))
+    state: LeaseState,
+) -> Result<Attempt<LeaseState>, SessionError> {
+    let key = LeaseKey(random());
+    let context = if session.connection.negotiated().dialect >= Dialect::Smb30 {
+        CreateContext::LeaseV2 {
+            key,
+            state,
+            parent: None,
+            epoch: 0,
         }
-        Err(error) => match error.status() {
-            Some(status) => Ok(Err(format!("refused with {status}"))),
-            None => Err(error),
-        },
+    } else {
+        CreateContext::Lease { key, state }
+    };
+    let opened = open_caching(session, path, OplockLevel::Lease, &[context]).await?;
+    Ok(opened.map(|opened| match opened.lease {
+        Some(lease) => lease.state,
+        None => LeaseState::NONE,
+    }))
+}
+
+/// What an open was granted.
+struct Granted {
+    oplock: OplockLevel,
+    lease: Option<GrantedLease>,
+}
+
+/// Opens the file, and closes it; the inner error is the server's refusal.
+async fn open_caching(
+    session: &mut Session,
+    path: &str,
+    oplock: OplockLevel,
+    contexts: &[CreateContext],
+) -> Result<Attempt<Granted>, SessionError> {
+    let doing = format!("open file '{path}' for caching");
+    let mut body = Vec::with_capacity(512);
+    let request = CreateRequest {
+        oplock,
+        contexts,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
+    };
+    request.encode(&mut body).map_err(|_| SessionError::Path {
+        doing: doing.clone(),
+    })?;
+    let reply = session
+        .call(&doing, Command::Create, 0, |out| {
+            out.extend_from_slice(&body);
+        })
+        .await?;
+    if reply.status != NtStatus::SUCCESS {
+        return Ok(Err(format!("refused with {}", reply.status)));
     }
+    let opened = CreateResponse::decode(&reply.message);
+    let opened = opened.map_err(|error| session.malformed(&doing, error))?;
+    let granted = GrantedContexts::decode(&reply.message);
+    let granted = granted.map_err(|error| session.malformed(&doing, error))?;
+    session.close(&doing, opened.file_id).await?;
+    Ok(Ok(Granted {
+        oplock: opened.oplock_level,
+        lease: granted.lease,
+    }))
 }
 
 #[cfg(test)]

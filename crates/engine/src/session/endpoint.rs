@@ -313,7 +313,7 @@ fn tune(stream: &TcpStream) -> io::Result<()> {
 
 /// Unpredictable bytes, as the protocol asks for; nothing of a run's work
 /// depends on them.
-fn random<const N: usize>() -> [u8; N] {
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     aws_lc_rs::rand::fill(&mut bytes)
         .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));

@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-pub(crate) use endpoint::{Endpoint, random_u64};
+pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
 
 /// Enough for any set-up answer in one piece.

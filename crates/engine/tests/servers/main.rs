@@ -6,6 +6,7 @@ mod capture;
 mod connections;
 mod hostile;
 mod matrix;
+mod probe;
 mod proxy;
 mod run;
 mod scale;

@@ -1,0 +1,66 @@
+//! What a probe finds out by trying, and what it leaves behind: nothing.
+
+use smbench_engine::plan::{Limits, SessionOptions};
+use smbench_engine::probe::{Probe, probe};
+use smbench_engine::target::Target;
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
+};
+use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::{Dialect, LeaseState};
+
+use crate::support::target;
+
+fn probed(target: &Target, dialect: Dialect) -> Probe {
+    let options = SessionOptions {
+        dialects: dialect.into(),
+        ..SessionOptions::default()
+    };
+    probe(target, options, Limits::default()).unwrap()
+}
+
+#[test]
+fn samba_is_tried_out_and_left_as_it_was() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let target = target(&samba.url(), samba.password());
+    for dialect in [Dialect::Smb202, Dialect::Smb21, Dialect::Smb311] {
+        let found = probed(&target, dialect);
+        assert!(found.session.setup.min > std::time::Duration::ZERO);
+        assert!(found.session.setup.min <= found.session.setup.median);
+        let trials = found.trials.unwrap();
+        assert_eq!((trials.write.count, trials.flush.count), (32, 32));
+        assert_eq!(trials.compound, Ok(()));
+        let levels = [
+            OplockLevel::LevelII,
+            OplockLevel::Exclusive,
+            OplockLevel::Batch,
+        ];
+        assert_eq!(trials.oplocks, levels.map(|level| (level, Ok(level))));
+        let leases = [
+            LeaseState::R,
+            LeaseState::RH,
+            LeaseState::RW,
+            LeaseState::RWH,
+        ];
+        match dialect {
+            Dialect::Smb202 => assert_eq!(trials.leases, []),
+            _ => assert_eq!(trials.leases, leases.map(|state| (state, Ok(state)))),
+        }
+    }
+    assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_read_only_share_is_probed_without_trials() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        access: ShareAccess::ReadOnly,
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let target = target(&server.url(), server.password());
+    let reason = probed(&target, Dialect::Smb311).trials.unwrap_err();
+    assert!(reason.contains("create directory"), "{reason}");
+}
