@@ -25,6 +25,8 @@ fn codec(criterion: &mut Criterion) {
         offset: 4096,
         length: READ_LEN,
         minimum_count: 0,
+        flags: 0,
+        flags: 0,
     };
     let mut out = Vec::with_capacity(256);
     group.bench_function("encode a READ request", |bench| {

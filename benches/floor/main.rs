@@ -168,6 +168,7 @@ fn request(on: &LoggedOn) -> Vec<u8> {
         offset: 0,
         length: BLOCK_LEN,
         minimum_count: 0,
+        flags: 0,
     };
     let mut request = vec![0; PREFIX_LEN];
     header.encode(&mut request);

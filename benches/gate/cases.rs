@@ -97,6 +97,7 @@ fn encode_read(calls: u64) {
         offset: 4096,
         length: READ_LEN,
         minimum_count: 0,
+        flags: 0,
     };
     encode(calls, Command::Read, |out| black_box(&request).encode(out));
 }

@@ -82,6 +82,7 @@ impl Busy {
             offset: 0,
             length: 200_000,
             minimum_count: 0,
+            flags: 0,
         };
         let write = WriteRequest {
             file_id,

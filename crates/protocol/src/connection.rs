@@ -19,6 +19,7 @@ use crate::frame::{Frame, Message, Messages, Secrecy};
 use crate::header::{Command, Flags, Header, UNSOLICITED};
 use crate::status::NtStatus;
 
+pub use crate::command::bodyless::EMPTY_BODY;
 pub use chain::Chain;
 pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
 pub use event::{Completion, Event};
@@ -62,10 +63,6 @@ struct Mark {
     in_flight: usize,
     out_len: usize,
 }
-
-/// The body of LOGOFF, TREE_DISCONNECT and ECHO: a structure size and nothing
-/// (MS-SMB2 2.2.7, 2.2.11, 2.2.28).
-pub const EMPTY_BODY: [u8; 4] = [4, 0, 0, 0];
 
 impl Connection {
     pub(crate) fn new(

@@ -18,7 +18,7 @@ pub struct DecodeError {
 }
 
 /// A cursor over received bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -71,6 +71,23 @@ impl<'a> Reader<'a> {
         self.array(what).map(u64::from_le_bytes)
     }
 
+    /// A copy `len` bytes further on.
+    pub(crate) const fn ahead(mut self, len: usize) -> Self {
+        self.at = self.at.saturating_add(len);
+        self
+    }
+
+    /// The next `len` bytes as they are.
+    pub(crate) fn bytes(
+        &mut self,
+        len: usize,
+        what: &'static str,
+    ) -> Result<&'a [u8], DecodeError> {
+        let field = self.slice(self.at, len, what)?;
+        self.at += len;
+        Ok(field)
+    }
+
     /// The fixed StructureSize that opens every SMB2 body.
     pub(crate) fn structure_size(
         &mut self,
@@ -98,5 +115,51 @@ impl<'a> Reader<'a> {
             .checked_add(len)
             .and_then(|end| self.bytes.get(offset..end))
             .ok_or(self.error(what))
+    }
+}
+
+/// Entries of any length, of which each begins with how far the next one is
+/// (MS-FSCC 2.4, NextEntryOffset), zero for the last.
+///
+/// Invariant: entries do not overlap, so that no message holds more than fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linked<'a> {
+    bytes: &'a [u8],
+    next: Option<usize>,
+}
+
+impl<'a> Linked<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        let next = if bytes.is_empty() { None } else { Some(0) };
+        Self { bytes, next }
+    }
+
+    /// The next entry as `read` makes it of a reader at its start; `read` says
+    /// how long the entry is, too. There is none after an error.
+    pub(crate) fn next_entry<T>(
+        &mut self,
+        read: impl FnOnce(Reader<'a>) -> Result<(T, usize), DecodeError>,
+    ) -> Option<Result<T, DecodeError>> {
+        let at = self.next.take()?;
+        Some(self.entry(at, read))
+    }
+
+    fn entry<T>(
+        &mut self,
+        at: usize,
+        read: impl FnOnce(Reader<'a>) -> Result<(T, usize), DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let start = Reader::at(self.bytes, at);
+        let mut reader = start;
+        let next = reader.u32("next entry offset")? as usize;
+        let (entry, len) = read(start)?;
+        if next != 0 {
+            let after = at.saturating_add(next);
+            if next < len || after >= self.bytes.len() {
+                return Err(start.error("next entry offset"));
+            }
+            self.next = Some(after);
+        }
+        Ok(entry)
     }
 }

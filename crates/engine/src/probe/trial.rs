@@ -203,6 +203,7 @@ async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, Sess
         info_type: InfoType::File,
         class: file_class::FILE_STANDARD_INFORMATION,
         output_length: STANDARD_INFORMATION_LEN,
+        additional: 0,
         file_id: FileId::RELATED,
     };
     let close = CloseRequest {

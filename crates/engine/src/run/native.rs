@@ -86,6 +86,7 @@ impl Driver for Native {
                     offset,
                     length,
                     minimum_count: 0,
+                    flags: 0,
                 };
                 connection.read(call.slot, &request, out)
             }

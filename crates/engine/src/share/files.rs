@@ -144,6 +144,7 @@ pub(super) async fn free_bytes(
         info_type: InfoType::FileSystem,
         class: file_system_class::FILE_FS_FULL_SIZE_INFORMATION,
         output_length: 32,
+        additional: 0,
         file_id: file,
     };
     let reply = session

@@ -1,26 +1,32 @@
-//! Bodies of the hot commands, one file each, written by hand.
+//! Bodies of the commands that may be measured, one file each, written by hand.
 //!
 //! A request's `encode` appends the body after the header that the caller has
 //! already written; offsets inside bodies count from the start of that header
 //! (MS-SMB2 2.2). A response's `decode` takes the whole message, header
 //! included, and borrows from it.
 
+pub mod bodyless;
+pub mod change_notify;
 pub mod close;
 pub mod create;
 pub mod create_context;
 pub mod error;
 pub mod flush;
+pub mod ioctl;
 pub mod lease;
 pub mod lock;
-mod name;
+pub(crate) mod name;
 pub mod oplock_break;
+pub mod query_directory;
 pub mod query_info;
 pub mod read;
+pub mod set_info;
 pub mod write;
 
 pub use name::WireName;
 use thiserror::Error;
 
+use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
 /// A request that cannot be put on the wire as asked.
@@ -37,6 +43,27 @@ impl EncodeError {
     fn fit<T: TryFrom<usize>>(what: &'static str, len: usize) -> Result<T, Self> {
         T::try_from(len).map_err(|_| Self { what, len })
     }
+}
+
+/// Reads a response in `message` that is nothing but where its output lies and
+/// how long it is.
+fn read_output<'a>(message: &'a [u8], what: &'static str) -> Result<&'a [u8], DecodeError> {
+    const FIXED: usize = HEADER_LEN + 8;
+    let mut reader = Reader::at(message, HEADER_LEN);
+    reader.structure_size(9, what)?;
+    let before_offset = reader;
+    let offset = usize::from(reader.u16(what)?);
+    let before_length = reader;
+    let length = reader.u32(what)? as usize;
+    // Without output the offset points nowhere; servers send zero or the place
+    // where output would have been.
+    if length == 0 {
+        return Ok(&[]);
+    }
+    if offset < FIXED {
+        return Err(before_offset.error(what));
+    }
+    before_length.slice(offset, length, what)
 }
 
 /// A moment in units of 100 ns since 1601-01-01 UTC (MS-DTYP 2.3.3); zero

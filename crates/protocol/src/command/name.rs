@@ -25,6 +25,12 @@ impl WireName {
         Ok(new)
     }
 
+    /// The pattern `*`: every name.
+    #[must_use]
+    pub fn every() -> Self {
+        Self(vec![b'*', 0])
+    }
+
     /// Takes another name, in the memory it has if that suffices.
     ///
     /// # Errors

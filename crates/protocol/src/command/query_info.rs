@@ -4,9 +4,8 @@
 //! (MS-FSCC 2.4, 2.5) and is the caller's to know. Queries that need an input
 //! buffer (quota, extended attributes) are not here.
 
-use super::FileId;
-use crate::header::HEADER_LEN;
-use crate::wire::{DecodeError, Reader};
+use super::{FileId, read_output};
+use crate::wire::DecodeError;
 
 /// What kind of thing is asked about (MS-SMB2 2.2.37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +25,10 @@ pub mod file_class {
     pub const FILE_BASIC_INFORMATION: u8 = 4;
     pub const FILE_STANDARD_INFORMATION: u8 = 5;
     pub const FILE_INTERNAL_INFORMATION: u8 = 6;
+    pub const FILE_EA_INFORMATION: u8 = 7;
+    pub const FILE_POSITION_INFORMATION: u8 = 14;
     pub const FILE_ALL_INFORMATION: u8 = 18;
+    pub const FILE_STREAM_INFORMATION: u8 = 22;
     pub const FILE_NETWORK_OPEN_INFORMATION: u8 = 34;
 }
 
@@ -37,6 +39,21 @@ pub mod file_system_class {
     pub const FILE_FS_SIZE_INFORMATION: u8 = 3;
     pub const FILE_FS_ATTRIBUTE_INFORMATION: u8 = 5;
     pub const FILE_FS_FULL_SIZE_INFORMATION: u8 = 7;
+    pub const FILE_FS_SECTOR_SIZE_INFORMATION: u8 = 11;
+}
+
+/// The parts of a security descriptor, as bits of
+/// [`QueryInfoRequest::additional`] (MS-SMB2 2.2.37).
+#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.37")]
+pub mod security {
+    pub const OWNER_SECURITY_INFORMATION: u32 = 0x0000_0001;
+    pub const GROUP_SECURITY_INFORMATION: u32 = 0x0000_0002;
+    pub const DACL_SECURITY_INFORMATION: u32 = 0x0000_0004;
+    pub const SACL_SECURITY_INFORMATION: u32 = 0x0000_0008;
+    pub const LABEL_SECURITY_INFORMATION: u32 = 0x0000_0010;
+    pub const ATTRIBUTE_SECURITY_INFORMATION: u32 = 0x0000_0020;
+    pub const SCOPE_SECURITY_INFORMATION: u32 = 0x0000_0040;
+    pub const BACKUP_SECURITY_INFORMATION: u32 = 0x0001_0000;
 }
 
 /// Asks about an open file, or about the volume it lies on.
@@ -48,6 +65,8 @@ pub struct QueryInfoRequest {
     pub class: u8,
     /// Bytes the answer may have, up to the negotiated MaxTransactSize.
     pub output_length: u32,
+    /// [`security`] bits for security, else zero.
+    pub additional: u32,
     /// The open asked about.
     pub file_id: FileId,
 }
@@ -63,6 +82,7 @@ impl QueryInfoRequest {
         body[2] = self.info_type as u8;
         body[3] = self.class;
         body[4..8].copy_from_slice(&self.output_length.to_le_bytes());
+        body[16..20].copy_from_slice(&self.additional.to_le_bytes());
         body[24..40].copy_from_slice(&self.file_id.to_bytes());
         out.extend_from_slice(&body);
     }
@@ -81,23 +101,8 @@ impl<'a> QueryInfoResponse<'a> {
     /// # Errors
     /// When a field is missing or the answer lies outside the message.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
-        const FIXED: usize = HEADER_LEN + 8;
-        let mut reader = Reader::at(message, HEADER_LEN);
-        reader.structure_size(9, "QUERY_INFO response structure size")?;
-        let before_offset = reader;
-        let offset = usize::from(reader.u16("QUERY_INFO buffer offset")?);
-        let before_length = reader;
-        let length = reader.u32("QUERY_INFO buffer length")? as usize;
-        // Without data the offset points nowhere; servers send zero or the
-        // place where data would have been.
-        if length == 0 {
-            return Ok(Self { data: &[] });
-        }
-        if offset < FIXED {
-            return Err(before_offset.error("QUERY_INFO buffer offset"));
-        }
         Ok(Self {
-            data: before_length.slice(offset, length, "QUERY_INFO buffer length")?,
+            data: read_output(message, "QUERY_INFO response")?,
         })
     }
 }

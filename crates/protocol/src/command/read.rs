@@ -7,6 +7,13 @@ use crate::wire::{DecodeError, Reader};
 /// Bytes of a READ response before its data: header and fixed body.
 pub const READ_RESPONSE_FIXED: usize = HEADER_LEN + 16;
 
+/// Bits of [`ReadRequest::flags`] (MS-SMB2 2.2.19).
+pub mod read_flags {
+    /// SMB2_READFLAG_READ_UNBUFFERED: from the disk, not from the server's
+    /// memory. SMB 3.0.2 and later; earlier servers ignore it.
+    pub const UNBUFFERED: u8 = 0x01;
+}
+
 /// Reads `length` bytes at `offset` of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadRequest {
@@ -18,6 +25,8 @@ pub struct ReadRequest {
     pub length: u32,
     /// Fewer bytes than this make the server fail the read.
     pub minimum_count: u32,
+    /// Zero, or [`read_flags`] bits.
+    pub flags: u8,
 }
 
 impl ReadRequest {
@@ -28,6 +37,7 @@ impl ReadRequest {
         // Padding: where the client would like the data in the response; the
         // fixed part's own end costs the server no gap.
         body[2] = READ_RESPONSE_FIXED as u8;
+        body[3] = self.flags;
         body[4..8].copy_from_slice(&self.length.to_le_bytes());
         body[8..16].copy_from_slice(&self.offset.to_le_bytes());
         body[16..32].copy_from_slice(&self.file_id.to_bytes());

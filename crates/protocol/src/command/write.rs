@@ -7,6 +7,16 @@ use crate::wire::{DecodeError, Reader};
 /// Bytes of a WRITE request before its data: header and fixed body.
 pub const WRITE_REQUEST_FIXED: usize = HEADER_LEN + 48;
 
+/// Bits of [`WriteRequest::flags`] (MS-SMB2 2.2.21).
+pub mod write_flags {
+    /// SMB2_WRITEFLAG_WRITE_THROUGH: on stable storage before the answer. SMB
+    /// 2.1 and later.
+    pub const WRITE_THROUGH: u32 = 0x0000_0001;
+    /// SMB2_WRITEFLAG_WRITE_UNBUFFERED: past the server's memory. SMB 3.0.2
+    /// and later; earlier servers ignore it.
+    pub const UNBUFFERED: u32 = 0x0000_0002;
+}
+
 /// Writes bytes at `offset` of an open file. The data is not a field: it
 /// follows the body, written straight into the send buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +27,7 @@ pub struct WriteRequest {
     pub offset: u64,
     /// Bytes that follow the body, up to the negotiated MaxWriteSize.
     pub length: u32,
-    /// Zero, or SMB2_WRITEFLAG_WRITE_THROUGH (0x1) and its kin.
+    /// Zero, or [`write_flags`] bits.
     pub flags: u32,
 }
 

@@ -9,6 +9,7 @@ const READ: ReadRequest = ReadRequest {
     offset: 0,
     length: 100_000,
     minimum_count: 0,
+    flags: 0,
 };
 const CLOSE: CloseRequest = CloseRequest {
     file_id: FileId::RELATED,

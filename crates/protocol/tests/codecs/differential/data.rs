@@ -34,12 +34,13 @@ proptest! {
         file_id in file_id(),
         offset in any::<u64>(),
         (length, minimum_count) in any::<(u32, u32)>(),
+        flags in 0u8..4,
         data in prop::collection::vec(any::<u8>(), 1..5000),
     ) {
-        let request = ReadRequest { file_id, offset, length, minimum_count };
+        let request = ReadRequest { file_id, offset, length, minimum_count, flags };
         let read = read_by_them(Command::Read, |out| request.encode(out));
         prop_assert_eq!(read.to_read().expect("a READ"), theirs::ReadRequest {
-            flags: theirs::ReadFlags::new(),
+            flags: theirs::ReadFlags::from_bytes([flags]),
             length,
             offset,
             file_id: their_id(file_id),

@@ -50,6 +50,10 @@ fn info_class() -> impl Strategy<Value = (InfoType, u8, theirs::InfoType, ClassO
             QueryFileInfoClass::AllInformation,
         ),
         file(
+            file_class::FILE_STREAM_INFORMATION,
+            QueryFileInfoClass::StreamInformation,
+        ),
+        file(
             file_class::FILE_NETWORK_OPEN_INFORMATION,
             QueryFileInfoClass::NetworkOpenInformation,
         ),
@@ -68,6 +72,10 @@ fn info_class() -> impl Strategy<Value = (InfoType, u8, theirs::InfoType, ClassO
         volume(
             file_system_class::FILE_FS_FULL_SIZE_INFORMATION,
             QueryFileSystemInfoClass::FsFullSizeInformation,
+        ),
+        volume(
+            file_system_class::FILE_FS_SECTOR_SIZE_INFORMATION,
+            QueryFileSystemInfoClass::FsSectorSizeInformation,
         ),
         (
             InfoType::Security,
@@ -100,16 +108,16 @@ proptest! {
     #[test]
     fn query_info(
         file_id in file_id(),
-        output_length in any::<u32>(),
+        (output_length, additional) in any::<(u32, u32)>(),
         (info_type, class, their_type, their_class) in info_class(),
     ) {
-        let request = QueryInfoRequest { info_type, class, output_length, file_id };
+        let request = QueryInfoRequest { info_type, class, output_length, additional, file_id };
         let read = read_by_them(Command::QueryInfo, |out| request.encode(out));
         prop_assert_eq!(read.to_queryinfo().expect("a QUERY_INFO"), theirs::QueryInfoRequest {
             info_type: their_type,
             info_class: their_class.get(),
             output_buffer_length: output_length,
-            additional_info: theirs::AdditionalInfo::new(),
+            additional_info: theirs::AdditionalInfo::from_bytes(additional.to_le_bytes()),
             flags: theirs::QueryInfoFlags::new(),
             file_id: their_id(file_id),
             data: theirs::GetInfoRequestData::None(()),

@@ -95,6 +95,7 @@ fn read() {
             offset: 0,
             length: 45,
             minimum_count: 0,
+            flags: 0,
         }
         .encode(out);
     });

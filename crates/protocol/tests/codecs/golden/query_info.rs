@@ -14,6 +14,7 @@ fn query_info_of_a_file() {
             info_type: InfoType::File,
             class: file_class::FILE_ALL_INFORMATION,
             output_length: 0xffff,
+            additional: 0,
             file_id: id(0x006f_e52a, 0xa585_bd3c),
         }
         .encode(out);
@@ -42,6 +43,7 @@ fn query_info_of_a_file_system() {
             info_type: InfoType::FileSystem,
             class: file_system_class::FILE_FS_SIZE_INFORMATION,
             output_length: 0xffff,
+            additional: 0,
             file_id: id(0xd75e_4dac, 0x1f2b_5a0d),
         }
         .encode(out);

@@ -1,0 +1,119 @@
+//! SMB2 CHANGE_NOTIFY (MS-SMB2 2.2.35, 2.2.36): answered when something in a
+//! directory changes, or when it is cancelled.
+
+use super::{FileId, read_output};
+use crate::wire::{DecodeError, Linked};
+
+/// SMB2_WATCH_TREE in [`ChangeNotifyRequest::flags`]: what lies below counts,
+/// too.
+pub const WATCH_TREE: u16 = 0x0001;
+
+/// Bits of [`ChangeNotifyRequest::completion_filter`] (MS-SMB2 2.2.35).
+#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.35")]
+pub mod completion_filter {
+    pub const FILE_NOTIFY_CHANGE_FILE_NAME: u32 = 0x0001;
+    pub const FILE_NOTIFY_CHANGE_DIR_NAME: u32 = 0x0002;
+    pub const FILE_NOTIFY_CHANGE_ATTRIBUTES: u32 = 0x0004;
+    pub const FILE_NOTIFY_CHANGE_SIZE: u32 = 0x0008;
+    pub const FILE_NOTIFY_CHANGE_LAST_WRITE: u32 = 0x0010;
+    pub const FILE_NOTIFY_CHANGE_LAST_ACCESS: u32 = 0x0020;
+    pub const FILE_NOTIFY_CHANGE_CREATION: u32 = 0x0040;
+    pub const FILE_NOTIFY_CHANGE_EA: u32 = 0x0080;
+    pub const FILE_NOTIFY_CHANGE_SECURITY: u32 = 0x0100;
+    pub const FILE_NOTIFY_CHANGE_STREAM_NAME: u32 = 0x0200;
+    pub const FILE_NOTIFY_CHANGE_STREAM_SIZE: u32 = 0x0400;
+    pub const FILE_NOTIFY_CHANGE_STREAM_WRITE: u32 = 0x0800;
+
+    /// Every change there is.
+    pub const ALL: u32 = 0x0FFF;
+}
+
+/// Values of [`Change::action`] (MS-FSCC 2.7.1).
+#[expect(missing_docs, reason = "the names are those of MS-FSCC 2.7.1")]
+pub mod action {
+    pub const FILE_ACTION_ADDED: u32 = 1;
+    pub const FILE_ACTION_REMOVED: u32 = 2;
+    pub const FILE_ACTION_MODIFIED: u32 = 3;
+    pub const FILE_ACTION_RENAMED_OLD_NAME: u32 = 4;
+    pub const FILE_ACTION_RENAMED_NEW_NAME: u32 = 5;
+}
+
+/// Asks to be told of the next changes in an open directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeNotifyRequest {
+    /// The open directory.
+    pub directory: FileId,
+    /// Zero or [`WATCH_TREE`].
+    pub flags: u16,
+    /// Which changes: [`completion_filter`] bits.
+    pub completion_filter: u32,
+    /// Bytes the answer may have; changes that do not fit are answered with
+    /// STATUS_NOTIFY_ENUM_DIR and no names.
+    pub output_length: u32,
+}
+
+impl ChangeNotifyRequest {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut body = [0u8; 32];
+        body[0..2].copy_from_slice(&32u16.to_le_bytes());
+        body[2..4].copy_from_slice(&self.flags.to_le_bytes());
+        body[4..8].copy_from_slice(&self.output_length.to_le_bytes());
+        body[8..24].copy_from_slice(&self.directory.to_bytes());
+        body[24..28].copy_from_slice(&self.completion_filter.to_le_bytes());
+        out.extend_from_slice(&body);
+    }
+}
+
+/// What has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeNotifyResponse<'a> {
+    data: &'a [u8],
+}
+
+impl<'a> ChangeNotifyResponse<'a> {
+    /// Reads the response in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing or the changes lie outside the message.
+    pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
+        Ok(Self {
+            data: read_output(message, "CHANGE_NOTIFY response")?,
+        })
+    }
+
+    /// The changes one by one.
+    #[must_use]
+    pub const fn changes(&self) -> Changes<'a> {
+        Changes(Linked::new(self.data))
+    }
+}
+
+/// One change (MS-FSCC 2.7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// An [`action`] value.
+    pub action: u32,
+    /// Below the directory, in UTF-16, little-endian.
+    pub name: &'a [u8],
+}
+
+/// Changes of a [`ChangeNotifyResponse`]. After an error there are no more; its
+/// offset counts from the first change.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a>(Linked<'a>);
+
+impl<'a> Iterator for Changes<'a> {
+    type Item = Result<Change<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        const NAME_AT: usize = 12;
+        self.0.next_entry(|entry| {
+            let mut reader = entry.ahead(4);
+            let action = reader.u32("change's action")?;
+            let len = reader.u32("changed name's length")? as usize;
+            let name = reader.bytes(len, "changed name")?;
+            Ok((Change { action, name }, NAME_AT + len))
+        })
+    }
+}

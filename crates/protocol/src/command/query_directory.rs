@@ -1,0 +1,185 @@
+//! SMB2 QUERY_DIRECTORY (MS-SMB2 2.2.33, 2.2.34): the names in a directory,
+//! some at a time.
+//!
+//! Names stay as they came, UTF-16; `.` and `..` are among them.
+
+use super::{FileId, FileTimes, WireName, read_output};
+use crate::header::HEADER_LEN;
+use crate::wire::{DecodeError, Linked, Reader};
+
+/// Bytes of a QUERY_DIRECTORY request before its pattern: header and fixed
+/// body.
+pub const QUERY_DIRECTORY_REQUEST_FIXED: usize = HEADER_LEN + 32;
+
+/// Bits of [`QueryDirectoryRequest::flags`] (MS-SMB2 2.2.33).
+pub mod query_directory_flags {
+    /// SMB2_RESTART_SCANS: from the first name again.
+    pub const RESTART_SCANS: u8 = 0x01;
+    /// SMB2_RETURN_SINGLE_ENTRY: one name, however much room there is.
+    pub const RETURN_SINGLE_ENTRY: u8 = 0x02;
+    /// SMB2_REOPEN: from the first name again, and with another pattern.
+    pub const REOPEN: u8 = 0x10;
+}
+
+/// What to tell of each name (MS-FSCC 2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DirectoryClass {
+    /// FileDirectoryInformation: times, sizes, attributes.
+    Directory = 1,
+    /// FileFullDirectoryInformation: and the size of extended attributes.
+    FullDirectory = 2,
+    /// FileBothDirectoryInformation: and the short name.
+    BothDirectory = 3,
+    /// FileNamesInformation: the name alone.
+    Names = 12,
+    /// FileIdBothDirectoryInformation: both names and the file's number.
+    IdBothDirectory = 37,
+    /// FileIdFullDirectoryInformation: as Full, and the file's number.
+    IdFullDirectory = 38,
+}
+
+impl DirectoryClass {
+    /// Where in an entry the file's number lies, if it has one, and the name.
+    const fn layout(self) -> (Option<usize>, usize) {
+        match self {
+            Self::Directory => (None, 64),
+            Self::FullDirectory => (None, 68),
+            Self::BothDirectory => (None, 94),
+            Self::Names => (None, 12),
+            Self::IdBothDirectory => (Some(96), 104),
+            Self::IdFullDirectory => (Some(72), 80),
+        }
+    }
+}
+
+/// Asks for the next names in an open directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryDirectoryRequest<'a> {
+    /// The open directory.
+    pub directory: FileId,
+    /// What to tell of each.
+    pub class: DirectoryClass,
+    /// [`query_directory_flags`] bits.
+    pub flags: u8,
+    /// Which names: `*` for all. Counts at the first request, and with a
+    /// flag that starts over.
+    pub pattern: &'a WireName,
+    /// Bytes the answer may have, up to the negotiated MaxTransactSize.
+    pub output_length: u32,
+}
+
+impl QueryDirectoryRequest<'_> {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut body = [0u8; QUERY_DIRECTORY_REQUEST_FIXED - HEADER_LEN];
+        body[0..2].copy_from_slice(&33u16.to_le_bytes());
+        body[2] = self.class as u8;
+        body[3] = self.flags;
+        body[8..24].copy_from_slice(&self.directory.to_bytes());
+        body[24..26].copy_from_slice(&(QUERY_DIRECTORY_REQUEST_FIXED as u16).to_le_bytes());
+        body[26..28].copy_from_slice(&self.pattern.wire_len().to_le_bytes());
+        body[28..32].copy_from_slice(&self.output_length.to_le_bytes());
+        out.extend_from_slice(&body);
+        out.extend_from_slice(self.pattern.as_bytes());
+    }
+}
+
+/// Some names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryDirectoryResponse<'a> {
+    /// The entries, laid out as their class says.
+    pub data: &'a [u8],
+}
+
+impl<'a> QueryDirectoryResponse<'a> {
+    /// Reads the response in `message`.
+    ///
+    /// # Errors
+    /// When a field is missing or the entries lie outside the message.
+    pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
+        Ok(Self {
+            data: read_output(message, "QUERY_DIRECTORY response")?,
+        })
+    }
+
+    /// The entries one by one, as asked for in `class`.
+    #[must_use]
+    pub const fn entries(&self, class: DirectoryClass) -> DirectoryEntries<'a> {
+        DirectoryEntries {
+            rest: Linked::new(self.data),
+            class,
+        }
+    }
+}
+
+/// One name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryEntry<'a> {
+    /// The name, in UTF-16, little-endian.
+    pub name: &'a [u8],
+    /// What else there is to say, unless only names were asked for.
+    pub details: Option<EntryDetails>,
+    /// The file's number on its volume, where it was asked for.
+    pub file_number: Option<u64>,
+}
+
+/// What a listing says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryDetails {
+    /// The file's four times.
+    pub times: FileTimes,
+    /// Bytes in the file.
+    pub end_of_file: u64,
+    /// Bytes the file takes on the server's disk.
+    pub allocation_size: u64,
+    /// [`super::create::attributes`] bits.
+    pub file_attributes: u32,
+}
+
+/// Entries of a [`QueryDirectoryResponse`]. After an error there are no more;
+/// its offset counts from the first entry.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectoryEntries<'a> {
+    rest: Linked<'a>,
+    class: DirectoryClass,
+}
+
+impl<'a> Iterator for DirectoryEntries<'a> {
+    type Item = Result<DirectoryEntry<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let class = self.class;
+        self.rest.next_entry(|entry| read_entry(entry, class))
+    }
+}
+
+/// Reads one entry; how many bytes it takes.
+fn read_entry<'a>(
+    entry: Reader<'a>,
+    class: DirectoryClass,
+) -> Result<(DirectoryEntry<'a>, usize), DecodeError> {
+    let (number_at, name_at) = class.layout();
+    let mut reader = entry.ahead(8);
+    let details = match class {
+        DirectoryClass::Names => None,
+        _ => Some(EntryDetails {
+            times: FileTimes::read(&mut reader, "entry times")?,
+            end_of_file: reader.u64("end of file")?,
+            allocation_size: reader.u64("allocation size")?,
+            file_attributes: reader.u32("file attributes")?,
+        }),
+    };
+    let name_len = reader.u32("file name length")? as usize;
+    let file_number = match number_at {
+        Some(at) => Some(entry.ahead(at).u64("file number")?),
+        None => None,
+    };
+    let name = entry.ahead(name_at).bytes(name_len, "file name")?;
+    let entry = DirectoryEntry {
+        name,
+        details,
+        file_number,
+    };
+    Ok((entry, name_at + name_len))
+}
