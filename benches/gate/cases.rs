@@ -145,7 +145,7 @@ fn credit(calls: u64) {
     let mut ledger = CreditLedger::new(64);
     for _ in 0..calls {
         if let Some(paid) = black_box(&mut ledger).reserve(1) {
-            ledger.answered(paid.asked, 1);
+            ledger.answered(paid.payment, 1);
         }
     }
 }

@@ -14,7 +14,7 @@ mod protection;
 use crate::command::oplock_break::{BreakAcknowledgement, BreakNotification};
 use crate::command::read::ReadRequest;
 use crate::command::write::WriteRequest;
-use crate::credit::{CreditLedger, charge_for};
+use crate::credit::{CreditLedger, Payment, charge_for};
 use crate::frame::{Frame, Message, Messages, Secrecy};
 use crate::header::{Command, Flags, Header, UNSOLICITED};
 use crate::status::NtStatus;
@@ -33,7 +33,8 @@ struct InFlight {
     message_id: u64,
     tag: u32,
     command: Command,
-    asked: u16,
+    /// Nothing once an interim answer has come.
+    payment: Payment,
 }
 
 /// The name an interim answer gave a request in flight. Few requests ever get
@@ -95,9 +96,9 @@ impl Connection {
         self.in_flight.len()
     }
 
-    /// Credits at hand.
+    /// Credits at hand that may be spent now.
     #[must_use]
-    pub const fn credits(&self) -> u32 {
+    pub fn credits(&self) -> u32 {
         self.credits.available()
     }
 
@@ -246,7 +247,7 @@ impl Connection {
             message_id: paid.message_id,
             tag,
             command,
-            asked: paid.asked,
+            payment: paid.payment,
         });
         Ok(Header {
             // Reserved where there are no multi-credit requests (2.2.1.2).
@@ -255,7 +256,7 @@ impl Connection {
             } else {
                 0
             },
-            credits: paid.asked,
+            credits: paid.payment.asked,
             session_id: self.session_id,
             ..Header::request(command, paid.message_id).with_tree(self.tree_id)
         })
@@ -342,9 +343,9 @@ impl Connection {
             }
             _ => {}
         }
-        self.credits.answered(entry.asked, header.credits);
+        self.credits.answered(entry.payment, header.credits);
         if interim {
-            self.in_flight[at].asked = 0;
+            self.in_flight[at].payment = Payment::default();
             self.went_async(&header);
             return Ok(Event::Pending { tag: entry.tag });
         }

@@ -7,7 +7,7 @@ use smb_msg::{SessionSetupResponse, TreeConnectResponse};
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::connection::{Connection, Negotiated, Protection};
-use crate::credit::CreditLedger;
+use crate::credit::{CreditLedger, Payment};
 use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
 use crate::dialect::Dialect;
 use crate::negotiate::{Answer, LARGE_MTU};
@@ -59,7 +59,7 @@ pub fn connection(shield: Shield) -> Connection {
         guest: false,
     };
     let mut credits = CreditLedger::new(128);
-    credits.answered(0, 99);
+    credits.answered(Payment::default(), 99);
     Connection::new(negotiated, SESSION_ID, 3, protection, credits)
 }
 

@@ -18,7 +18,7 @@ use crate::auth::Authenticator;
 use crate::connection::{
     Connection, Negotiated, Protect, Protection, ProtocolError, append_framed,
 };
-use crate::credit::{CREDIT_UNIT, CreditLedger};
+use crate::credit::{CREDIT_UNIT, CreditLedger, Payment};
 use crate::crypto::{KeySource, PreauthHash, Signer, Transform};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Message, Messages, PREFIX_LEN, Secrecy};
@@ -88,8 +88,8 @@ pub struct Handshake {
     offer: Offer,
     step: Step,
     credits: CreditLedger,
-    /// Message id and credits asked for by the one request in flight.
-    awaited: (u64, u16),
+    /// Message id and payment of the one request in flight.
+    awaited: (u64, Payment),
     preauth: PreauthHash,
     authenticator: Authenticator,
     answer: Option<Answer>,
@@ -122,8 +122,8 @@ impl Handshake {
                 host: config.host.clone(),
             },
             step: Step::Negotiate,
-            credits: CreditLedger::new(config.credit_target),
-            awaited: (0, 0),
+            credits: config.ledger(),
+            awaited: (0, Payment::default()),
             preauth: PreauthHash::default(),
             authenticator,
             answer: None,
@@ -174,7 +174,7 @@ impl Handshake {
             return Err(HandshakeError::Smb1);
         }
         let header = Header::decode(message.bytes)?;
-        let (message_id, asked) = self.awaited;
+        let (message_id, payment) = self.awaited;
         if !header.flags.contains(Flags::RESPONSE) {
             return Err(ProtocolError::NotAResponse.into());
         }
@@ -188,10 +188,10 @@ impl Handshake {
             }
             .into());
         }
-        self.credits.answered(asked, header.credits);
+        self.credits.answered(payment, header.credits);
         if header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC) {
             self.check(&mut message, Pending::Yes)?;
-            self.awaited.1 = 0;
+            self.awaited.1 = Payment::default();
             return Ok(Progress::Continue);
         }
         if !self.step.accepts(header.status) {
@@ -476,12 +476,12 @@ impl Handshake {
         // (MS-SMB2 3.3.1.2); without it no message id may be used.
         let paid = self.credits.reserve(1);
         let paid = paid.ok_or(HandshakeError::NoCredit(step.command()))?;
-        self.awaited = (paid.message_id, paid.asked);
+        self.awaited = (paid.message_id, paid.payment);
         let header = Header {
             // Nothing before the negotiation, and in SMB 2.0.2 never, has a
             // charge.
             credit_charge: u16::from(self.negotiated.multi_credit()),
-            credits: paid.asked,
+            credits: paid.payment.asked,
             session_id: self.session_id,
             ..Header::request(step.command(), paid.message_id).with_tree(self.tree_id)
         };

@@ -34,7 +34,7 @@ fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Co
         guest: false,
     };
     let mut credits = CreditLedger::new(64);
-    credits.answered(0, 99);
+    credits.answered(Payment::default(), 99);
     Connection::new(negotiated, 0x51, 3, protection, credits)
 }
 

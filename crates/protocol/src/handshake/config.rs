@@ -2,6 +2,7 @@
 
 use crate::algorithm::{CipherList, SigningAlgorithm};
 use crate::auth::Credentials;
+use crate::credit::CreditLedger;
 use crate::crypto::NONCE_SEED_LEN;
 use crate::dialect::DialectRange;
 
@@ -40,10 +41,23 @@ pub struct SessionConfig {
     pub share: String,
     /// Credits to strive for.
     pub credit_target: u16,
+    /// Credits to use at most, whatever is granted; `None` for no limit.
+    pub credit_cap: Option<u16>,
     /// Identifies this client to the server.
     pub client_guid: [u8; 16],
     /// Unpredictable bytes for the 3.1.1 pre-authentication salt.
     pub salt: [u8; 32],
     /// Unpredictable bytes for the nonces of encryption to start from.
     pub nonce_seed: [u8; NONCE_SEED_LEN],
+}
+
+impl SessionConfig {
+    /// The account of a new connection.
+    pub(super) fn ledger(&self) -> CreditLedger {
+        let ledger = CreditLedger::new(self.credit_target);
+        match self.credit_cap {
+            Some(cap) => ledger.capped(cap),
+            None => ledger,
+        }
+    }
 }
