@@ -199,9 +199,20 @@ pub(crate) struct LoadArgs {
     /// Passes over the load points, which are then averaged [default: the profile's, else 1]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) repeat: Option<u32>,
+    #[command(flatten)]
+    pub(crate) connections: ConnectionArgs,
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) threads: Option<u32>,
+}
+
+/// How sessions use connections.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ConnectionArgs {
+    /// The most credits each connection holds and uses, 1 to 8192 [default: the profile's, else as
+    /// many as its requests need]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) credits: Option<u16>,
 }
 
 #[derive(Debug, Args)]

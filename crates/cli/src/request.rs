@@ -148,6 +148,7 @@ fn options(args: &RunArgs) -> RunOptions {
         signing_algorithm: server.session.signing_algorithm,
         encrypt: server.session.encrypt,
         cipher: server.session.cipher,
+        credits: load.connections.credits,
         source_ip: server.source_ip.clone(),
         verify: workload.verify.then_some(Verify::ReadBack),
         file_size: workload.file_size,

@@ -14,7 +14,7 @@ use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::target::Target;
 
-pub use connections::Connections;
+pub use connections::{Connections, ConnectionsProblem};
 pub use files::WorkFile;
 pub use resolve::{
     FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
@@ -61,6 +61,13 @@ impl Plan {
     #[must_use]
     pub fn max_clients(&self) -> u32 {
         self.load_points.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Bytes of the largest request.
+    #[must_use]
+    pub fn largest_request(&self) -> u32 {
+        let sizes = self.workload.sizes.iter().map(|size| size.size);
+        sizes.max().unwrap_or(0)
     }
 
     /// Whether any WRITE or FLUSH can occur, so that files are opened for

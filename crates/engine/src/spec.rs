@@ -119,6 +119,8 @@ pub struct RunOptions {
     /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
     #[serde(deserialize_with = "from_text::<CipherList, _>")]
     pub cipher: Option<CipherList>,
+    /// The most credits each connection holds and uses.
+    pub credits: Option<u16>,
     /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
     pub source_ip: Option<SourceList>,
     /// Whether contents are checked; `true` or `false` in a file.
@@ -148,6 +150,7 @@ impl RunOptions {
             signing_algorithm: self.signing_algorithm.or(fallback.signing_algorithm),
             encrypt: self.encrypt.or(fallback.encrypt),
             cipher: self.cipher.or(fallback.cipher),
+            credits: self.credits.or(fallback.credits),
             source_ip: self.source_ip.or(fallback.source_ip),
             verify: self.verify.or(fallback.verify),
             file_size: self.file_size.or(fallback.file_size),
@@ -249,6 +252,7 @@ mod tests {
             signing_algorithm = "aes-128-gmac"
             encrypt = "off"
             cipher = "aes-256-gcm,aes-128-ccm"
+            credits = 64
             source_ip = "127.0.0.1-127.0.0.4"
             verify = true
             "#,
@@ -289,6 +293,7 @@ mod tests {
                 signing_algorithm: Some(SigningAlgorithm::AesGmac),
                 encrypt: Some(Mode::Off),
                 cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
+                credits: Some(64),
                 source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
                 verify: Some(Verify::ReadBack),
                 file_size: None,
@@ -347,7 +352,7 @@ mod tests {
             ),
             (
                 "[run]\nfile_size = 1",
-                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `source_ip`, `verify`",
+                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
             ),
         ] {
             let error = Spec::parse(text).unwrap_err();

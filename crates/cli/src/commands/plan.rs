@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use smbench_engine::clients::ClientList;
-use smbench_engine::plan::{Access, Mode, Plan, Scope, Verify};
+use smbench_engine::plan::{Access, Connections, Mode, Plan, Scope, Verify};
 use smbench_engine::record::OpKind;
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
@@ -198,8 +198,13 @@ const fn mode(mode: Mode) -> &'static str {
 }
 
 fn connections(plan: &Plan) -> Option<String> {
-    let sources = plan.connections.sources.as_ref()?;
-    Some(format!("from {sources}, in turn"))
+    let Connections { credits, sources } = &plan.connections;
+    let credits = credits.map(|credits| format!("at most {}", counted(credits.into(), "credit")));
+    let sources = sources
+        .as_ref()
+        .map(|sources| format!("from {sources}, in turn"));
+    let parts: Vec<_> = credits.into_iter().chain(sources).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn limits(plan: &Plan) -> String {

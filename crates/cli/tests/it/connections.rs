@@ -50,3 +50,17 @@ fn a_profile_may_name_source_addresses() {
     place.smbench(&args).succeeded();
     assert_eq!(place.document()["plan"]["source_ip"], "127.0.0.5");
 }
+
+#[test]
+fn a_cap_on_credits_is_kept_recorded_and_told() {
+    let place = Place::new();
+    let mut args = vec!["run", "--clients=1", "--outstanding=8", "--credits=1"];
+    args.extend(SHORT);
+    let said = place.smbench(&args);
+    said.succeeded();
+    let told = "of the clients' time at 1 client, pass 1: no connection used more than 1 credit";
+    assert!(said.stdout.contains(told), "{}", said.stdout);
+    let doc = place.document();
+    assert_eq!(doc["plan"]["credits"], 1);
+    assert!(doc["load_points"][0]["credit_starved_s"].as_f64().unwrap() > 0.0);
+}

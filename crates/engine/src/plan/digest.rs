@@ -30,6 +30,10 @@ struct Work<'a> {
     encryption: Mode,
     ciphers: String,
     verify: bool,
+    /// Left out where nobody asks, so that digests from before there was a
+    /// choice stay what they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credits: Option<u16>,
 }
 
 impl Plan {
@@ -64,6 +68,7 @@ impl Plan {
             encryption: self.session.encryption,
             ciphers: self.session.ciphers.to_string(),
             verify: self.verify == Verify::ReadBack,
+            credits: self.connections.credits,
         };
         serde_json::to_string(&work)
             .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))
@@ -99,7 +104,7 @@ mod tests {
 
     #[test]
     fn whatever_changes_the_work_changes_the_digest() {
-        let changes: [fn(&mut Plan); 19] = [
+        let changes: [fn(&mut Plan); 20] = [
             |_| {},
             |plan| plan.workload.sizes[0].size = 8192,
             |plan| plan.workload.read_percent = 50.0,
@@ -118,6 +123,7 @@ mod tests {
             |plan| plan.session.encryption = Mode::Required,
             |plan| plan.session.ciphers = CipherList::only(Cipher::Aes256Gcm),
             |plan| plan.verify = Verify::ReadBack,
+            |plan| plan.connections.credits = Some(1),
             |plan| plan.ramp_up = Duration::ZERO,
         ];
         let digests: HashSet<_> = changes
@@ -140,6 +146,7 @@ mod tests {
         other.target.user = "bob".into();
         other.target.password = Secret::new("other");
         other.threads += 1;
+        other.connections.sources = Some("127.0.0.2".parse().unwrap());
         other.profile = "renamed".into();
         other.limits = Limits {
             operation: Duration::from_secs(1),

@@ -9,7 +9,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Access, Connections, FileSet, Limits, Plan, Scope, SessionOptions, SizeWeight, Verify, Workload,
+    Access, Connections, ConnectionsProblem, FileSet, Limits, Plan, Scope, SessionOptions,
+    SizeWeight, Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
@@ -154,6 +155,9 @@ pub enum Problem {
         /// As written.
         period: Duration,
     },
+    /// Connections that cannot be had.
+    #[error(transparent)]
+    Connections(#[from] ConnectionsProblem),
     /// Verification keeps account of every block.
     #[error(
         "verifying {bytes} of files takes {memory} of memory here, more than {}: use smaller files, fewer clients or no verification",
@@ -226,12 +230,14 @@ impl Plan {
                 ciphers: merged.cipher.unwrap_or_default(),
             },
             connections: Connections {
+                credits: merged.credits,
                 sources: merged.source_ip,
             },
             verify: merged.verify.unwrap_or_default(),
             limits,
         };
         written.check_run(&plan)?;
+        written.check_connections(&plan)?;
         written.check_share(&plan)?;
         written.check_verify(&plan)?;
         Ok(plan)
@@ -386,6 +392,17 @@ impl Written<'_> {
             }
         }
         Ok(())
+    }
+
+    fn check_connections(&self, plan: &Plan) -> Result<(), PlanError> {
+        let checked = plan.connections.check(plan.largest_request());
+        checked.map_err(|(field, problem)| {
+            let is_given = match field {
+                "credits" => self.options.credits.is_some(),
+                _ => false,
+            };
+            self.in_option(field, is_given, problem.into())
+        })
     }
 
     fn check_share(&self, plan: &Plan) -> Result<(), PlanError> {

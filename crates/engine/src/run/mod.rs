@@ -167,8 +167,7 @@ async fn run(
 }
 
 async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
-    let largest = plan.workload.sizes.iter().map(|size| size.size).max();
-    let per_request = u32::from(charge_for(largest.unwrap_or(0)));
+    let per_request = u32::from(charge_for(plan.largest_request()));
     // One more than the window, so that a request outside it finds a credit.
     let wanted = per_request
         .saturating_mul(plan.outstanding)
@@ -176,6 +175,7 @@ async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
     Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
         .await?
+        .with_credit_cap(plan.connections.credits)
         .with_sources(plan.connections.sources.as_ref())
 }
 
@@ -223,12 +223,7 @@ fn check_sizes(
 ) -> Result<(), SessionError> {
     let negotiated = workspace.session().connection.negotiated();
     let workload = &plan.workload;
-    let largest = workload
-        .sizes
-        .iter()
-        .map(|size| size.size)
-        .max()
-        .unwrap_or(0);
+    let largest = plan.largest_request();
     for (kind, used, limit) in [
         ("read", workload.read_percent > 0.0, negotiated.max_read),
         ("write", workload.read_percent < 100.0, negotiated.max_write),

@@ -31,6 +31,8 @@ pub(crate) struct Endpoint {
     options: SessionOptions,
     pub(super) limits: Limits,
     pub(super) credit_target: u16,
+    /// Credits to use at most on a connection.
+    credit_cap: Option<u16>,
     /// Local addresses, where they are chosen, and the number of the
     /// connection, which picks one.
     sources: Option<(SourceList, u32)>,
@@ -67,6 +69,7 @@ impl Endpoint {
             options,
             limits,
             credit_target,
+            credit_cap: None,
             sources: None,
         })
     }
@@ -90,6 +93,16 @@ impl Endpoint {
             sources: sources.map(|sources| (sources.clone(), 0)),
             ..self
         })
+    }
+
+    /// The same, with at most this many credits in use on each connection.
+    pub(crate) fn with_credit_cap(self, credit_cap: Option<u16>) -> Self {
+        let credit_target = self.credit_target.min(credit_cap.unwrap_or(u16::MAX));
+        Self {
+            credit_target,
+            credit_cap,
+            ..self
+        }
     }
 
     /// The same for the connection with this number: it picks the local
@@ -119,7 +132,7 @@ impl Endpoint {
     /// The same, striving for another number of credits.
     pub(crate) fn with_credit_target(&self, credit_target: u16) -> Self {
         Self {
-            credit_target,
+            credit_target: credit_target.min(self.credit_cap.unwrap_or(u16::MAX)),
             ..self.clone()
         }
     }
@@ -257,6 +270,7 @@ impl Endpoint {
             host: target.host.clone(),
             share: target.share.clone(),
             credit_target: self.credit_target,
+            credit_cap: self.credit_cap,
             client_guid: random(),
             salt: random(),
             nonce_seed: random(),

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::Plan;
+use smbench_engine::plan::{Plan, Verify};
+use smbench_engine::record::OpKind;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 
 use crate::proxy::Proxy;
 use crate::support::{plan, short, target};
@@ -71,5 +72,77 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
         let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
         assert!(error.to_string().contains(reason), "{error}");
         assert_eq!(server.memory().paths(), Vec::<String>::new());
+    }
+}
+
+/// One credit is one request in flight, whatever the window; the rest of the
+/// window waits, and that is a number.
+#[test]
+fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut servers = vec![target(&server.url(), server.password())];
+    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
+        Err(skip) => {
+            eprintln!("{skip}");
+            None
+        }
+    };
+    servers.extend(
+        samba
+            .iter()
+            .map(|samba| target(&samba.url(), samba.password())),
+    );
+    for server in servers {
+        let options = RunOptions {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(8),
+            credits: Some(1),
+            verify: Some(Verify::ReadBack),
+            ..short()
+        };
+        let plan = plan("file-server", &options, server);
+        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+        let point = &record.load_points[0];
+        assert_eq!((point.invalid.as_deref(), point.ops.errors()), (None, 0));
+        assert!(point.ops.whole(OpKind::Read).count > 0);
+        // A client that always wants more waits nearly all the time.
+        assert!(!point.credit_starved.is_zero());
+        assert!(point.credit_starved <= 2 * point.window);
+    }
+}
+
+/// The largest requests that servers take, with just the credits for one of
+/// them: each connection has one in flight at a time.
+#[test]
+fn requests_of_8_mib_run_on_the_credits_of_one() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(
+        profile.path(),
+        "read_percent = 50\n[files]\nsize = \"16MiB\"\n[[sizes]]\nsize = \"8MiB\"\nweight = 100\n",
+    )
+    .unwrap();
+    for credits in [None, Some(128)] {
+        let options = RunOptions {
+            clients: Some("1".parse().unwrap()),
+            outstanding: Some(2),
+            credits,
+            verify: Some(Verify::ReadBack),
+            ..short()
+        };
+        let target = target(&samba.url(), samba.password());
+        let plan = plan(profile.path().to_str().unwrap(), &options, target);
+        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+        let point = &record.load_points[0];
+        assert_eq!((point.ops.errors(), &point.dropouts), (0, &vec![]));
+        let moved = [OpKind::Read, OpKind::Write].map(|kind| point.ops.whole(kind));
+        assert!(moved.iter().any(|totals| totals.count > 0));
+        for totals in moved {
+            assert_eq!(totals.bytes, totals.count * (8 << 20));
+        }
     }
 }

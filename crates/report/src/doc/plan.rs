@@ -46,6 +46,10 @@ pub struct PlanDoc {
     /// The ciphers offered, the preferred one first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ciphers: Option<Vec<String>>,
+    /// The most credits each connection held and used; absent where as many as
+    /// its requests in flight need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<u16>,
     /// Addresses of the generator that connections came from, such as
     /// `192.0.2.10-192.0.2.20`; absent where the system chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,6 +176,7 @@ impl From<&Plan> for PlanDoc {
                     .map(|cipher| cipher.name().to_owned())
                     .collect(),
             ),
+            credits: plan.connections.credits,
             source_ip: plan.connections.sources.as_ref().map(ToString::to_string),
             verify: match plan.verify {
                 Verify::Off => VerifyDoc::Off,

@@ -45,7 +45,12 @@ fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
 /// share; empty when all went well.
 pub(super) fn lines(doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
-    text.extend(doc.load_points.iter().filter_map(starved));
+    let cap = doc.plan.credits;
+    text.extend(
+        doc.load_points
+            .iter()
+            .filter_map(|point| starved(point, cap)),
+    );
     text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(
         doc.load_points
@@ -80,11 +85,16 @@ fn failures(points: &[LoadPointDoc]) -> String {
 /// Below this share of the clients' time, a wait changes nothing.
 const WAIT_WORTH_TELLING: f64 = 0.01;
 
-fn starved(point: &LoadPointDoc) -> Option<String> {
+fn starved(point: &LoadPointDoc, cap: Option<u16>) -> Option<String> {
     let share = worth_telling(point, point.credit_starved_s)?;
-    Some(format!(
-        "starved of credits {share}: the server granted too few\n"
-    ))
+    let reason = match cap {
+        Some(cap) => format!(
+            "no connection used more than {}",
+            counted(cap.into(), "credit")
+        ),
+        None => "the server granted too few".to_owned(),
+    };
+    Some(format!("starved of credits {share}: {reason}\n"))
 }
 
 fn held_back(point: &LoadPointDoc) -> Option<String> {

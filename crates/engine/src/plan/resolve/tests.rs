@@ -196,6 +196,35 @@ fn weights_may_be_rounded_thirds() {
     assert!(resolve(&profile, &RunOptions::default()).is_ok());
 }
 
+#[test]
+fn credits_must_pay_for_the_largest_request() {
+    let profile = "read_percent = 80\nfiles.size = \"8MiB\"\n\
+                   sizes = [{ size = \"1MiB\", weight = 100 }]\n";
+    for (credits, message) in [
+        (0, "credits is 0: give 1 to 8192"),
+        (8193, "credits is 8193: give 1 to 8192"),
+        (
+            15,
+            "credits is 15, but a request of 1 MiB costs 16: give at least as many",
+        ),
+    ] {
+        let options = RunOptions {
+            credits: Some(credits),
+            ..RunOptions::default()
+        };
+        assert_eq!(refusal(profile, &options), format!("--credits: {message}"));
+        let text = format!("{profile}[run]\ncredits = {credits}");
+        let found = refusal(&text, &RunOptions::default());
+        assert_eq!(found, format!("profile x.toml: {message}"));
+    }
+    let options = RunOptions {
+        credits: Some(16),
+        ..RunOptions::default()
+    };
+    let plan = resolve(&Profile::parse("x.toml", profile).unwrap(), &options).unwrap();
+    assert_eq!(plan.connections.credits, Some(16));
+}
+
 /// A wrong option, on the command line and in the profile.
 #[test]
 fn an_option_is_refused_where_it_was_given() {
