@@ -119,6 +119,7 @@ impl Site {
             host: target.host.clone(),
             share: target.share.clone(),
             credit_target: 8,
+            credit_cap: None,
             client_guid: [0x5A; 16],
             salt: [0x5A; 32],
             nonce_seed: Default::default(),

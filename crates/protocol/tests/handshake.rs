@@ -28,6 +28,7 @@ fn config() -> SessionConfig {
         host: "server".to_owned(),
         share: "share".to_owned(),
         credit_target: 64,
+        credit_cap: None,
         client_guid: [1; 16],
         salt: [2; 32],
         nonce_seed: [3; NONCE_SEED_LEN],
