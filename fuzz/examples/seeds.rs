@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use smbench_engine::profile;
 use smbench_fuzz::peer::{self, framed};
 use smbench_protocol::fuzzing::SESSION_ID;
-use smbench_protocol::header::{Command, HEADER_LEN, Header};
+use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header, UNSOLICITED};
 use smbench_report::RunDoc;
 
 fn fixtures() -> PathBuf {
@@ -117,9 +117,36 @@ fn decoders() {
     seed("read_response", "empty", &empty[HEADER_LEN..]);
 }
 
+/// No capture has a break: bodies as MS-SMB2 2.2.23 and 2.2.25 lay them out.
+fn breaks() -> [Vec<u8>; 2] {
+    let mut oplock = vec![24, 0, 1, 0, 0, 0, 0, 0];
+    oplock.extend([7; 16]);
+    let mut lease = vec![44, 0, 1, 0, 1, 0, 0, 0];
+    lease.extend([7; 16]);
+    lease.extend([7, 0, 0, 0, 1, 0, 0, 0]);
+    lease.extend([0; 12]);
+    seed("break_notification", "oplock", &oplock);
+    seed("break_notification", "lease", &lease);
+    seed("break_response", "oplock", &oplock);
+    let mut answer = vec![36, 0, 0, 0, 0, 0, 0, 0];
+    answer.extend([7; 16]);
+    answer.extend([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    seed("break_response", "lease", &answer);
+    [oplock, lease].map(|body| {
+        let header = Header {
+            flags: Flags::RESPONSE,
+            ..Header::request(Command::OplockBreak, UNSOLICITED)
+        };
+        let mut message = Vec::new();
+        header.encode(&mut message);
+        message.extend_from_slice(&body);
+        message
+    })
+}
+
 fn connections() {
     // Message ids of `Busy`: each read costs four credits.
-    let answers: Vec<_> = [
+    let mut answers: Vec<_> = [
         ("read-response", 0),
         ("write-response", 12),
         ("create-response", 16),
@@ -128,10 +155,13 @@ fn connections() {
         ("query-directory-response", 19),
         ("lock-pending", 20),
         ("lock-granted-late", 20),
+        ("create-response", 21),
+        ("read-response", 22),
     ]
     .into_iter()
     .map(|(name, id)| answering(captured("2.1", name), id))
     .collect();
+    answers.extend(breaks());
     let stream: Vec<u8> = answers.iter().flat_map(|message| framed(message)).collect();
     for piece in [7, 255] {
         let name = format!("answers-by-{piece}");
@@ -228,6 +258,20 @@ fn texts() {
             ][..],
         ),
         ("client_list", &["1,4..60:4,120", "1..10", " 8 "]),
+        (
+            "source_list",
+            &["127.0.0.1", "192.0.2.1,192.0.2.10-192.0.2.20", "::1-::4"],
+        ),
+        (
+            "protocol_names",
+            &[
+                "3.1.1",
+                "2.1..3.0.2",
+                "aes-128-gcm,aes-256-ccm",
+                "RWH",
+                "aes-128-gmac",
+            ],
+        ),
         ("size", &["4KiB", "64k", "10 g", "512"]),
         ("duration", &["1h 30m", "500ms", "0", "2 days 3us"]),
     ] {

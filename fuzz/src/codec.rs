@@ -6,6 +6,9 @@ use smbench_protocol::command::create::CreateResponse;
 use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::command::flush::FlushResponse;
 use smbench_protocol::command::lock::LockResponse;
+use smbench_protocol::command::oplock_break::{
+    BreakNotification, LeaseBreakResponse, OplockBreakResponse,
+};
 use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::read::ReadResponse;
 use smbench_protocol::command::write::WriteResponse;
@@ -84,6 +87,19 @@ pub fn lock_response(body: &[u8]) {
 pub fn query_info_response(body: &[u8]) {
     let message = message(body);
     check(&message, QueryInfoResponse::decode(&message));
+}
+
+/// An oplock or lease break.
+pub fn break_notification(body: &[u8]) {
+    let message = message(body);
+    check(&message, BreakNotification::decode(&message));
+}
+
+/// What follows the acknowledgement of either.
+pub fn break_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, OplockBreakResponse::decode(&message));
+    check(&message, LeaseBreakResponse::decode(&message));
 }
 
 /// The body of failures.

@@ -4,7 +4,8 @@
 //! - [`codec`]: decoders of single messages
 //! - [`stream`]: the byte stream cut into messages, and whole connections and
 //!   handshakes that arbitrary servers talk to
-//! - [`text`]: what users write: profiles, URLs, lists, sizes, durations
+//! - [`text`]: what users write: profiles, URLs, lists, names, sizes, durations
+//! - [`peer`]: the server's side, where a target needs one
 //! - [`document`]: result documents
 //!
 //! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
@@ -32,6 +33,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("flush_response", codec::flush_response),
     ("lock_response", codec::lock_response),
     ("query_info_response", codec::query_info_response),
+    ("break_notification", codec::break_notification),
+    ("break_response", codec::break_response),
     ("error_response", codec::error_response),
     ("directory_listing", codec::directory_listing),
     ("negotiate_response", codec::negotiate_response),
@@ -50,6 +53,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("profile", text::profile),
     ("target_url", text::target_url),
     ("client_list", text::client_list),
+    ("source_list", text::source_list),
+    ("protocol_names", text::protocol_names),
     ("size", text::size),
     ("duration", text::duration),
     ("result_document", document::result_document),

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use smbench_protocol::command::oplock_break::BreakNotification;
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::connection::EMPTY_BODY;
@@ -70,6 +71,9 @@ struct Busy {
     payload: Payload,
     /// Tags of requests not answered yet.
     open: HashSet<u32>,
+    next_tag: u32,
+    /// Those of which a CANCEL has been sent.
+    cancelled: HashSet<u32>,
 }
 
 impl Busy {
@@ -110,11 +114,52 @@ impl Busy {
             sent.expect("there are credits");
             open.insert(tag);
         }
+        let short = ReadRequest { length: 10, ..read };
+        let chained = connection
+            .chain(&mut out)
+            .request(Command::Create, 1, 12, |out| {
+                out.extend_from_slice(&EMPTY_BODY);
+            })
+            .read(13, &short)
+            .finish();
+        chained.expect("there are credits");
+        open.extend([12, 13]);
         Self {
             connection,
             inbound: Inbound::default(),
             payload,
             open,
+            next_tag: 14,
+            cancelled: HashSet::new(),
+        }
+    }
+
+    /// Agrees to a break, if there is still a credit for it.
+    fn acknowledge(&mut self, notification: &BreakNotification) {
+        let acknowledgement = match notification {
+            BreakNotification::Oplock(oplock) => Some(oplock.acknowledgement()),
+            BreakNotification::Lease(lease) => lease.acknowledgement(),
+        };
+        let tag = self.next_tag;
+        let mut out = Vec::new();
+        if let Some(acknowledgement) = acknowledgement
+            && self
+                .connection
+                .acknowledge(tag, &acknowledgement, &mut out)
+                .is_ok()
+        {
+            self.next_tag += 1;
+            self.open.insert(tag);
+        }
+    }
+
+    /// Cancels what the server leaves pending, once.
+    fn cancel(&mut self, tag: u32) {
+        assert!(self.open.contains(&tag));
+        if self.cancelled.insert(tag) {
+            let mut out = Vec::new();
+            let cancelled = self.connection.cancel(tag, &mut out);
+            assert!(cancelled.is_ok() && !out.is_empty());
         }
     }
 
@@ -122,7 +167,9 @@ impl Busy {
     /// `None` once the connection cannot be trusted any more.
     fn take(&mut self, mut input: &mut [u8]) -> Option<usize> {
         let mut completed = 0;
-        while let Some(frame) = self.inbound.next(&mut input, self.payload).ok()? {
+        // Apart from the rest, which changes while messages are lent out.
+        let mut inbound = std::mem::take(&mut self.inbound);
+        while let Some(frame) = inbound.next(&mut input, self.payload).ok()? {
             let mut messages = self.connection.open(frame).ok()?;
             while let Some(message) = messages.next_message().ok()? {
                 match self.connection.receive(message).ok()? {
@@ -136,19 +183,20 @@ impl Busy {
                             assert_eq!(data.len(), read.length as usize);
                         }
                     }
-                    Event::Pending { tag } => assert!(self.open.contains(&tag)),
-                    Event::Break => {}
+                    Event::Pending { tag } => self.cancel(tag),
+                    Event::Break(notification) => self.acknowledge(&notification),
                 }
                 assert_eq!(self.connection.in_flight(), self.open.len());
             }
         }
+        self.inbound = inbound;
         Some(completed)
     }
 
     /// Asks once more, if there is still a credit for it.
     fn ask_again(&mut self) {
         let mut out = Vec::new();
-        let tag = 1000;
+        let tag = self.next_tag;
         let asked = self
             .connection
             .request(Command::Echo, 1, tag, &mut out, |out| {

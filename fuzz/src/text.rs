@@ -1,11 +1,17 @@
 //! What users write.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use smbench_engine::clients::ClientList;
 use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::Profile;
+use smbench_engine::sources::{SOURCES_MAX, SourceList};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::Target;
 use smbench_engine::units::{Size, format_duration, parse_duration};
+use smbench_protocol::command::lease::LeaseState;
+use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 fn text(data: &[u8]) -> &str {
     std::str::from_utf8(data).unwrap_or_default()
@@ -64,4 +70,31 @@ pub fn duration(data: &[u8]) {
             Some(duration)
         );
     }
+}
+
+/// A list of source addresses: what is shown of it reads back the same.
+pub fn source_list(data: &[u8]) {
+    if let Ok(list) = text(data).parse::<SourceList>() {
+        assert!((1..=SOURCES_MAX).contains(&list.as_slice().len()));
+        assert_eq!(list.to_string().parse().as_ref(), Ok(&list));
+    }
+}
+
+/// Names of dialects, algorithms, ciphers and leases.
+pub fn protocol_names(data: &[u8]) {
+    fn check<T: FromStr + Display + PartialEq>(text: &str) {
+        if let Ok(value) = text.parse::<T>() {
+            assert!(
+                value
+                    .to_string()
+                    .parse::<T>()
+                    .is_ok_and(|again| again == value)
+            );
+        }
+    }
+    let text = text(data);
+    check::<DialectRange>(text);
+    check::<SigningAlgorithm>(text);
+    check::<CipherList>(text);
+    check::<LeaseState>(text);
 }
