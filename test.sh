@@ -11,6 +11,7 @@ step() { printf '\n== %s\n' "$*"; }
 # Programs that the tests run, and the Debian packages they come from.
 needed=(
   cc:build-essential
+  c++:build-essential
   smbd:samba
   pdbedit:samba-common-bin
   smbclient:smbclient
@@ -58,6 +59,13 @@ cargo clippy --locked --workspace --all-targets -- -D warnings
 
 step "tests"
 cargo test --locked --workspace --quiet
+
+# Outside the workspace; shares what it can of what was built. Without a
+# fuzzer's instrumentation the targets only replay their seeds.
+step "fuzz targets"
+cargo fmt --manifest-path fuzz/Cargo.toml --check
+cargo build --manifest-path fuzz/Cargo.toml --target-dir target --quiet
+cargo test --manifest-path fuzz/Cargo.toml --target-dir target --quiet
 
 step "instruction counts"
 cargo run --locked --quiet --release -p smbench-benches --bin smbench-gate -- check
