@@ -114,6 +114,8 @@ pub enum Failure {
     Status(NtStatus),
     /// The answer carried fewer bytes than asked for.
     Short,
+    /// The answer carried more bytes than asked for.
+    Long,
     /// Under verification, the data was not what had been written.
     WrongData,
     /// One of further causes, when there were more than are told apart.

@@ -104,7 +104,8 @@ pub(super) fn judge(
     }
     match answer.status {
         NtStatus::SUCCESS if done => Ok(Ok(answer.moved)),
-        NtStatus::SUCCESS => Ok(Err(Unfit::Answer(Failure::Short))),
+        NtStatus::SUCCESS if answer.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
+        NtStatus::SUCCESS => Ok(Err(Unfit::Answer(Failure::Long))),
         NtStatus::USER_SESSION_DELETED
         | NtStatus::NETWORK_SESSION_EXPIRED
         | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(answer.status)),

@@ -174,6 +174,7 @@ fn totals(totals: OpTotals) -> TotalsDoc {
 fn failures(ops: &Recorder) -> Vec<FailureDoc> {
     let named = |failure: &Failure| match failure {
         Failure::Short => ("short".to_owned(), None),
+        Failure::Long => ("long".to_owned(), None),
         Failure::WrongData => ("wrong-data".to_owned(), None),
         Failure::Other => ("other".to_owned(), None),
         Failure::Status(status) => {

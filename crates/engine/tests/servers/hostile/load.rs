@@ -42,6 +42,7 @@ const CLOSED: End = End::Dropped("the server closed the connection");
 const BROKEN_OFF: End = End::Dropped("the connection broke");
 const SILENT: End = End::Stalled("no answer to a read within 700ms");
 const SHORT: End = End::Counted(OpKind::Read, Failure::Short);
+const LONG: End = End::Counted(OpKind::Read, Failure::Long);
 
 /// Frames and streams that are not what they say.
 const FRAMING: &[Case] = &[
@@ -267,12 +268,12 @@ const BODIES: &[Case] = &[
     read(
         "more than was asked for",
         |answer| Reaction::send(&read_of(&answer.message, &[7; 5000])),
-        SHORT,
+        LONG,
     ),
     read(
         "1 MiB more than was asked for",
         |answer| Reaction::send(&read_of(&answer.message, &vec![7; 1 << 20])),
-        SHORT,
+        LONG,
     ),
     read(
         "4 MiB behind an error",
@@ -433,7 +434,7 @@ fn writes_that_lie_about_their_count() {
                 }
                 Reaction::send(&with(message, WRITE_COUNT, [0xFF; 4]))
             },
-            end: End::Counted(OpKind::Write, Failure::Short),
+            end: End::Counted(OpKind::Write, Failure::Long),
         },
         Case {
             name: "a byte at a time, while the files are filled",
