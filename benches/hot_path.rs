@@ -26,7 +26,6 @@ fn codec(criterion: &mut Criterion) {
         length: READ_LEN,
         minimum_count: 0,
         flags: 0,
-        flags: 0,
     };
     let mut out = Vec::with_capacity(256);
     group.bench_function("encode a READ request", |bench| {
