@@ -4,6 +4,7 @@
 
 mod connections;
 mod digest;
+mod driver;
 mod files;
 mod resolve;
 
@@ -15,6 +16,7 @@ use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use crate::target::Target;
 
 pub use connections::{Connections, ConnectionsProblem};
+pub use driver::{DriverKind, UnknownDriver};
 pub use files::WorkFile;
 pub use resolve::{
     FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
@@ -46,6 +48,8 @@ pub struct Plan {
     pub seed: u64,
     /// Worker threads; each runs its share of the clients.
     pub threads: u32,
+    /// The client that carries the operations out.
+    pub driver: DriverKind,
     /// What is asked of each session.
     pub session: SessionOptions,
     /// The TCP connections that sessions use.

@@ -34,7 +34,7 @@ use serde::de::{Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
-use crate::plan::{Access, Mode, Scope, Verify};
+use crate::plan::{Access, DriverKind, Mode, Scope, Verify};
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
@@ -106,6 +106,9 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Worker threads.
     pub threads: Option<u32>,
+    /// The client that carries the operations out, such as `native`.
+    #[serde(deserialize_with = "from_text::<DriverKind, _>")]
+    pub driver: Option<DriverKind>,
     /// Dialects to offer, such as `3.1.1` or `2.1..3.0.2`.
     #[serde(deserialize_with = "from_text::<DialectRange, _>")]
     pub dialect: Option<DialectRange>,
@@ -145,6 +148,7 @@ impl RunOptions {
             repeat: self.repeat.or(fallback.repeat),
             seed: self.seed.or(fallback.seed),
             threads: self.threads.or(fallback.threads),
+            driver: self.driver.or(fallback.driver),
             dialect: self.dialect.or(fallback.dialect),
             sign: self.sign.or(fallback.sign),
             signing_algorithm: self.signing_algorithm.or(fallback.signing_algorithm),
@@ -247,6 +251,7 @@ mod tests {
             repeat = 2
             seed = 7
             threads = 4
+            driver = "native"
             dialect = "3.1.1"
             sign = "required"
             signing_algorithm = "aes-128-gmac"
@@ -288,6 +293,7 @@ mod tests {
                 repeat: Some(2),
                 seed: Some(7),
                 threads: Some(4),
+                driver: Some(DriverKind::Native),
                 dialect: Some("3.1.1".parse().unwrap()),
                 sign: Some(Mode::Required),
                 signing_algorithm: Some(SigningAlgorithm::AesGmac),
@@ -352,7 +358,7 @@ mod tests {
             ),
             (
                 "[run]\nfile_size = 1",
-                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
+                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
             ),
         ] {
             let error = Spec::parse(text).unwrap_err();

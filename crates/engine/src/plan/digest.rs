@@ -10,8 +10,8 @@ use smbench_protocol::SigningAlgorithm;
 use super::{Mode, Plan, Verify, Workload};
 
 /// What determines the work, in the order it is digested. Not here: where it
-/// runs (host, account), how many threads share it, how long waits may take,
-/// and what the profile is called.
+/// runs (host, account), how many threads share it, which client (driver)
+/// carries it out, how long waits may take, and what the profile is called.
 #[derive(Serialize)]
 struct Work<'a> {
     /// Raised whenever the same fields come to mean other operations.

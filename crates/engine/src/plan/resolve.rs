@@ -9,8 +9,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Access, Connections, ConnectionsProblem, FileSet, Limits, Plan, Scope, SessionOptions,
-    SizeWeight, Verify, Workload,
+    Access, Connections, ConnectionsProblem, DriverKind, FileSet, Limits, Plan, Scope,
+    SessionOptions, SizeWeight, Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
@@ -158,6 +158,14 @@ pub enum Problem {
     /// Connections that cannot be had.
     #[error(transparent)]
     Connections(#[from] ConnectionsProblem),
+    /// An option that the chosen client has no setting for.
+    #[error("the driver {driver} {why}")]
+    Driver {
+        /// The client.
+        driver: DriverKind,
+        /// What it does instead, and what to do.
+        why: &'static str,
+    },
     /// Verification keeps account of every block.
     #[error(
         "verifying {bytes} of files takes {memory} of memory here, more than {}: use smaller files, fewer clients or no verification",
@@ -222,6 +230,7 @@ impl Plan {
             ramp_down: merged.ramp_down.unwrap_or(Duration::from_millis(500)),
             seed: merged.seed.unwrap_or(1),
             threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
+            driver: merged.driver.unwrap_or_default(),
             session: SessionOptions {
                 dialects: merged.dialect.unwrap_or_default(),
                 signing: merged.sign.unwrap_or_default(),
@@ -238,6 +247,7 @@ impl Plan {
         };
         written.check_run(&plan)?;
         written.check_connections(&plan)?;
+        written.check_driver(&plan)?;
         written.check_share(&plan)?;
         written.check_verify(&plan)?;
         Ok(plan)
@@ -245,9 +255,9 @@ impl Plan {
 }
 
 /// The sources of a plan, for naming the one at fault.
-struct Written<'a> {
+pub(super) struct Written<'a> {
     profile: &'a Profile,
-    options: &'a RunOptions,
+    pub(super) options: &'a RunOptions,
 }
 
 impl Written<'_> {
@@ -260,7 +270,12 @@ impl Written<'_> {
 
     /// A problem with an option: on the command line if it `is_given` there,
     /// in the profile otherwise (built-in defaults have none).
-    fn in_option(&self, field: &'static str, is_given: bool, problem: Problem) -> PlanError {
+    pub(super) fn in_option(
+        &self,
+        field: &'static str,
+        is_given: bool,
+        problem: Problem,
+    ) -> PlanError {
         if is_given {
             PlanError {
                 place: Place::Option(field),

@@ -100,6 +100,11 @@ pub(super) trait Driver: Sized + 'static {
         each: impl FnMut(&Answer<'_>) -> Result<(), Dropped>,
     ) -> Result<(), Dropped>;
 
+    /// Why an answer is overdue, where the server is not to blame.
+    fn why_overdue(&self) -> Option<Dropped> {
+        None
+    }
+
     /// Takes leave of the server; bounded in time.
     async fn close(self);
 }

@@ -269,10 +269,11 @@ impl<D: Driver> Group<D> {
             return Poll::Pending;
         };
         if now.since(oldest.sent) >= limit {
-            return Poll::Ready(Err(Dropped::Stalled {
+            let stalled = Dropped::Stalled {
                 kind: oldest.operation.kind.name(),
                 limit,
-            }));
+            };
+            return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
         }
         // Without budget the timer would not take our waker, and tokio has
         // already arranged for another poll.

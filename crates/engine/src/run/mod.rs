@@ -14,6 +14,8 @@ mod observe;
 mod operation;
 mod point;
 mod schedule;
+#[cfg(feature = "smb-rs")]
+mod smb_rs;
 mod worker;
 
 use std::sync::Arc;
@@ -23,7 +25,7 @@ use thiserror::Error;
 
 use crate::cancel::Cancel;
 use crate::clock;
-use crate::plan::Plan;
+use crate::plan::{DriverKind, Plan};
 use crate::process;
 use crate::record::{Outcome, RunRecord, ServerFacts};
 use crate::session::{Endpoint, Session, SessionError};
@@ -121,6 +123,12 @@ async fn run(
     observer.progress(&Progress::Connecting);
     let endpoint = interruptible(cancel, endpoint(plan)).await?;
     let session = interruptible(cancel, Session::open(&endpoint)).await?;
+    // Before anything is written: another driver may be refused.
+    let server = match plan.driver {
+        DriverKind::Native => native_facts(plan, &session),
+        #[cfg(feature = "smb-rs")]
+        DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
+    };
     // Not interruptible: what it makes on the share must be known to be removed.
     let mut workspace = match Workspace::create(&endpoint, session).await {
         Ok(workspace) => workspace,
@@ -128,13 +136,17 @@ async fn run(
     };
     let mut record = RunRecord {
         plan: plan.clone(),
-        server: server_facts(plan, &workspace),
+        server,
         started,
         load_points: Vec::new(),
         outcome: Outcome::Interrupted,
         leftover: None,
     };
-    let measured = match prepare(plan, &endpoint, &mut workspace, observer, cancel).await {
+    let prepared = match check_sizes(plan, &endpoint, &record.server) {
+        Ok(()) => prepare(plan, &mut workspace, observer, cancel).await,
+        Err(error) => Err(error),
+    };
+    let measured = match prepared {
         Ok(()) => {
             let context = Context {
                 plan: Arc::new(plan.clone()),
@@ -179,8 +191,8 @@ async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
         .with_sources(plan.connections.sources.as_ref())
 }
 
-fn server_facts(plan: &Plan, workspace: &Workspace) -> ServerFacts {
-    let negotiated = workspace.session().connection.negotiated();
+fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
+    let negotiated = session.connection.negotiated();
     ServerFacts {
         url: plan.target.redacted(),
         dialect: negotiated.dialect,
@@ -194,12 +206,10 @@ fn server_facts(plan: &Plan, workspace: &Workspace) -> ServerFacts {
 
 async fn prepare(
     plan: &Plan,
-    endpoint: &Endpoint,
     workspace: &mut Workspace,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<(), SessionError> {
-    check_sizes(plan, endpoint, workspace)?;
     workspace.check_space(plan).await?;
     let total = plan.bytes_on_share();
     let mut shown = clock::now();
@@ -216,17 +226,12 @@ async fn prepare(
 }
 
 /// The server's limits are only known now; the plan cannot have checked them.
-fn check_sizes(
-    plan: &Plan,
-    endpoint: &Endpoint,
-    workspace: &Workspace,
-) -> Result<(), SessionError> {
-    let negotiated = workspace.session().connection.negotiated();
+fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
     let workload = &plan.workload;
     let largest = plan.largest_request();
     for (kind, used, limit) in [
-        ("read", workload.read_percent > 0.0, negotiated.max_read),
-        ("write", workload.read_percent < 100.0, negotiated.max_write),
+        ("read", workload.read_percent > 0.0, server.max_read),
+        ("write", workload.read_percent < 100.0, server.max_write),
     ] {
         if used && largest > limit {
             return Err(SessionError::TooLarge {

@@ -28,6 +28,16 @@ pub(super) enum Dropped {
     Stalled { kind: &'static str, limit: Nanos },
     #[error("the server left the client without credits")]
     NoCredits,
+    /// The words of a client that is not ours.
+    #[cfg(feature = "smb-rs")]
+    #[error("smb-rs failed: {0}")]
+    Client(String),
+    /// smb-rs waits, and the server has nothing left to answer.
+    #[cfg(feature = "smb-rs")]
+    #[error(
+        "smb-rs ran out of credits: the server granted too few, or smb-rs lost those of interim responses"
+    )]
+    ClientCredits,
 }
 
 impl From<std::io::Error> for Dropped {

@@ -9,12 +9,15 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
+use crate::plan::DriverKind;
 use crate::process;
 use crate::record::{ClientUsage, LoadPointRecord, SetupRecord};
 use crate::run::live::Board;
 use crate::run::native::Native;
 use crate::run::observe::{Observer, Point, Progress};
 use crate::run::schedule::Schedule;
+#[cfg(feature = "smb-rs")]
+use crate::run::smb_rs::SmbRs;
 use crate::run::worker::{Assignment, Outcome, Report, work};
 use crate::run::{Context, RunError};
 use crate::session::SessionError;
@@ -96,6 +99,7 @@ fn spawn_workers(
     report: &mpsc::UnboundedSender<Report>,
     started: &watch::Receiver<Option<Schedule>>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
+    let driver = context.plan.driver;
     let clients = point.clients;
     let wanted = workers_for(context, point);
     let mut workers = Vec::with_capacity(wanted as usize);
@@ -116,7 +120,11 @@ fn spawn_workers(
         let (report, started) = (report.clone(), started.clone());
         let spawned = std::thread::Builder::new()
             .name(format!("smbench-{worker}"))
-            .spawn(move || work::<Native>(assignment, &report, started));
+            .spawn(move || match driver {
+                DriverKind::Native => work::<Native>(assignment, &report, started),
+                #[cfg(feature = "smb-rs")]
+                DriverKind::SmbRs => work::<SmbRs>(assignment, &report, started),
+            });
         match spawned {
             Ok(handle) => workers.push(handle),
             Err(error) => return (workers, Some(error)),

@@ -117,6 +117,9 @@ pub(super) fn work<D: Driver>(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    // Clients that are not ours start tasks when they are dropped, which must
+    // find the runtime also where that is while the local set ends.
+    let _entered = runtime.enter();
     let outcome = LocalSet::new().block_on(&runtime, async {
         let worker = Rc::new(assignment);
         let mut outcome = Outcome::default();

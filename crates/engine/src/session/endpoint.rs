@@ -156,8 +156,23 @@ impl Endpoint {
         &self.target
     }
 
+    #[cfg(feature = "smb-rs")]
+    pub(crate) const fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    #[cfg(feature = "smb-rs")]
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    #[cfg(feature = "smb-rs")]
+    pub(crate) const fn credit_target(&self) -> u16 {
+        self.credit_target
+    }
+
     /// Connects, from the local address that is due.
-    pub(super) async fn connect(&self) -> Result<TcpStream, SessionError> {
+    pub(crate) async fn connect(&self) -> Result<TcpStream, SessionError> {
         match timeout(self.limits.connect, self.connect_to_any()).await {
             Ok(connected) => connected,
             Err(_) => Err(SessionError::ConnectTimeout {
@@ -239,7 +254,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn io(&self, doing: &str, source: io::Error) -> SessionError {
+    pub(crate) fn io(&self, doing: &str, source: io::Error) -> SessionError {
         SessionError::Io {
             doing: doing.to_owned(),
             at: self.at(),

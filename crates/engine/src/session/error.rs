@@ -210,6 +210,16 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
+    /// A client that is not ours failed, in its own words.
+    #[error("failed to {doing} on {at}: {reason}")]
+    Client {
+        /// What was under way.
+        doing: String,
+        /// Host and port, or host, port and share.
+        at: String,
+        /// Why.
+        reason: String,
+    },
     /// A mistake in smbench itself.
     #[error("failed to {doing}: a task panicked, which is a bug in smbench; please report it")]
     Panicked {

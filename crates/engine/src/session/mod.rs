@@ -26,7 +26,7 @@ pub use error::SessionError;
 /// Enough for any set-up answer in one piece.
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
 /// How long a polite good-bye may take before the socket is just closed.
-const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
 
 /// What one request was answered.
 pub(crate) struct Reply {

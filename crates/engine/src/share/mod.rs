@@ -69,12 +69,7 @@ impl Workspace {
         }
     }
 
-    /// The session that holds the directory.
-    pub(crate) fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// The same, to make requests on.
+    /// The session that holds the directory, to make requests on.
     pub(crate) const fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }

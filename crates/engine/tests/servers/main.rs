@@ -11,5 +11,7 @@ mod proxy;
 mod run;
 mod scale;
 mod share;
+#[cfg(feature = "smb-rs")]
+mod smb_rs;
 mod support;
 mod trouble;

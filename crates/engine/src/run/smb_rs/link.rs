@@ -1,0 +1,238 @@
+//! One authenticated session of smb-rs on one connection, and what was
+//! negotiated for it.
+
+use std::sync::Arc;
+
+use smb::{Connection, File, FileAccessMask, FileAttributes, FileCreateArgs, Guid};
+use smb::{CreateDisposition, CreateOptions, Resource, Session, Tree, UncPath};
+use smbench_protocol::header::Command;
+use smbench_protocol::{AuthError, HandshakeError};
+use sspi::{AuthIdentity, Username};
+use tokio::time::timeout;
+
+use super::translate::{cipher, config, dialect_from, signing, status_in};
+use super::transport::{Form, Line, Transport};
+use crate::plan::{Mode, Plan};
+use crate::record::ServerFacts;
+use crate::session::{Endpoint, SessionError};
+
+const SET_UP: &str = "set up a session with smb-rs";
+
+/// A session, connected to the share.
+pub(super) struct Link {
+    // In the order in which they are to be dropped.
+    tree: Tree,
+    session: Session,
+    connection: Connection,
+    pub(super) line: Arc<Line>,
+}
+
+impl Link {
+    /// Connects, authenticates and connects to the share.
+    pub(super) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        let stream = endpoint.connect().await?;
+        let (transport, line) =
+            Transport::new(stream).map_err(|source| endpoint.io(SET_UP, source))?;
+        bounded(endpoint, SET_UP, Self::set_up(endpoint, transport, line)).await
+    }
+
+    async fn set_up(
+        endpoint: &Endpoint,
+        transport: Transport,
+        line: Arc<Line>,
+    ) -> Result<Self, SessionError> {
+        let target = endpoint.target();
+        let failed = |command| {
+            let line = Arc::clone(&line);
+            move |error: smb::Error| handshake_error(endpoint, &line, command, &error)
+        };
+        let config = config(endpoint.options(), endpoint.credit_target());
+        let guid = Guid::generate();
+        let connection =
+            Connection::from_transport(Box::new(transport), &target.host, guid, config)
+                .await
+                .map_err(failed(Command::Negotiate))?;
+        let session = connection
+            .authenticate(identity(endpoint)?)
+            .await
+            .map_err(failed(Command::SessionSetup))?;
+        let share = UncPath::new(&target.host)
+            .and_then(|server| server.with_share(&target.share))
+            .map_err(failed(Command::TreeConnect))?;
+        let tree = session
+            .tree_connect(&share)
+            .await
+            .map_err(failed(Command::TreeConnect))?;
+        Ok(Self {
+            tree,
+            session,
+            connection,
+            line,
+        })
+    }
+
+    /// Opens a file that is there, to read and perhaps to write.
+    pub(super) async fn open_file(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        writes: bool,
+    ) -> Result<File, SessionError> {
+        let doing = format!("open file '{path}' with smb-rs");
+        let arguments = FileCreateArgs {
+            disposition: CreateDisposition::Open,
+            attributes: FileAttributes::new().with_normal(true),
+            options: CreateOptions::new().with_non_directory_file(true),
+            desired_access: FileAccessMask::new()
+                .with_file_read_data(true)
+                .with_file_read_attributes(true)
+                .with_synchronize(true)
+                .with_file_write_data(writes)
+                .with_file_append_data(writes),
+        };
+        let opened = async {
+            match self.tree.create(path, &arguments).await {
+                Ok(Resource::File(file)) => Ok(file),
+                Ok(_) => Err(SessionError::Client {
+                    doing: doing.clone(),
+                    at: endpoint.share(),
+                    reason: "it is not a file".to_owned(),
+                }),
+                Err(error) => Err(client_error(endpoint, &self.line, &doing, &error)),
+            }
+        };
+        bounded(endpoint, &doing, opened).await
+    }
+
+    /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
+    pub(super) async fn log_off(&self) {
+        if self.tree.disconnect().await.is_ok() && self.session.logoff().await.is_ok() {
+            let _ = self.connection.close().await;
+        }
+    }
+}
+
+/// What the server and smb-rs agree on, and whether that is what was asked for.
+pub(in crate::run) async fn facts(
+    plan: &Plan,
+    endpoint: &Endpoint,
+) -> Result<ServerFacts, SessionError> {
+    let link = Link::open(endpoint).await?;
+    // The last message that concerns the share: shares may require encryption
+    // where sessions do not.
+    let disconnected = async {
+        let outcome = link.tree.disconnect().await;
+        outcome.map_err(|error| client_error(endpoint, &link.line, SET_UP, &error))
+    };
+    bounded(endpoint, SET_UP, disconnected).await?;
+    let form = link.line.form();
+    let Some(info) = link.connection.conn_info() else {
+        unreachable!("a connection that has a session was negotiated");
+    };
+    let negotiation = &info.negotiation;
+    let dialect = dialect_from(negotiation.dialect_rev);
+    // smb-rs then sends a request when the one before it is answered.
+    if plan.outstanding > 1 && !negotiation.caps.large_mtu() {
+        return Err(incapable(
+            endpoint,
+            "with this server it sends one request at a time; use --outstanding 1 or --driver native",
+        ));
+    }
+    if plan.session.encryption == Mode::Off && form == Form::Encrypted {
+        return Err(handshake(endpoint, HandshakeError::EncryptionRequired));
+    }
+    if plan.session.signing == Mode::Required && form == Form::Plain {
+        return Err(incapable(endpoint, "it does not sign this session"));
+    }
+    let facts = ServerFacts {
+        url: plan.target.redacted(),
+        dialect,
+        signing: (form == Form::Signed).then(|| signing(dialect, negotiation.signing_algo)),
+        encryption: (form == Form::Encrypted).then(|| cipher(negotiation.encryption_cipher)),
+        max_read: negotiation.max_read_size,
+        max_write: negotiation.max_write_size,
+        max_transact: negotiation.max_transact_size,
+    };
+    let _ = timeout(crate::session::LOGOFF_LIMIT, link.log_off()).await;
+    Ok(facts)
+}
+
+/// Who logs on.
+fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
+    let target = endpoint.target();
+    let domain = Some(target.domain.as_str()).filter(|domain| !domain.is_empty());
+    let username = Username::new(&target.user, domain)
+        .map_err(|_| handshake(endpoint, AuthError::UserName.into()))?;
+    Ok(AuthIdentity {
+        username,
+        password: target.password.expose().to_owned().into(),
+    })
+}
+
+/// What was asked for is not what smb-rs makes of it.
+fn incapable(endpoint: &Endpoint, reason: &str) -> SessionError {
+    SessionError::Client {
+        doing: SET_UP.to_owned(),
+        at: endpoint.at(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Runs `work` for as long as a set-up request may take.
+async fn bounded<T>(
+    endpoint: &Endpoint,
+    doing: &str,
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    let limit = endpoint.limits().setup;
+    match timeout(limit, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(SessionError::Timeout {
+            doing: doing.to_owned(),
+            at: endpoint.at(),
+            limit,
+        }),
+    }
+}
+
+fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
+    let target = endpoint.target();
+    SessionError::Handshake {
+        at: endpoint.at(),
+        user: target.user.clone(),
+        share: target.share.clone(),
+        source,
+    }
+}
+
+/// In the words of the native handshake where a status tells all.
+fn handshake_error(
+    endpoint: &Endpoint,
+    line: &Line,
+    command: Command,
+    error: &smb::Error,
+) -> SessionError {
+    match status_in(&error.to_string()) {
+        Some(status) => handshake(endpoint, HandshakeError::Refused { command, status }),
+        None => client_error(endpoint, line, SET_UP, error),
+    }
+}
+
+fn client_error(endpoint: &Endpoint, line: &Line, doing: &str, error: &smb::Error) -> SessionError {
+    if let Some(status) = status_in(&error.to_string()) {
+        return SessionError::Refused {
+            doing: doing.to_owned(),
+            at: endpoint.share(),
+            status,
+        };
+    }
+    SessionError::Client {
+        doing: doing.to_owned(),
+        at: endpoint.at(),
+        // A lost connection is what other failures come from.
+        reason: match line.lost() {
+            Some(lost) => lost.to_string(),
+            None => error.to_string(),
+        },
+    }
+}

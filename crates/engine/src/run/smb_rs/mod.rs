@@ -1,0 +1,252 @@
+//! The driver over the full client smb-rs (crate `smb`): a cross-check by
+//! another implementation of the protocol, and a yardstick for the native one.
+//!
+//! An operation is a future on smb-rs's objects; they all run on the worker's
+//! own runtime. What smb-rs does besides is counted as it must be: its wait for
+//! credits is inside an operation's service time, because it tells nobody, so
+//! the group's count of starvation stays zero. Memory is what smb-rs takes, at
+//! least the bytes of every request in flight.
+
+mod link;
+mod translate;
+mod transport;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use smb::File;
+use smbench_protocol::NtStatus;
+use tokio::time::timeout;
+
+use self::link::Link;
+use self::translate::status_in;
+use crate::clock;
+use crate::record::OpKind;
+use crate::run::driver::{Answer, Busy, Call, Driver, Opened, Scratch};
+use crate::run::operation::Dropped;
+use crate::run::worker::Assignment;
+use crate::session::{LOGOFF_LIMIT, SessionError};
+
+pub(super) use self::link::facts;
+
+/// A call that smb-rs carries out, until it is done.
+type Running = Pin<Box<dyn Future<Output = Result<Done, Dropped>>>>;
+
+/// A call that has been answered.
+struct Done {
+    slot: u32,
+    status: NtStatus,
+    moved: u32,
+    /// The buffer of a READ, filled as far as `moved`.
+    buffer: Option<Vec<u8>>,
+}
+
+/// A client's session with its open files.
+struct Client {
+    link: Link,
+    files: Box<[Arc<File>]>,
+}
+
+/// The sessions of a group, each on a connection of its own.
+pub(super) struct SmbRs {
+    /// By member.
+    clients: Box<[Client]>,
+    running: FuturesUnordered<Running>,
+    /// Answered, not yet handed on.
+    done: Vec<Done>,
+    /// Messages sent to set up, and answers since.
+    accounted: u64,
+    /// Why no further answer will come; told once `done` is handed on.
+    failed: Option<Dropped>,
+    /// Buffers of READs that have been handed on.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Driver for SmbRs {
+    async fn open(worker: &Assignment, clients: &[u32]) -> Result<Opened<Self>, SessionError> {
+        let mut opened = Vec::with_capacity(clients.len());
+        let mut session_setup = Vec::with_capacity(clients.len());
+        for &client in clients {
+            let begin = clock::now();
+            let link = Link::open(&worker.endpoint.of_connection(client)).await?;
+            session_setup.push(clock::now().since(begin));
+            let files = open_files(worker, client, &link).await?;
+            opened.push(Client { link, files });
+        }
+        let driver = Self {
+            accounted: opened.iter().map(|client| client.link.line.sent()).sum(),
+            clients: opened.into_boxed_slice(),
+            running: FuturesUnordered::new(),
+            done: Vec::new(),
+            failed: None,
+            spare: Vec::new(),
+        };
+        Ok(Opened {
+            driver,
+            session_setup,
+        })
+    }
+
+    fn has_room(&self, _: &Scratch) -> bool {
+        true
+    }
+
+    fn submit(
+        &mut self,
+        call: &Call,
+        _: &mut Scratch,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy> {
+        let operation = call.operation;
+        let (slot, offset, length) = (call.slot, operation.offset, operation.length as usize);
+        let file = Arc::clone(&self.clients[call.member].files[operation.file as usize]);
+        let running: Running = match operation.kind {
+            OpKind::Read => {
+                let mut buffer = self.spare.pop().unwrap_or_default();
+                buffer.resize(length, 0);
+                Box::pin(async move {
+                    let read = file.read_block(&mut buffer, offset, None, false).await;
+                    done(slot, read, Some(buffer))
+                })
+            }
+            OpKind::Write => {
+                let mut data: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
+                // Nobody else has it yet, so nothing is copied.
+                fill(Arc::make_mut(&mut data));
+                Box::pin(async move {
+                    let written = file.write_block_zc(data, offset, None).await;
+                    done(slot, written, None)
+                })
+            }
+            OpKind::Flush => Box::pin(async move {
+                let flushed = file.flush().await;
+                done(slot, flushed.map(|()| 0), None)
+            }),
+        };
+        self.running.push(running);
+        Ok(())
+    }
+
+    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> std::io::Result<()> {
+        // What was submitted sets out when it is polled, which comes next.
+        Ok(())
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        _: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        for client in &self.clients {
+            client.link.line.wake_when_lost(context.waker());
+        }
+        while self.failed.is_none()
+            && let Poll::Ready(Some(outcome)) = self.running.poll_next_unpin(context)
+        {
+            match outcome {
+                Ok(done) => {
+                    self.accounted += 1;
+                    self.done.push(done);
+                }
+                Err(failed) => self.failed = Some(failed),
+            }
+        }
+        if !self.done.is_empty() {
+            return Poll::Ready(Ok(self.done.len()));
+        }
+        // A lost connection is what other failures come from.
+        let mut lost = self
+            .clients
+            .iter()
+            .filter_map(|client| client.link.line.lost());
+        match lost.next().or_else(|| self.failed.clone()) {
+            Some(reason) => Poll::Ready(Err(reason)),
+            None => Poll::Pending,
+        }
+    }
+
+    fn take_answers(
+        &mut self,
+        _: usize,
+        _: &mut Scratch,
+        mut each: impl FnMut(&Answer<'_>) -> Result<(), Dropped>,
+    ) -> Result<(), Dropped> {
+        for mut done in self.done.drain(..) {
+            let filled = done.buffer.as_deref();
+            each(&Answer {
+                slot: done.slot,
+                status: done.status,
+                moved: done.moved,
+                data: filled.and_then(|buffer| buffer.get(..done.moved as usize)),
+            })?;
+            self.spare.extend(done.buffer.take());
+        }
+        Ok(())
+    }
+
+    fn why_overdue(&self) -> Option<Dropped> {
+        let sent: u64 = self
+            .clients
+            .iter()
+            .map(|client| client.link.line.sent())
+            .sum();
+        (sent == self.accounted).then_some(Dropped::ClientCredits)
+    }
+
+    async fn close(self) {
+        // Operations still under way, after an interrupt, are given up.
+        drop(self.running);
+        let farewell = async {
+            for client in self.clients {
+                for file in &client.files {
+                    if file.close().await.is_err() {
+                        return;
+                    }
+                }
+                client.link.log_off().await;
+            }
+        };
+        // A server that does not answer sees the sockets close.
+        let _ = timeout(LOGOFF_LIMIT, farewell).await;
+    }
+}
+
+/// The answer that smb-rs's outcome of an operation stands for.
+fn done(
+    slot: u32,
+    outcome: std::io::Result<usize>,
+    buffer: Option<Vec<u8>>,
+) -> Result<Done, Dropped> {
+    let (status, moved) = match outcome {
+        Ok(moved) => (NtStatus::SUCCESS, moved as u32),
+        Err(error) => match status_in(&error.to_string()) {
+            Some(status) => (status, 0),
+            None => return Err(Dropped::Client(error.to_string())),
+        },
+    };
+    Ok(Done {
+        slot,
+        status,
+        moved,
+        buffer,
+    })
+}
+
+/// Opens the files that a client works on as long as the load point lasts.
+async fn open_files(
+    worker: &Assignment,
+    client: u32,
+    link: &Link,
+) -> Result<Box<[Arc<File>]>, SessionError> {
+    let plan = &*worker.plan;
+    let mut files = Vec::with_capacity(plan.workload.files.count as usize);
+    for file in 0..plan.workload.files.count {
+        let path = format!(r"{}\{}", worker.directory, plan.file_name(client, file));
+        let opened = link.open_file(&worker.endpoint, &path, plan.writes());
+        files.push(Arc::new(opened.await?));
+    }
+    Ok(files.into_boxed_slice())
+}

@@ -1,0 +1,422 @@
+//! The driver over smb-rs beside the native one: the same work on the same
+//! servers must come out clean with both.
+
+use std::time::Duration;
+
+use crate::proxy::{Proxy, Trouble};
+use crate::support::{plan, short, target};
+use smbench_engine::Cancel;
+use smbench_engine::pattern::{self, BLOCK_BYTES};
+use smbench_engine::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
+use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_engine::run::{Observer, Progress, Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
+};
+use smbench_protocol::{Cipher, Dialect, NtStatus, SigningAlgorithm};
+
+fn by_smb_rs(options: RunOptions) -> RunOptions {
+    RunOptions {
+        driver: Some(DriverKind::SmbRs),
+        ..options
+    }
+}
+
+fn run(plan: &Plan) -> RunRecord {
+    execute(plan, &mut Unobserved, &Cancel::default()).unwrap()
+}
+
+/// The load points of a run in which nothing went wrong.
+fn clean(record: &RunRecord) -> &[LoadPointRecord] {
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    for point in &record.load_points {
+        assert_eq!(point.dropouts, []);
+        assert_eq!(point.ops.errors(), 0, "{:?}", point.ops.failures());
+        assert_eq!(point.setup.session.len(), u64::from(point.clients));
+    }
+    &record.load_points
+}
+
+/// Every kind of operation, and requests of many credits.
+const MIXED: &str = "read_percent = 60\nflush_every_writes = 5\n\
+    [files]\ncount = 2\nsize = \"2MiB\"\n\
+    [[sizes]]\nsize = \"4KiB\"\nweight = 70\n[[sizes]]\nsize = \"300KiB\"\nweight = 20\n\
+    [[sizes]]\nsize = \"1MiB\"\nweight = 10\n";
+
+/// The same profile with both drivers, one after the other.
+fn run_both(server: &Target) {
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(profile.path(), MIXED).unwrap();
+    let options = RunOptions {
+        clients: Some("1,4".parse().unwrap()),
+        outstanding: Some(5),
+        duration: Some(Duration::from_secs(1)),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    let digests = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
+        let options = RunOptions {
+            driver: Some(driver),
+            ..options.clone()
+        };
+        let plan = plan(profile.path().to_str().unwrap(), &options, server.clone());
+        let record = run(&plan);
+        let points = clean(&record);
+        assert_eq!(points.len(), 2);
+        for (point, kind) in points.iter().zip(OpKind::ALL) {
+            assert!(point.ops.whole(kind).count > 0, "{driver} {}", kind.name());
+        }
+        assert_eq!(record.server.dialect, Dialect::Smb311);
+        plan.digest()
+    });
+    // The same work, whoever does it.
+    assert_eq!(digests[0], digests[1]);
+}
+
+#[test]
+fn both_drivers_do_the_same_work_on_the_embedded_server() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    run_both(&target(&server.url(), server.password()));
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn both_drivers_do_the_same_work_on_samba() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    run_both(&target(&samba.url(), samba.password()));
+    assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+/// Reads what a run has written from the server's own disk, past any client.
+struct Disk<'a> {
+    samba: &'a ScratchSamba,
+    prepared: u32,
+    written: u32,
+}
+
+impl Observer for Disk<'_> {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn load_point_ended(&mut self, record: &RunRecord) {
+        let plan = &record.plan;
+        let [directory] = &std::fs::read_dir(self.samba.data_dir())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect::<Vec<_>>()[..]
+        else {
+            panic!("a run has one directory");
+        };
+        for WorkFile { client, file } in plan.files() {
+            let bytes = std::fs::read(directory.join(plan.file_name(client, file))).unwrap();
+            assert_eq!(bytes.len() as u64, plan.workload.files.size);
+            for (at, block) in bytes.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+                let stamp = pattern::check(block, (at * BLOCK_BYTES) as u64).unwrap();
+                assert_eq!((stamp.client, stamp.file), (client, file));
+                match stamp.run {
+                    0 => self.prepared += 1,
+                    1 => self.written += 1,
+                    run => panic!("there was no load point {run}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_smb_rs_writes_is_on_the_disk_of_samba() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let options = by_smb_rs(RunOptions {
+        clients: Some("3".parse().unwrap()),
+        outstanding: Some(4),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    });
+    let server = target(&samba.url(), samba.password());
+    let plan = plan("file-server", &options, server);
+    let mut disk = Disk {
+        samba: &samba,
+        prepared: 0,
+        written: 0,
+    };
+    let record = execute(&plan, &mut disk, &Cancel::default()).unwrap();
+    let [point] = clean(&record) else {
+        panic!("one load point was asked for");
+    };
+    assert!(point.ops.whole(OpKind::Write).count > 0);
+    assert!(disk.written > 0);
+    let blocks = plan.bytes_on_share() / BLOCK_BYTES as u64;
+    assert_eq!(u64::from(disk.prepared + disk.written), blocks);
+}
+
+/// A short run by smb-rs: facts of the server, or why there was none.
+fn outcome(server: &Target, options: RunOptions) -> Result<RunRecord, String> {
+    let options = by_smb_rs(RunOptions {
+        clients: Some("2".parse().unwrap()),
+        verify: Some(Verify::ReadBack),
+        ..options
+    });
+    let plan = plan("file-server", &options, server.clone());
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    let record = record.map_err(|error| error.to_string())?;
+    let [point] = clean(&record) else {
+        panic!("one load point was asked for");
+    };
+    for kind in [OpKind::Read, OpKind::Write] {
+        assert!(point.ops.whole(kind).count > 0, "{}", kind.name());
+    }
+    Ok(record)
+}
+
+/// Every dialect, signed and encrypted, is run and told as it was.
+fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher) {
+    for dialect in Dialect::ALL {
+        // smb-rs sends one request at a time in SMB 2.0.2.
+        let outstanding = Some(if dialect == Dialect::Smb202 { 1 } else { 3 });
+        let options = |sign, encrypt| RunOptions {
+            dialect: Some(dialect.into()),
+            outstanding,
+            sign: Some(sign),
+            encrypt: Some(encrypt),
+            ..short()
+        };
+        let signed = Some(dialect.fixed_signing().unwrap_or(in_311));
+        for (sign, encrypt) in [(Mode::Auto, Mode::Auto), (Mode::Required, Mode::Off)] {
+            let facts = outcome(server, options(sign, encrypt)).unwrap().server;
+            assert_eq!(
+                (facts.dialect, facts.signing, facts.encryption),
+                (dialect, signed, None)
+            );
+        }
+        let encrypted = outcome(server, options(Mode::Auto, Mode::Required));
+        if dialect < Dialect::Smb30 {
+            let text = encrypted.unwrap_err();
+            assert!(text.contains("no cipher was agreed on"), "{text}");
+            continue;
+        }
+        let cipher = match dialect {
+            Dialect::Smb311 => cipher_311,
+            _ => Cipher::Aes128Ccm,
+        };
+        let facts = encrypted.unwrap().server;
+        assert_eq!(
+            (facts.dialect, facts.signing, facts.encryption),
+            (dialect, None, Some(cipher))
+        );
+    }
+}
+
+#[test]
+fn smb_rs_speaks_every_dialect_to_samba() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let server = target(&samba.url(), samba.password());
+    check_dialects(&server, SigningAlgorithm::AesGmac, Cipher::Aes128Gcm);
+}
+
+#[test]
+fn smb_rs_speaks_every_dialect_to_the_embedded_server() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let server = target(&server.url(), server.password());
+    // It takes the first cipher that it is offered.
+    check_dialects(&server, SigningAlgorithm::AesCmac, Cipher::Aes128Ccm);
+}
+
+#[test]
+fn encryption_that_the_share_demands_is_given_and_told() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions {
+        extra_share: vec!["smb encrypt = required".to_owned()],
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let server = target(&samba.url(), samba.password());
+    let facts = outcome(&server, short()).unwrap().server;
+    assert_eq!(facts.signing, None);
+    assert_eq!(facts.encryption, Some(Cipher::Aes128Gcm));
+    let refused = RunOptions {
+        encrypt: Some(Mode::Off),
+        ..short()
+    };
+    let text = outcome(&server, refused).unwrap_err();
+    assert!(text.contains("encrypt"), "{text}");
+}
+
+fn embedded(fault: Fault) -> EmbeddedServer {
+    EmbeddedServer::start(EmbeddedOptions {
+        fault,
+        ..EmbeddedOptions::default()
+    })
+    .unwrap()
+}
+
+#[test]
+fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
+    let expected = {
+        let failing = embedded(Fault::FailReadEvery(10.try_into().unwrap()));
+        let options = RunOptions {
+            clients: Some("2".parse().unwrap()),
+            ..short()
+        };
+        let server = target(&failing.url(), failing.password());
+        let record = run(&plan("read-4k", &options, server));
+        record.load_points[0]
+            .ops
+            .failures()
+            .keys()
+            .copied()
+            .collect::<Vec<_>>()
+    };
+    assert!(matches!(
+        expected[..],
+        [(OpKind::Read, Failure::Status(status))] if status != NtStatus::SUCCESS
+    ));
+    let options = by_smb_rs(RunOptions {
+        clients: Some("2".parse().unwrap()),
+        outstanding: Some(3),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    });
+    for (fault, cause) in [
+        (Fault::FailReadEvery(10.try_into().unwrap()), expected[0]),
+        (
+            Fault::FlipByteEvery(10.try_into().unwrap()),
+            (OpKind::Read, Failure::WrongData),
+        ),
+    ] {
+        let server = embedded(fault);
+        let server = target(&server.url(), server.password());
+        let record = run(&plan("read-4k", &options, server));
+        assert_eq!(record.outcome, Outcome::Complete);
+        let point = &record.load_points[0];
+        assert_eq!(point.dropouts, []);
+        let reads = point.ops.whole(OpKind::Read);
+        assert!(reads.errors > 0);
+        assert_eq!(reads.errors, (reads.count + reads.errors) / 10);
+        assert_eq!(point.ops.failures().get(&cause), Some(&reads.errors));
+    }
+}
+
+/// What becomes of clients whose server fails them in the middle of the load.
+fn troubled(trouble: Trouble) -> RunRecord {
+    let server = embedded(Fault::None);
+    // Past the preparation's small answers and into the reads.
+    let proxy = Proxy::start(server.address(), trouble, 300_000);
+    let mut server = target(&server.url(), server.password());
+    server.port = proxy.port();
+    let options = by_smb_rs(RunOptions {
+        clients: Some("3,4".parse().unwrap()),
+        outstanding: Some(2),
+        duration: Some(Duration::from_secs(20)),
+        ..short()
+    });
+    let mut plan = plan("read-4k", &options, server);
+    plan.limits = Limits {
+        operation: Duration::from_millis(300),
+        setup: Duration::from_secs(1),
+        ..plan.limits
+    };
+    let record = run(&plan);
+    assert_eq!(record.load_points.len(), 1);
+    assert_eq!(record.load_points[0].dropouts.len(), 3);
+    assert!(record.load_points[0].ops.whole(OpKind::Read).count > 0);
+    record
+}
+
+#[test]
+fn a_server_that_stalls_is_given_up_after_the_limit() {
+    let record = troubled(Trouble::Freeze);
+    let reason = &record.load_points[0].dropouts[0].reason;
+    assert_eq!(reason, "no answer to a read within 300ms");
+    assert!(matches!(record.outcome, Outcome::Aborted(_)));
+}
+
+#[test]
+fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
+    let record = troubled(Trouble::Cut);
+    for dropout in &record.load_points[0].dropouts {
+        let reason = &dropout.reason;
+        assert!(
+            reason == "the server closed the connection" || reason.contains("connection broke"),
+            "{reason}"
+        );
+    }
+    let Outcome::Aborted(reason) = &record.outcome else {
+        panic!("{:?}", record.outcome);
+    };
+    assert!(reason.contains("all 3 clients lost 127.0.0.1"), "{reason}");
+}
+
+#[test]
+fn a_lack_of_credits_is_not_blamed_on_the_server() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions {
+        extra_global: vec!["smb2 max credits = 8".to_owned()],
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(
+        profile.path(),
+        "read_percent = 100\n[[sizes]]\nsize = \"1MiB\"\nweight = 100\n",
+    )
+    .unwrap();
+    let options = by_smb_rs(RunOptions {
+        clients: Some("1".parse().unwrap()),
+        ..short()
+    });
+    let server = target(&samba.url(), samba.password());
+    let mut plan = plan(profile.path().to_str().unwrap(), &options, server);
+    plan.limits.operation = Duration::from_millis(300);
+    let record = run(&plan);
+    let reason = &record.load_points[0].dropouts[0].reason;
+    assert!(reason.starts_with("smb-rs ran out of credits"), "{reason}");
+}
+
+/// Stops the run from within its progress, while the load is on.
+struct StopUnderLoad(Cancel);
+
+impl Observer for StopUnderLoad {
+    fn progress(&mut self, progress: &Progress) {
+        if matches!(progress, Progress::Running { .. }) {
+            self.0.cancel();
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+#[test]
+fn a_cancelled_run_cleans_up() {
+    let server = embedded(Fault::None);
+    let options = by_smb_rs(RunOptions {
+        clients: Some("3".parse().unwrap()),
+        outstanding: Some(4),
+        duration: Some(Duration::from_secs(20)),
+        ..short()
+    });
+    let plan = plan(
+        "file-server",
+        &options,
+        target(&server.url(), server.password()),
+    );
+    let cancel = Cancel::default();
+    let record = execute(&plan, &mut StopUnderLoad(cancel.clone()), &cancel).unwrap();
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    assert_eq!(record.leftover, None);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
