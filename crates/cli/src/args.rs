@@ -13,7 +13,7 @@ use clap::builder::{
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use smbench_engine::clients::ClientList;
-use smbench_engine::plan::Mode;
+use smbench_engine::plan::{DriverKind, Mode};
 use smbench_engine::sources::SourceList;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
@@ -204,6 +204,10 @@ pub(crate) struct LoadArgs {
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) threads: Option<u32>,
+    /// Client that carries the operations out: smbench's own, or smb-rs for a second opinion
+    /// [default: the profile's, else native]
+    #[arg(long, value_name = "NAME", value_parser = drivers())]
+    pub(crate) driver: Option<DriverKind>,
 }
 
 /// How sessions use connections.
@@ -322,6 +326,11 @@ pub(crate) struct SambaArgs {
 fn signing_algorithms() -> impl TypedValueParser<Value = SigningAlgorithm> {
     PossibleValuesParser::new(SigningAlgorithm::ALL.map(SigningAlgorithm::name))
         .try_map(|name| name.parse::<SigningAlgorithm>())
+}
+
+fn drivers() -> impl TypedValueParser<Value = DriverKind> {
+    PossibleValuesParser::new(DriverKind::ALL.iter().map(|kind| kind.name()))
+        .try_map(|name| name.parse::<DriverKind>())
 }
 
 fn modes() -> impl TypedValueParser<Value = Mode> {

@@ -143,6 +143,7 @@ fn options(args: &RunArgs) -> RunOptions {
         repeat: load.repeat,
         seed: workload.seed,
         threads: load.threads,
+        driver: load.driver,
         dialect: server.session.dialect,
         sign: server.session.sign,
         signing_algorithm: server.session.signing_algorithm,

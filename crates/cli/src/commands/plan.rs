@@ -44,6 +44,7 @@ fn describe(request: &Request) -> String {
         ("verify", verify(plan).to_owned()),
         ("seed", plan.seed.to_string()),
         ("threads", plan.threads.to_string()),
+        ("driver", plan.driver.to_string()),
         ("dialect", dialect(plan)),
         ("signing", signing(plan)),
         ("encryption", encryption(plan)),

@@ -32,6 +32,10 @@ pub struct PlanDoc {
     pub seed: u64,
     /// Worker threads of the generator.
     pub threads: u32,
+    /// The client that carried the operations out: `native` or `smb-rs`. Not in
+    /// documents of releases that could not choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
     /// The dialects offered, such as `3.1.1` or `2.1..3.0.2`; `auto` for all.
     pub dialect: String,
     /// Signing as asked for; what came of it is `server.signing`.
@@ -157,6 +161,7 @@ impl From<&Plan> for PlanDoc {
             ramp_down_s: plan.ramp_down.as_secs_f64(),
             seed: plan.seed,
             threads: plan.threads,
+            driver: Some(plan.driver.name().to_owned()),
             dialect: match plan.session.dialects {
                 all if all == SessionOptions::default().dialects => "auto".to_owned(),
                 dialects => dialects.to_string(),

@@ -102,11 +102,15 @@ fn load(doc: &RunDoc) -> String {
         VerifyDoc::Off => "",
         VerifyDoc::ReadBack => ", every byte read is verified",
     };
+    let driver = match doc.plan.driver.as_deref() {
+        None | Some("native") => String::new(),
+        Some(other) => format!(", driver {}", plain(other)),
+    };
     // A thread without a client never starts.
     let most_clients = doc.plan.load_points.iter().copied().max();
     let threads = doc.plan.threads.min(most_clients.unwrap_or(u32::MAX));
     format!(
-        "{pacing}, {} outstanding per client, {}, seed {}{verify}",
+        "{pacing}, {} outstanding per client, {}, seed {}{driver}{verify}",
         doc.plan.outstanding,
         counted(threads.into(), "thread"),
         doc.plan.seed

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use smbench_engine::clock::Nanos;
 use smbench_engine::plan::{
-    Access, Connections, FileSet, Limits, Mode, Plan, Scope, SessionOptions, SizeWeight, Verify,
-    Workload,
+    Access, Connections, DriverKind, FileSet, Limits, Mode, Plan, Scope, SessionOptions,
+    SizeWeight, Verify, Workload,
 };
 use smbench_engine::record::{
     ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Recorder, RunRecord,
@@ -58,6 +58,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         ramp_down: Duration::from_millis(500),
         seed: 42,
         threads: 2,
+        driver: DriverKind::Native,
         session: SessionOptions {
             dialects: Dialect::Smb311.into(),
             signing: Mode::Auto,
