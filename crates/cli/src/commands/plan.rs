@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use smbench_engine::clients::ClientList;
-use smbench_engine::plan::{Access, Connections, Mode, Plan, Scope, Verify};
+use smbench_engine::plan::{Access, Connections, DriverKind, Mode, Plan, Scope, Verify};
 use smbench_engine::record::OpKind;
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
@@ -44,12 +44,13 @@ fn describe(request: &Request) -> String {
         ("verify", verify(plan).to_owned()),
         ("seed", plan.seed.to_string()),
         ("threads", plan.threads.to_string()),
-        ("driver", plan.driver.to_string()),
         ("dialect", dialect(plan)),
         ("signing", signing(plan)),
         ("encryption", encryption(plan)),
     ];
     // What nobody asked for need not be told.
+    let other = (plan.driver != DriverKind::default()).then(|| plan.driver.to_string());
+    lines.extend(other.map(|name| ("driver", name)));
     lines.extend(connections(plan).map(|text| ("connections", text)));
     lines.extend([
         ("limits", limits(plan)),
@@ -174,7 +175,10 @@ fn dialect(plan: &Plan) -> String {
 }
 
 fn signing(plan: &Plan) -> String {
-    let mode = mode(plan.session.signing);
+    let mode = match plan.session.signing {
+        Mode::Auto if plan.driver.always_signs() => "whatever is not encrypted",
+        wanted => mode(wanted),
+    };
     match plan.session.signing_algorithm {
         Some(algorithm) => format!("{mode}, with {algorithm}"),
         None => mode.to_owned(),

@@ -6,6 +6,8 @@
 mod bad_input;
 mod commands;
 mod connections;
+#[cfg(feature = "smb-rs")]
+mod drivers;
 mod lab;
 mod passwords;
 mod runs;

@@ -43,6 +43,16 @@ impl DriverKind {
             Self::SmbRs => "smb-rs",
         }
     }
+
+    /// Whether it signs also where [`super::Mode::Auto`] and the server leave it free.
+    #[must_use]
+    pub const fn always_signs(self) -> bool {
+        match self {
+            Self::Native => false,
+            #[cfg(feature = "smb-rs")]
+            Self::SmbRs => true,
+        }
+    }
 }
 
 impl fmt::Display for DriverKind {

@@ -350,6 +350,65 @@ fn verification_of_more_than_memory_holds_is_refused() {
     );
 }
 
+#[cfg(feature = "smb-rs")]
+#[test]
+fn what_smb_rs_cannot_honour_is_refused() {
+    use smbench_protocol::{Cipher, CipherList, SigningAlgorithm};
+
+    let by_smb_rs = || RunOptions {
+        driver: Some(DriverKind::SmbRs),
+        ..RunOptions::default()
+    };
+    let text = format!("read_percent = 80\n{SIZES}");
+    for (options, message) in [
+        (
+            RunOptions {
+                sign: Some(Mode::Off),
+                ..by_smb_rs()
+            },
+            "--sign: the driver smb-rs signs whatever it does not encrypt: give auto or required, \
+             or use --driver native",
+        ),
+        (
+            RunOptions {
+                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                ..by_smb_rs()
+            },
+            "--signing-algorithm: the driver smb-rs leaves the signing algorithm to the server: \
+             leave it out, or use --driver native",
+        ),
+        (
+            RunOptions {
+                cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                ..by_smb_rs()
+            },
+            "--cipher: the driver smb-rs leaves the cipher to the server: leave it out, or use \
+             --driver native",
+        ),
+        (
+            RunOptions {
+                dialect: Some(Dialect::Smb202.into()),
+                outstanding: Some(2),
+                ..by_smb_rs()
+            },
+            "--outstanding: the driver smb-rs sends one request at a time in SMB 2.0.2: give 1, or \
+             offer a newer dialect",
+        ),
+    ] {
+        assert_eq!(refusal(&text, &options), message);
+        let native = RunOptions {
+            driver: None,
+            ..options
+        };
+        let profile = Profile::parse("x.toml", &text).unwrap();
+        assert!(resolve(&profile, &native).is_ok());
+    }
+    let text = format!("{text}[run]\ndriver = \"smb-rs\"\nsign = \"off\"\n");
+    assert!(
+        refusal(&text, &RunOptions::default()).starts_with("profile x.toml: the driver smb-rs")
+    );
+}
+
 #[test]
 fn the_profile_in_the_readme_runs() {
     let readme = include_str!("../../../../../README.md");
