@@ -22,7 +22,7 @@ fn document(more: &[&str]) -> Value {
 #[test]
 fn both_drivers_leave_the_same_document() {
     let [native, by_default, smb_rs] =
-        [&["--driver=native"][..], &[], &["--driver=smb-rs"]].map(|driver| document(driver));
+        [&["--driver=native"][..], &[], &["--driver=smb-rs"]].map(document);
     assert_eq!(native["plan"]["driver"], "native");
     assert_eq!(by_default["plan"], native["plan"]);
     assert_eq!(smb_rs["plan"]["driver"], "smb-rs");
