@@ -366,7 +366,7 @@ const TREE: &[Case] = &[
         Command::QueryInfo,
         "a buffer out of the message",
         |answer| Reaction::send(&with(answer.message, BODY + 2, [0xFF, 0xFF])),
-        End::Refused("malformed QUERY_INFO buffer"),
+        End::Refused("malformed QUERY_INFO"),
     ),
     on(
         Command::QueryInfo,
