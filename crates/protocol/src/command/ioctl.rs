@@ -44,6 +44,11 @@ impl IoctlRequest<'_> {
         let input_len = self.input.len() as u32;
         encode_fixed(self.code, self.file_id, input_len, self.output_max, out);
         out.extend_from_slice(self.input);
+        if self.input.is_empty() {
+            // The one-byte Buffer that StructureSize counts. Windows leaves it
+            // out, Samba's client sends it; every server takes both.
+            out.push(0);
+        }
     }
 }
 

@@ -1,0 +1,223 @@
+//! Contexts of CREATE: what smbtorture asked for, what Samba granted.
+
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{
+    CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::create_context::{
+    CreateContext, GrantedContexts, GrantedDurable, GrantedLease, MaximalAccess,
+};
+use smbench_protocol::header::HEADER_LEN;
+use smbench_protocol::{LeaseKey, LeaseState, NtStatus};
+
+use super::{body, id};
+
+/// The key smbtorture gives its leases.
+pub(super) const KEY: LeaseKey = LeaseKey([
+    0x0d, 0xf0, 0xdd, 0xe0, 0xfe, 0x0f, 0xdc, 0xba, 0xf2, 0x0f, 0x22, 0x1f, 0x01, 0xf0, 0x23, 0x45,
+]);
+
+/// What smbtorture opens files with.
+const FULL_ACCESS: u32 = 0x001f_01ff;
+/// And its options: FILE_SYNCHRONOUS_IO_NONALERT, which means nothing to a
+/// server, beside the ones that do.
+const OPTIONS: u32 = 0x20
+    | options::FILE_SEQUENTIAL_ONLY
+    | options::FILE_NON_DIRECTORY_FILE
+    | options::FILE_OPEN_REPARSE_POINT;
+
+/// Ours, as text and encoded before, against theirs.
+fn check(captured: &[u8], request: CreateRequest<'_>) {
+    let mut theirs = captured[HEADER_LEN..].to_vec();
+    // smbtorture sometimes, and in a reconnect always, impersonates
+    // anonymously; we do not.
+    theirs[4] = 2;
+    let ours = body(|out| request.encode(out).expect("a short name"));
+    assert_eq!(ours, theirs);
+
+    let name = WireName::new(request.name).expect("a short name");
+    let wire = CreateRequest {
+        name: &name,
+        desired_access: request.desired_access,
+        file_attributes: request.file_attributes,
+        share_access: request.share_access,
+        disposition: request.disposition,
+        options: request.options,
+        oplock: request.oplock,
+        contexts: request.contexts,
+    };
+    assert_eq!(body(|out| wire.encode(out)), theirs);
+}
+
+fn leased<'a>(name: &'a str, contexts: &'a [CreateContext]) -> CreateRequest<'a> {
+    CreateRequest {
+        name,
+        desired_access: FULL_ACCESS,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::OpenIf,
+        options: OPTIONS,
+        oplock: OplockLevel::Lease,
+        contexts,
+    }
+}
+
+#[test]
+fn a_lease_of_smb_2_1() {
+    let lease = CreateContext::Lease {
+        key: KEY,
+        state: LeaseState::RWH,
+    };
+    let request = captured!("2.1", "lease-v1-request");
+    check(&request, leased("lease_breaking1.dat", &[lease]));
+
+    let response = captured!("2.1", "lease-v1-response");
+    let opened = CreateResponse::decode(&response).expect("decodes");
+    assert_eq!(opened.oplock_level, OplockLevel::Lease);
+    let granted = GrantedContexts {
+        lease: Some(GrantedLease {
+            key: KEY,
+            state: LeaseState::RWH,
+            flags: 0,
+            epoch: None,
+        }),
+        ..GrantedContexts::default()
+    };
+    assert_eq!(GrantedContexts::decode(&response), Ok(granted));
+}
+
+#[test]
+fn a_lease_of_smb_3() {
+    let lease = CreateContext::LeaseV2 {
+        key: KEY,
+        state: LeaseState::RWH,
+        parent: None,
+        epoch: 0x11,
+    };
+    let request = captured!("3.1.1", "lease-v2-request");
+    check(&request, leased("v2_lease_breaking3.dat", &[lease]));
+
+    let granted = GrantedContexts {
+        lease: Some(GrantedLease {
+            key: KEY,
+            state: LeaseState::RWH,
+            flags: 0,
+            epoch: Some(0x12),
+        }),
+        ..GrantedContexts::default()
+    };
+    let response = captured!("3.1.1", "lease-v2-response");
+    assert_eq!(GrantedContexts::decode(&response), Ok(granted));
+}
+
+#[test]
+fn several_contexts_of_which_one_is_granted() {
+    let request = captured!("3.1.1", "contexts-request");
+    check(
+        &request,
+        CreateRequest {
+            desired_access: access::MAXIMUM_ALLOWED,
+            disposition: Disposition::OverwriteIf,
+            oplock: OplockLevel::None,
+            ..leased(
+                "test_create.dat",
+                &[
+                    CreateContext::MaximalAccess { since: None },
+                    CreateContext::AllocationSize(1 << 20),
+                    CreateContext::Durable,
+                ],
+            )
+        },
+    );
+    let granted = GrantedContexts {
+        maximal_access: Some(MaximalAccess {
+            status: NtStatus::SUCCESS,
+            access: FULL_ACCESS,
+        }),
+        ..GrantedContexts::default()
+    };
+    let response = captured!("3.1.1", "contexts-response");
+    assert_eq!(GrantedContexts::decode(&response), Ok(granted));
+}
+
+fn durable<'a>(name: &'a str, contexts: &'a [CreateContext]) -> CreateRequest<'a> {
+    CreateRequest {
+        share_access: 0,
+        oplock: OplockLevel::Batch,
+        ..leased(name, contexts)
+    }
+}
+
+/// A reconnect in smbtorture states nothing but the name and the handle; its
+/// disposition is the one numbered zero.
+fn reconnect<'a>(name: &'a str, contexts: &'a [CreateContext]) -> CreateRequest<'a> {
+    CreateRequest {
+        name,
+        desired_access: 0,
+        file_attributes: 0,
+        share_access: 0,
+        disposition: Disposition::Supersede,
+        options: 0,
+        oplock: OplockLevel::None,
+        contexts,
+    }
+}
+
+#[test]
+fn a_durable_handle_of_smb_2_1_and_its_reconnect() {
+    const NAME: &str = "durable_open_reopen2_,WI2ja3O.dat";
+    let request = captured!("2.1", "durable-request");
+    check(&request, durable(NAME, &[CreateContext::Durable]));
+    let response = captured!("2.1", "durable-response");
+    let opened = CreateResponse::decode(&response).expect("decodes");
+    assert_eq!(opened.oplock_level, OplockLevel::Batch);
+    let granted = GrantedContexts {
+        durable: Some(GrantedDurable::V1),
+        ..GrantedContexts::default()
+    };
+    assert_eq!(GrantedContexts::decode(&response), Ok(granted));
+
+    let back = CreateContext::DurableReconnect(opened.file_id);
+    check(
+        &captured!("2.1", "durable-reconnect"),
+        reconnect(NAME, &[back]),
+    );
+}
+
+#[test]
+fn a_durable_handle_of_smb_3_and_its_reconnect() {
+    const NAME: &str = "durable_v2_open_reopen2b_oja3swJL.dat";
+    let create_guid = [
+        0x99, 0x58, 0x85, 0x21, 0xbe, 0x1d, 0x5a, 0x4d, 0xb1, 0x7d, 0x3c, 0x7d, 0x4c, 0xcf, 0x01,
+        0x2c,
+    ];
+    let asked = CreateContext::DurableV2 {
+        timeout_ms: u32::MAX,
+        flags: 0,
+        create_guid,
+    };
+    let request = captured!("3.1.1", "durable-v2-request");
+    check(&request, durable(NAME, &[asked]));
+    let response = captured!("3.1.1", "durable-v2-response");
+    let opened = CreateResponse::decode(&response).expect("decodes");
+    assert_eq!(opened.file_id, id(0xc7e2_c979, 0x85ab_b101));
+    let granted = GrantedContexts {
+        durable: Some(GrantedDurable::V2 {
+            timeout_ms: 300_000,
+            flags: 0,
+        }),
+        ..GrantedContexts::default()
+    };
+    assert_eq!(GrantedContexts::decode(&response), Ok(granted));
+
+    // smbtorture gives it the wrong GUID on purpose.
+    let back = CreateContext::DurableReconnectV2 {
+        file_id: opened.file_id,
+        create_guid: [0; 16],
+        flags: 0,
+    };
+    check(
+        &captured!("3.1.1", "durable-v2-reconnect"),
+        reconnect(NAME, &[back]),
+    );
+}
