@@ -5,6 +5,7 @@
 //! POSTQUERY_ATTRIB only, numbers oplock levels beyond II wrongly for CREATE,
 //! and refuses empty READ responses; golden bytes and properties cover those.
 
+mod control;
 mod create;
 mod create_context;
 mod data;

@@ -1,16 +1,27 @@
 //! No bytes a peer may send make a decoder panic or blame a place outside them.
 
 use proptest::prelude::*;
-use smbench_protocol::DecodeError;
+use smbench_protocol::command::bodyless::EmptyResponse;
+use smbench_protocol::command::change_notify::ChangeNotifyResponse;
 use smbench_protocol::command::close::CloseResponse;
 use smbench_protocol::command::create::CreateResponse;
+use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::command::flush::FlushResponse;
+use smbench_protocol::command::ioctl::IoctlResponse;
+use smbench_protocol::command::ioctl::copy_chunk::{CopyChunkResponse, ResumeKey};
+use smbench_protocol::command::ioctl::interfaces::NetworkInterfaces;
 use smbench_protocol::command::lock::LockResponse;
+use smbench_protocol::command::oplock_break::{
+    BreakNotification, LeaseBreakResponse, OplockBreakResponse,
+};
+use smbench_protocol::command::query_directory::{DirectoryClass, QueryDirectoryResponse};
 use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::read::ReadResponse;
+use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::command::write::WriteResponse;
 use smbench_protocol::header::Header;
+use smbench_protocol::{DecodeError, directory};
 
 use super::Body;
 use crate::support;
@@ -19,43 +30,126 @@ struct Decoder {
     name: &'static str,
     structure_size: u16,
     decode: fn(&[u8]) -> Result<(), DecodeError>,
+    /// A good response, and how many bytes of it the decoder needs.
+    sample: fn() -> (Vec<u8>, usize),
 }
 
-const DECODERS: [Decoder; 9] = [
+const DECODERS: [Decoder; 19] = [
+    Decoder {
+        name: "break notification of a lease",
+        structure_size: 44,
+        decode: |message| BreakNotification::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "lease-v2-break"), 108),
+    },
+    Decoder {
+        name: "break notification of an oplock",
+        structure_size: 24,
+        decode: |message| BreakNotification::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "oplock-break"), 88),
+    },
+    Decoder {
+        name: "break response of a lease",
+        structure_size: 36,
+        decode: |message| LeaseBreakResponse::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "lease-break-response"), 100),
+    },
+    Decoder {
+        name: "break response of an oplock",
+        structure_size: 24,
+        decode: |message| OplockBreakResponse::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "oplock-break-response"), 88),
+    },
+    Decoder {
+        name: "CHANGE_NOTIFY",
+        structure_size: 9,
+        decode: |message| {
+            let response = ChangeNotifyResponse::decode(message)?;
+            response.changes().try_for_each(|change| change.map(drop))
+        },
+        sample: || (captured!("3.1.1", "notify-response"), 120),
+    },
     Decoder {
         name: "CLOSE",
         structure_size: 60,
         decode: |message| CloseResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "close-response"), 124),
     },
     Decoder {
         name: "CREATE",
         structure_size: 89,
         decode: |message| CreateResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "create-response"), 152),
+    },
+    Decoder {
+        name: "CREATE contexts",
+        structure_size: 89,
+        decode: |message| GrantedContexts::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "lease-v2-response"), 228),
+    },
+    Decoder {
+        name: "ECHO",
+        structure_size: 4,
+        decode: |message| EmptyResponse::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "echo-response"), 68),
     },
     Decoder {
         name: "ERROR",
         structure_size: 9,
         decode: |message| ErrorResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "error-name-not-found"), 72),
     },
     Decoder {
         name: "FLUSH",
         structure_size: 4,
         decode: |message| FlushResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "flush-response"), 68),
     },
     Decoder {
         name: "header",
         structure_size: 4,
         decode: |message| Header::decode(message).map(drop),
+        sample: || (captured!("2.1", "flush-response"), 64),
+    },
+    Decoder {
+        name: "IOCTL",
+        structure_size: 49,
+        decode: |message| {
+            let response = IoctlResponse::decode(message)?;
+            // What the output means is another question.
+            let _ = ResumeKey::decode(response.output);
+            let _ = CopyChunkResponse::decode(response.output);
+            for interface in NetworkInterfaces::new(response.output).flat_map(Result::err) {
+                assert!(interface.offset <= response.output.len());
+            }
+            Ok(())
+        },
+        sample: || (captured!("3.1.1", "interfaces-response"), 720),
     },
     Decoder {
         name: "LOCK",
         structure_size: 4,
         decode: |message| LockResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "lock-response"), 68),
+    },
+    Decoder {
+        name: "QUERY_DIRECTORY",
+        structure_size: 9,
+        decode: |message| {
+            let response = QueryDirectoryResponse::decode(message)?;
+            for class in CLASSES {
+                for entry in response.entries(class).flat_map(Result::err) {
+                    assert!(entry.offset <= response.data.len());
+                }
+            }
+            directory::decode_response(message).map(drop).or(Ok(()))
+        },
+        sample: || (captured!("3.1.1", "find-names-response"), 104),
     },
     Decoder {
         name: "QUERY_INFO",
         structure_size: 9,
         decode: |message| QueryInfoResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "query-info-response"), 196),
     },
     Decoder {
         name: "READ",
@@ -66,12 +160,29 @@ const DECODERS: [Decoder; 9] = [
             assert_eq!(data.len(), response.length as usize);
             Ok(())
         },
+        sample: || (captured!("2.1", "read-response"), 125),
+    },
+    Decoder {
+        name: "SET_INFO",
+        structure_size: 2,
+        decode: |message| SetInfoResponse::decode(message).map(drop),
+        sample: || (captured!("3.1.1", "set-info-response"), 66),
     },
     Decoder {
         name: "WRITE",
         structure_size: 17,
         decode: |message| WriteResponse::decode(message).map(drop),
+        sample: || (captured!("2.1", "write-response"), 72),
     },
+];
+
+const CLASSES: [DirectoryClass; 6] = [
+    DirectoryClass::Directory,
+    DirectoryClass::FullDirectory,
+    DirectoryClass::BothDirectory,
+    DirectoryClass::Names,
+    DirectoryClass::IdBothDirectory,
+    DirectoryClass::IdFullDirectory,
 ];
 
 /// Runs every decoder; a panic fails the test by itself.
@@ -148,19 +259,9 @@ fn every_truncation_of_every_capture() {
 /// points into what is there.
 #[test]
 fn truncated_responses_are_refused() {
-    let responses = [
-        ("CLOSE", captured!("2.1", "close-response"), 124),
-        ("CREATE", captured!("2.1", "create-response"), 152),
-        ("ERROR", captured!("2.1", "error-name-not-found"), 72),
-        ("FLUSH", captured!("2.1", "flush-response"), 68),
-        ("header", captured!("2.1", "flush-response"), 64),
-        ("LOCK", captured!("2.1", "lock-response"), 68),
-        ("QUERY_INFO", captured!("2.1", "query-info-response"), 196),
-        ("READ", captured!("2.1", "read-response"), 125),
-        ("WRITE", captured!("2.1", "write-response"), 72),
-    ];
-    for (decoder, (name, message, needed)) in DECODERS.iter().zip(responses) {
-        assert_eq!(decoder.name, name);
+    for decoder in &DECODERS {
+        let name = decoder.name;
+        let (message, needed) = (decoder.sample)();
         assert_eq!((decoder.decode)(&message[..needed]), Ok(()), "{name}");
         for len in 0..needed {
             let error = (decoder.decode)(&message[..len]).expect_err(name);

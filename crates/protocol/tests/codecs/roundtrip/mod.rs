@@ -3,6 +3,7 @@
 
 mod create_context;
 mod hostile;
+mod lists;
 mod requests;
 
 use proptest::prelude::*;
