@@ -383,3 +383,6 @@ async fn receive(stream: &mut TcpStream, chunk: &mut [u8]) -> std::io::Result<us
         len => Ok(len),
     }
 }
+
+#[cfg(test)]
+mod tests;

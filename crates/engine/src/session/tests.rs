@@ -1,0 +1,40 @@
+use super::*;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use tokio::net::TcpListener;
+
+use crate::plan::{Limits, SessionOptions};
+use crate::target::{Secret, Target};
+
+async fn echo(session: &mut Session) -> Result<Reply, SessionError> {
+    let body = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
+    session.call("ask", Command::Echo, 0, body).await
+}
+
+#[tokio::test]
+async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let (mut target, _) = Target::parse(&server.url()).unwrap();
+    target.password = Secret::new(server.password());
+    let options = SessionOptions::default();
+    let endpoint = Endpoint::resolve(&target, options, Limits::default(), 64).await;
+    let mut session = Session::open(&endpoint.unwrap()).await.unwrap();
+    assert_eq!(
+        echo(&mut session).await.unwrap().status,
+        NtStatus::SUCCESS,
+        "before"
+    );
+
+    // Somebody who never answers takes the server's place for one request.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = TcpStream::connect(listener.local_addr().unwrap());
+    let stream = std::mem::replace(&mut session.stream, silent.await.unwrap());
+    let patience = session.endpoint.limits;
+    session.endpoint.limits.setup = Duration::from_millis(10);
+    let outcome = echo(&mut session).await;
+    assert!(matches!(outcome, Err(SessionError::Timeout { .. })));
+
+    session.stream = stream;
+    session.endpoint.limits = patience;
+    let outcome = echo(&mut session).await;
+    assert!(matches!(outcome, Err(SessionError::OutOfStep { .. })));
+}
