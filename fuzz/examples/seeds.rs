@@ -117,6 +117,49 @@ fn decoders() {
     seed("read_response", "empty", &empty[HEADER_LEN..]);
 }
 
+/// What the decoders of linked entries and of contexts take, as MS-SMB2 and
+/// MS-FSCC lay it out.
+fn entries() {
+    let listing = captured("2.1", "query-directory-response");
+    let listing = &listing[HEADER_LEN..];
+    seed(
+        "query_directory_response",
+        "query-directory-response",
+        listing,
+    );
+    seed("empty_response", "empty", &[4, 0, 0, 0]);
+    seed("set_info_response", "empty", &[2, 0]);
+    // Two changes: a name of one letter, and of two.
+    let changes = [
+        &[9, 0, 72, 0, 32, 0, 0, 0][..],
+        &[16, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0],
+        &[0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, b'b', 0, b'c', 0],
+    ];
+    seed("change_notify_response", "two", &changes.concat());
+    // FSCTL_QUERY_NETWORK_INTERFACE_INFO: one address of each family.
+    let mut output = vec![0; 2 * 152];
+    output[..12].copy_from_slice(&[152, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+    output[24..32].copy_from_slice(&[2, 0, 0, 0, 10, 0, 0, 1]);
+    output[152 + 24] = 0x17;
+    let mut ioctl = vec![49, 0, 0, 0, 0xFC, 1, 0x14, 0];
+    ioctl.extend([0xFF; 16]);
+    ioctl.extend([112, 0, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0]);
+    ioctl.extend((output.len() as u32).to_le_bytes());
+    ioctl.extend([0; 8]);
+    ioctl.extend(output);
+    seed("ioctl_response", "interfaces", &ioctl);
+    // The fixed part of CREATE, then the access granted and a lease.
+    let mut contexts = captured("2.1", "create-response")[HEADER_LEN..].to_vec();
+    contexts[80..88].copy_from_slice(&[152, 0, 0, 0, 32 + 56, 0, 0, 0]);
+    contexts.extend([32, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, 8, 0, 0, 0]);
+    contexts.extend(b"MxAc\0\0\0\0");
+    contexts.extend([0, 0, 0, 0, 0xFF, 1, 0x1F, 0]);
+    contexts.extend([0, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, 32, 0, 0, 0]);
+    contexts.extend(b"RqLs\0\0\0\0");
+    contexts.extend([7; 32]);
+    seed("create_contexts", "access-and-lease", &contexts);
+}
+
 /// No capture has a break: bodies as MS-SMB2 2.2.23 and 2.2.25 lay them out.
 fn breaks() -> [Vec<u8>; 2] {
     let mut oplock = vec![24, 0, 1, 0, 0, 0, 0, 0];
@@ -292,6 +335,7 @@ fn documents() {
 
 fn main() {
     decoders();
+    entries();
     connections();
     handshakes();
     texts();

@@ -1,16 +1,24 @@
 //! Decoders of single messages. The input is the body: the 64 bytes of header
 //! before it, which decoders skip, would only dilute it.
 
+use smbench_protocol::command::bodyless::EmptyResponse;
+use smbench_protocol::command::change_notify::ChangeNotifyResponse;
 use smbench_protocol::command::close::CloseResponse;
 use smbench_protocol::command::create::CreateResponse;
+use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::command::flush::FlushResponse;
+use smbench_protocol::command::ioctl::IoctlResponse;
+use smbench_protocol::command::ioctl::copy_chunk::{CopyChunkResponse, ResumeKey};
+use smbench_protocol::command::ioctl::interfaces::NetworkInterfaces;
 use smbench_protocol::command::lock::LockResponse;
 use smbench_protocol::command::oplock_break::{
     BreakNotification, LeaseBreakResponse, OplockBreakResponse,
 };
+use smbench_protocol::command::query_directory::{DirectoryClass, QueryDirectoryResponse};
 use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::read::ReadResponse;
+use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::command::write::WriteResponse;
 use smbench_protocol::crypto::{NONCE_SEED_LEN, PreauthHash, TRANSFORM_PROTOCOL_ID, Transform};
 use smbench_protocol::header::{Command, Header};
@@ -100,6 +108,68 @@ pub fn break_response(body: &[u8]) {
     let message = message(body);
     check(&message, OplockBreakResponse::decode(&message));
     check(&message, LeaseBreakResponse::decode(&message));
+}
+
+/// The contexts at the end of CREATE.
+pub fn create_contexts(body: &[u8]) {
+    let message = message(body);
+    check(&message, GrantedContexts::decode(&message));
+}
+
+/// LOGOFF, TREE_DISCONNECT and ECHO.
+pub fn empty_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, EmptyResponse::decode(&message));
+}
+
+/// SET_INFO.
+pub fn set_info_response(body: &[u8]) {
+    let message = message(body);
+    check(&message, SetInfoResponse::decode(&message));
+}
+
+/// QUERY_DIRECTORY with each class: entries end, and do not share their names.
+pub fn query_directory_response(body: &[u8]) {
+    let message = message(body);
+    let Some(response) = check(&message, QueryDirectoryResponse::decode(&message)) else {
+        return;
+    };
+    for class in [
+        DirectoryClass::Directory,
+        DirectoryClass::FullDirectory,
+        DirectoryClass::BothDirectory,
+        DirectoryClass::Names,
+        DirectoryClass::IdBothDirectory,
+        DirectoryClass::IdFullDirectory,
+    ] {
+        let entries = response.entries(class);
+        let names = entries.filter_map(|entry| check(response.data, entry));
+        let bytes: usize = names.map(|entry| 12 + entry.name.len()).sum();
+        assert!(bytes <= response.data.len());
+    }
+}
+
+/// CHANGE_NOTIFY: changes end, and do not share their names.
+pub fn change_notify_response(body: &[u8]) {
+    let message = message(body);
+    if let Some(response) = check(&message, ChangeNotifyResponse::decode(&message)) {
+        let changes = response.changes();
+        let names = changes.filter_map(|change| check(&message, change));
+        let bytes: usize = names.map(|change| 12 + change.name.len()).sum();
+        assert!(bytes <= message.len());
+    }
+}
+
+/// IOCTL, and its output as each code has it.
+pub fn ioctl_response(body: &[u8]) {
+    let message = message(body);
+    if let Some(IoctlResponse { output, .. }) = check(&message, IoctlResponse::decode(&message)) {
+        let interfaces = NetworkInterfaces::new(output);
+        let found = interfaces.filter_map(|interface| check(output, interface));
+        assert!(found.count() <= output.len() / 32);
+        check(output, ResumeKey::decode(output));
+        check(output, CopyChunkResponse::decode(output));
+    }
 }
 
 /// The body of failures.
