@@ -141,6 +141,13 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             why: "leaves the cipher to the server: leave it out, or use --driver native",
         });
     }
+    if plan.connections.credits.is_some() {
+        return Some(Objection {
+            field: "credits",
+            is_given: |options| options.credits.is_some(),
+            why: "uses as many credits as it is granted: leave it out, or use --driver native",
+        });
+    }
     if session.dialects.newest() == Dialect::Smb202 && plan.outstanding > 1 {
         return Some(Objection {
             field: "outstanding",

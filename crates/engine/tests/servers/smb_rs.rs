@@ -387,6 +387,30 @@ fn a_lack_of_credits_is_not_blamed_on_the_server() {
     assert!(reason.starts_with("smb-rs ran out of credits"), "{reason}");
 }
 
+#[test]
+fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
+    let server = embedded(Fault::None);
+    // Well into the load: what is flipped is most likely the data of a READ.
+    let proxy = Proxy::start(server.address(), Trouble::Flip, 3_000_000);
+    let mut server = target(&server.url(), server.password());
+    server.port = proxy.port();
+    let options = by_smb_rs(RunOptions {
+        clients: Some("1".parse().unwrap()),
+        duration: Some(Duration::from_secs(20)),
+        ..short()
+    });
+    let mut plan = plan("read-4k", &options, server);
+    plan.limits.operation = Duration::from_secs(1);
+    let point = &run(&plan).load_points[0];
+    let reason = &point.dropouts[0].reason;
+    // In a length or a message id it makes an answer that never comes.
+    assert!(
+        reason.starts_with("smb-rs failed: ") || reason.starts_with("no answer"),
+        "{reason}"
+    );
+    assert_eq!(point.ops.errors(), 0);
+}
+
 /// Stops the run from within its progress, while the load is on.
 struct StopUnderLoad(Cancel);
 

@@ -387,6 +387,14 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
+                credits: Some(64),
+                ..by_smb_rs()
+            },
+            "--credits: the driver smb-rs uses as many credits as it is granted: leave it out, or \
+             use --driver native",
+        ),
+        (
+            RunOptions {
                 dialect: Some(Dialect::Smb202.into()),
                 outstanding: Some(2),
                 ..by_smb_rs()

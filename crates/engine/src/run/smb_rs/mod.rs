@@ -11,12 +11,13 @@ mod link;
 mod translate;
 mod transport;
 
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use smb::File;
 use smbench_protocol::NtStatus;
 use tokio::time::timeout;
@@ -103,11 +104,11 @@ impl Driver for SmbRs {
         let operation = call.operation;
         let (slot, offset, length) = (call.slot, operation.offset, operation.length as usize);
         let file = Arc::clone(&self.clients[call.member].files[operation.file as usize]);
-        let running: Running = match operation.kind {
+        let running = match operation.kind {
             OpKind::Read => {
                 let mut buffer = self.spare.pop().unwrap_or_default();
                 buffer.resize(length, 0);
-                Box::pin(async move {
+                guarded(async move {
                     let read = file.read_block(&mut buffer, offset, None, false).await;
                     done(slot, read, Some(buffer))
                 })
@@ -116,12 +117,12 @@ impl Driver for SmbRs {
                 let mut data: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
                 // Nobody else has it yet, so nothing is copied.
                 fill(Arc::make_mut(&mut data));
-                Box::pin(async move {
+                guarded(async move {
                     let written = file.write_block_zc(data, offset, None).await;
                     done(slot, written, None)
                 })
             }
-            OpKind::Flush => Box::pin(async move {
+            OpKind::Flush => guarded(async move {
                 let flushed = file.flush().await;
                 done(slot, flushed.map(|()| 0), None)
             }),
@@ -214,6 +215,17 @@ impl Driver for SmbRs {
     }
 }
 
+/// A call that costs its clients, not the run, should smb-rs panic: it does
+/// where an answer is not as it expects, such as a READ with too many bytes.
+fn guarded(call: impl Future<Output = Result<Done, Dropped>> + 'static) -> Running {
+    Box::pin(AssertUnwindSafe(call).catch_unwind().map(|outcome| {
+        outcome.unwrap_or_else(|_| {
+            let reason = "it could not cope with an answer of the server";
+            Err(Dropped::Client(reason.to_owned()))
+        })
+    }))
+}
+
 /// The answer that smb-rs's outcome of an operation stands for.
 fn done(
     slot: u32,
@@ -249,4 +261,32 @@ async fn open_files(
         files.push(Arc::new(opened.await?));
     }
     Ok(files.into_boxed_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_of_smb_rs_costs_only_its_clients() {
+        let outcome = guarded(async { panic!("range end index 9 out of range") }).await;
+        let Err(Dropped::Client(reason)) = outcome else {
+            panic!("the clients of the call are to be dropped");
+        };
+        assert!(reason.contains("could not cope"), "{reason}");
+    }
+
+    #[test]
+    fn outcomes_become_answers_where_they_are_some() {
+        let answered = |outcome| done(3, outcome, None).map(|done| (done.status, done.moved));
+        assert!(matches!(answered(Ok(512)), Ok((NtStatus::SUCCESS, 512))));
+        let refused = smb::Error::UnexpectedMessageStatus(NtStatus::DISK_FULL.0).to_string();
+        let refused = std::io::Error::other(refused);
+        assert!(matches!(
+            answered(Err(refused)),
+            Ok((NtStatus::DISK_FULL, 0))
+        ));
+        let broken = std::io::Error::other(smb::Error::ConnectionStopped.to_string());
+        assert!(matches!(answered(Err(broken)), Err(Dropped::Client(_))));
+    }
 }
