@@ -2,26 +2,32 @@
 //! and the workers. Nothing in a [`Plan`] that [`Plan::resolve`] made can be
 //! invalid any more.
 
+pub mod action;
 mod connections;
 mod digest;
 mod driver;
 mod files;
 mod resolve;
+mod workload;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use smbench_protocol::credit::charge_for;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
+use crate::record::OpKind;
 use crate::target::Target;
 
+pub use action::{Action, WeightedAction};
 pub use connections::{Connections, ConnectionsProblem};
 pub use driver::{DriverKind, UnknownDriver};
-pub use files::WorkFile;
+pub use files::{ScratchName, WorkFile};
 pub use resolve::{
-    FILES_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
+    FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
     REQUEST_BYTES_MAX, SIZES_MAX, THREADS_MAX,
 };
+pub use workload::{Access, FileSet, Requests, Scope, SizeWeight, Workload};
 
 /// A complete, immutable run.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,22 +80,45 @@ impl Plan {
         sizes.max().unwrap_or(0)
     }
 
+    /// Credits that the costliest operation takes at once, all requests of its
+    /// frame together.
+    #[must_use]
+    pub fn largest_charge(&self) -> u16 {
+        let moved = charge_for(self.largest_request());
+        let charge = |action: &Action| match action {
+            Action::Read { .. } | Action::Write { .. } => moved,
+            Action::CreateReadClose => moved.saturating_add(2),
+            Action::CreateQueryClose { .. } | Action::CreateSetClose { .. } => 3,
+            _ => 1,
+        };
+        let actions = self.workload.actions();
+        actions.iter().map(charge).max().unwrap_or(1)
+    }
+
     /// Whether any WRITE or FLUSH can occur, so that files are opened for
     /// writing (FLUSH needs write access: MS-SMB2 3.3.5.11).
     #[must_use]
     pub fn writes(&self) -> bool {
-        self.workload.read_percent < 100.0 || self.workload.flush_every_writes.is_some()
+        let kinds = self.workload.kinds();
+        kinds.contains(&OpKind::Write) || kinds.contains(&OpKind::Flush)
     }
 
     /// Bytes of all files together at the largest load point.
     #[must_use]
     pub fn bytes_on_share(&self) -> u64 {
-        self.workload.files.bytes(self.max_clients())
+        match self.workload.uses_files() {
+            true => self.workload.files.bytes(self.max_clients()),
+            false => 0,
+        }
     }
 
     /// Every file of the run, at the largest load point.
     pub fn files(&self) -> impl Iterator<Item = WorkFile> + use<> {
-        self.workload.files.iter(self.max_clients())
+        let clients = match self.workload.uses_files() {
+            true => self.max_clients(),
+            false => 0,
+        };
+        self.workload.files.iter(clients)
     }
 
     /// Name of a client's file in the target's folder. `client` and `file` are
@@ -98,61 +127,6 @@ impl Plan {
     pub fn file_name(&self, client: u32, file: u32) -> String {
         self.workload.files.file_name(client, file)
     }
-}
-
-/// The operations of one client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Workload {
-    /// Request sizes and their share of the requests; weights sum to 100.
-    pub sizes: Vec<SizeWeight>,
-    /// Share of reads among reads and writes, 0 to 100.
-    pub read_percent: f64,
-    /// How offsets follow each other.
-    pub access: Access,
-    /// A FLUSH after every this many writes of a client; `None` is never.
-    pub flush_every_writes: Option<u32>,
-    /// The files worked on.
-    pub files: FileSet,
-}
-
-/// One request size of a mix.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SizeWeight {
-    /// Bytes per request, at least 1.
-    pub size: u32,
-    /// Percent of requests that have this size.
-    pub weight: f64,
-}
-
-/// Order of offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// Uniform over the offsets that are multiples of the request's size.
-    Random,
-    /// Each request starts where the client's previous one ended, then wraps.
-    Sequential,
-}
-
-/// Files on the share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSet {
-    /// Whether clients have files of their own.
-    pub scope: Scope,
-    /// Files per client, or in all when shared.
-    pub count: u32,
-    /// Bytes in each file.
-    pub size: u64,
-}
-
-/// Who works on a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Each client has its own files.
-    Private,
-    /// All clients work on the same files.
-    Shared,
 }
 
 /// What is asked of a session during set-up.

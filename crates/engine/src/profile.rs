@@ -14,10 +14,15 @@ use crate::spec::{Spec, SyntaxError};
 pub const DEFAULT: &str = "file-server";
 
 /// Profiles shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 3] = [
+pub const BUILTIN: [(&str, &str); 5] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
+    ("metadata", include_str!("../profiles/metadata.toml")),
+    (
+        "all-commands",
+        include_str!("../profiles/all-commands.toml"),
+    ),
 ];
 
 /// Bytes after which a file is no profile, whatever it holds.
@@ -221,7 +226,7 @@ mod tests {
         assert_eq!(
             load("file-sever").unwrap_err().to_string(),
             "unknown profile `file-sever`: expected one of file-server, web-server, read-4k, \
-             or the path of a .toml file"
+             metadata, all-commands, or the path of a .toml file"
         );
         for path in ["./no-such-profile", "no-such-profile.toml"] {
             assert_eq!(
@@ -238,7 +243,8 @@ mod tests {
                 .unwrap_err()
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
-             `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `run`"
+             `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, \
+             `operations`, `run`"
         );
     }
 

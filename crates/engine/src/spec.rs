@@ -23,7 +23,18 @@
 //! duration = "30s"
 //! ```
 //!
+//! A mix of any commands takes the place of `read_percent`:
+//!
+//! ```toml
+//! [[operations]]               # weights sum to 100
+//! op = "query_info"
+//! class = "basic"
+//! weight = 100
+//! ```
+//!
 //! Reading files and finding built-in profiles is [`crate::profile`]'s.
+
+mod operation;
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,6 +49,8 @@ use crate::plan::{Access, DriverKind, Mode, Scope, Verify};
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
+pub use operation::{OpName, OperationSpec};
+
 /// A profile as written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -46,7 +59,8 @@ pub struct Spec {
     pub name: Option<String>,
     /// What it is for, in a line.
     pub description: Option<String>,
-    /// Share of reads among reads and writes, 0 to 100. Needed.
+    /// Share of reads among reads and writes, 0 to 100. Needed unless there
+    /// are operations.
     pub read_percent: Option<f64>,
     /// Order of offsets; random when absent.
     pub access: Option<Access>,
@@ -54,8 +68,10 @@ pub struct Spec {
     pub flush_every_writes: Option<u32>,
     /// The files worked on.
     pub files: FilesSpec,
-    /// The mix of request sizes. Needed.
+    /// The mix of request sizes. Needed where requests have a size.
     pub sizes: Vec<SizeSpec>,
+    /// A mix of any commands, instead of reads and writes alone.
+    pub operations: Vec<OperationSpec>,
     /// Defaults for options that the command line leaves out.
     pub run: RunOptions,
 }
@@ -220,168 +236,4 @@ impl SyntaxError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_profile_is_read() {
-        let spec = Spec::parse(
-            r#"
-            name = "x"
-            description = "y"
-            read_percent = 80
-            access = "sequential"
-            flush_every_writes = 100
-            [files]
-            scope = "shared"
-            count = 3
-            size = "2MiB"
-            [[sizes]]
-            size = 512
-            weight = 12.5
-            [[sizes]]
-            size = "4KiB"
-            weight = 87.5
-            [run]
-            clients = "1,4..8:4"
-            outstanding = 2
-            duration = "3s"
-            ramp_up = "1s"
-            ramp_down = "500ms"
-            repeat = 2
-            seed = 7
-            threads = 4
-            driver = "native"
-            dialect = "3.1.1"
-            sign = "required"
-            signing_algorithm = "aes-128-gmac"
-            encrypt = "off"
-            cipher = "aes-256-gcm,aes-128-ccm"
-            credits = 64
-            source_ip = "127.0.0.1-127.0.0.4"
-            verify = true
-            "#,
-        )
-        .unwrap();
-        let expected = Spec {
-            name: Some("x".into()),
-            description: Some("y".into()),
-            read_percent: Some(80.0),
-            access: Some(Access::Sequential),
-            flush_every_writes: Some(100),
-            files: FilesSpec {
-                scope: Some(Scope::Shared),
-                count: Some(3),
-                size: Some(Size(2 << 20)),
-            },
-            sizes: vec![
-                SizeSpec {
-                    size: Size(512),
-                    weight: 12.5,
-                },
-                SizeSpec {
-                    size: Size(4096),
-                    weight: 87.5,
-                },
-            ],
-            run: RunOptions {
-                clients: Some("1,4,8".parse().unwrap()),
-                outstanding: Some(2),
-                duration: Some(Duration::from_secs(3)),
-                ramp_up: Some(Duration::from_secs(1)),
-                ramp_down: Some(Duration::from_millis(500)),
-                repeat: Some(2),
-                seed: Some(7),
-                threads: Some(4),
-                driver: Some(DriverKind::Native),
-                dialect: Some("3.1.1".parse().unwrap()),
-                sign: Some(Mode::Required),
-                signing_algorithm: Some(SigningAlgorithm::AesGmac),
-                encrypt: Some(Mode::Off),
-                cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
-                credits: Some(64),
-                source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
-                verify: Some(Verify::ReadBack),
-                file_size: None,
-            },
-        };
-        assert_eq!(spec, expected);
-        assert_eq!(Spec::parse("").unwrap(), Spec::default());
-    }
-
-    #[test]
-    fn mistakes_are_placed_and_fit_a_line() {
-        for (text, message) in [
-            (
-                "read_percent = ",
-                "line 1, column 16: string values must be quoted, expected literal string",
-            ),
-            (
-                "name = \"x\"\n\nread_percnt = 8",
-                "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `run`",
-            ),
-            (
-                "# ä\nname = 3",
-                "line 2, column 8: invalid type: integer `3`, expected a string",
-            ),
-            (
-                "read_percent = \"ä\" x",
-                "line 1, column 20: unexpected key or value, expected newline, `#`",
-            ),
-            (
-                "[[sizes]]\nsize = \"4Kx\"\nweight = 1",
-                "line 2, column 8: `4Kx` is not a size: write a whole number of bytes or of k, M, G or T, such as 4KiB",
-            ),
-            (
-                "[[sizes]]\nsize = -1\nweight = 1",
-                "line 2, column 8: invalid value: integer `-1`, expected a size such as 4096 or \"4KiB\"",
-            ),
-            (
-                "[[sizes]]\nsize = 1",
-                "line 1, column 1: missing field `weight`",
-            ),
-            (
-                "access = \"rnd\"",
-                "line 1, column 10: unknown variant `rnd`, expected `random` or `sequential`",
-            ),
-            (
-                "[run]\n  clients = \"0\"",
-                "line 2, column 13: `0` in the client list asks for zero clients: the least is 1",
-            ),
-            (
-                "[run]\nduration = \"3\"",
-                "line 2, column 12: `3` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h",
-            ),
-            (
-                "[run]\ndialect = \"9\"",
-                "line 2, column 11: expected one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2",
-            ),
-            (
-                "[run]\nfile_size = 1",
-                "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
-            ),
-        ] {
-            let error = Spec::parse(text).unwrap_err();
-            assert_eq!(error.to_string(), message, "{text}");
-        }
-    }
-
-    #[test]
-    fn options_go_before_their_fallback() {
-        let options = RunOptions {
-            outstanding: Some(4),
-            ..RunOptions::default()
-        };
-        let fallback = RunOptions {
-            outstanding: Some(1),
-            seed: Some(9),
-            file_size: Some(Size(4096)),
-            ..RunOptions::default()
-        };
-        let merged = options.or(fallback);
-        assert_eq!(
-            (merged.outstanding, merged.seed, merged.file_size),
-            (Some(4), Some(9), Some(Size(4096)))
-        );
-    }
-}
+mod tests;

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use serde_json::Value;
 use smbench_engine::clients::ClientList;
-use smbench_engine::plan::{Access, Connections, DriverKind, Mode, Plan, Scope, Verify};
-use smbench_engine::record::OpKind;
+use smbench_engine::plan::{
+    Access, Connections, DriverKind, Mode, Plan, Requests, Scope, Verify, WeightedAction,
+};
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
 use smbench_protocol::{CipherList, DialectRange};
@@ -116,22 +118,57 @@ fn outstanding(plan: &Plan) -> String {
 
 fn requests(plan: &Plan) -> String {
     let workload = &plan.workload;
-    let flush = match workload.flush_every_writes {
-        Some(writes) => format!("flush every {}", counted(writes.into(), "write")),
-        None => "no flush".to_owned(),
-    };
     let access = match workload.access {
         Access::Random => "random",
         Access::Sequential => "sequential",
     };
-    format!(
-        "{} reads, {} writes, {access} offsets, {flush}",
-        percent(workload.read_percent),
-        percent(100.0 - workload.read_percent)
-    )
+    match &workload.requests {
+        Requests::Data { read_percent, .. } => {
+            let flush = match workload.flush_every_writes() {
+                Some(writes) => format!("flush every {}", counted(writes.into(), "write")),
+                None => "no flush".to_owned(),
+            };
+            format!(
+                "{} reads, {} writes, {access} offsets, {flush}",
+                percent(*read_percent),
+                percent(100.0 - read_percent)
+            )
+        }
+        Requests::Mix(mix) => {
+            let mut lines: Vec<_> = mix.iter().map(weighted).collect();
+            if workload.uses_sizes() {
+                lines.push(format!("{access} offsets"));
+            }
+            lines.join("\n")
+        }
+    }
+}
+
+/// An operation of a mix, with the parameters that say something.
+fn weighted(entry: &WeightedAction) -> String {
+    let mut line = format!("{:>8}  {}", percent(entry.weight), entry.action.name());
+    for (name, value) in entry.action.parameters() {
+        let value = match value {
+            Value::Null | Value::Bool(false) => continue,
+            Value::Bool(true) => String::new(),
+            Value::String(text) => format!(" {}", plain(&text)),
+            Value::Array(some) if some.is_empty() => continue,
+            Value::Array(some) => {
+                let words: Vec<_> = some.iter().filter_map(Value::as_str).collect();
+                format!(" {}", words.join(" "))
+            }
+            other => format!(" {other}"),
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(line, ", {name}{value}");
+    }
+    line
 }
 
 fn sizes(plan: &Plan) -> String {
+    if plan.workload.sizes.is_empty() {
+        return "none: no operation has one".to_owned();
+    }
     let lines = plan.workload.sizes.iter().map(|entry| {
         let size = format!("{:#}", Size(entry.size.into()));
         format!("{size:>9}  {:>8}", percent(entry.weight))
@@ -142,6 +179,9 @@ fn sizes(plan: &Plan) -> String {
 fn files(plan: &Plan) -> String {
     let files = &plan.workload.files;
     let on_share = plan.bytes_on_share();
+    if on_share == 0 {
+        return "none: no operation needs them".to_owned();
+    }
     let scope = match files.scope {
         Scope::Private => "per client",
         Scope::Shared => "shared by all clients",
@@ -223,23 +263,28 @@ fn limits(plan: &Plan) -> String {
 }
 
 fn operations(plan: &Plan) -> String {
-    let mut stream = OpStream::new(&Mix::new(&plan.workload), plan.seed, 0);
+    let mix = Mix::new(&plan.workload);
+    let mut stream = OpStream::new(&mix, plan.seed, 0);
     let mut lines = Vec::new();
     for _ in 0..OPERATIONS_SHOWN {
-        lines.push(operation(plan, stream.next()));
+        lines.push(operation(plan, &mix, stream.next()));
     }
     lines.join("\n")
 }
 
-fn operation(plan: &Plan, operation: Operation) -> String {
-    let file = plan.file_name(0, operation.file);
-    match operation.kind {
-        OpKind::Flush => format!("flush {file}"),
-        OpKind::Read | OpKind::Write => format!(
-            "{:<5} {file} at {}, {:#}",
-            operation.kind.name(),
-            operation.offset,
-            Size(operation.length.into())
-        ),
+fn operation(plan: &Plan, mix: &Mix, operation: Operation) -> String {
+    let action = mix.action(&operation);
+    let name = action.name();
+    if !action.holds_file() && !action.opens_file() {
+        return name.to_owned();
     }
+    let file = plan.file_name(0, operation.file);
+    if operation.length == 0 {
+        return format!("{name} {file}");
+    }
+    format!(
+        "{name:<5} {file} at {}, {:#}",
+        operation.offset,
+        Size(operation.length.into())
+    )
 }

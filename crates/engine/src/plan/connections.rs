@@ -35,12 +35,26 @@ pub enum ConnectionsProblem {
         /// What it costs.
         charge: u16,
     },
+    /// A frame of several requests that could never be sent.
+    #[error(
+        "credits is {credits}, but an operation sends requests that cost {charge} at once: give at least as many"
+    )]
+    TooFewForFrame {
+        /// The most credits to use.
+        credits: u16,
+        /// What the requests cost together.
+        charge: u16,
+    },
 }
 
 impl Connections {
     /// The first thing wrong, with the option that says so. The largest request
-    /// has `largest` bytes.
-    pub(super) fn check(&self, largest: u32) -> Result<(), (&'static str, ConnectionsProblem)> {
+    /// has `largest` bytes, and no operation costs more than `charge_max`.
+    pub(super) fn check(
+        &self,
+        largest: u32,
+        charge_max: u16,
+    ) -> Result<(), (&'static str, ConnectionsProblem)> {
         let Some(credits) = self.credits else {
             return Ok(());
         };
@@ -55,6 +69,11 @@ impl Connections {
                 size,
                 charge,
             };
+            return Err(("credits", problem));
+        }
+        if charge_max > credits {
+            let charge = charge_max;
+            let problem = ConnectionsProblem::TooFewForFrame { credits, charge };
             return Err(("credits", problem));
         }
         Ok(())

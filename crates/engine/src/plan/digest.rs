@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde::Serialize;
 use smbench_protocol::SigningAlgorithm;
 
-use super::{Mode, Plan, Verify, Workload};
+use super::{Access, FileSet, Mode, Plan, Requests, SizeWeight, Verify, WeightedAction, Workload};
 
 /// What determines the work, in the order it is digested. Not here: where it
 /// runs (host, account), how many threads share it, which client (driver)
@@ -16,7 +16,7 @@ use super::{Mode, Plan, Verify, Workload};
 struct Work<'a> {
     /// Raised whenever the same fields come to mean other operations.
     version: u32,
-    workload: &'a Workload,
+    workload: Requested<'a>,
     load_points: &'a [u32],
     repeat: u32,
     outstanding: u32,
@@ -34,6 +34,37 @@ struct Work<'a> {
     /// choice stay what they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     credits: Option<u16>,
+}
+
+/// A workload, in the words that digests have always been made of. What one
+/// of the forms of a workload has not is left out, or `null` as ever.
+#[derive(Serialize)]
+struct Requested<'a> {
+    sizes: &'a [SizeWeight],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_percent: Option<f64>,
+    access: Access,
+    flush_every_writes: Option<u32>,
+    files: FileSet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<&'a [WeightedAction]>,
+}
+
+impl<'a> From<&'a Workload> for Requested<'a> {
+    fn from(workload: &'a Workload) -> Self {
+        let (read_percent, operations) = match &workload.requests {
+            Requests::Data { read_percent, .. } => (Some(*read_percent), None),
+            Requests::Mix(actions) => (None, Some(actions.as_slice())),
+        };
+        Self {
+            sizes: &workload.sizes,
+            read_percent,
+            access: workload.access,
+            flush_every_writes: workload.flush_every_writes(),
+            files: workload.files,
+            operations,
+        }
+    }
 }
 
 impl Plan {
@@ -54,7 +85,7 @@ impl Plan {
     fn canonical_json(&self) -> String {
         let work = Work {
             version: 2,
-            workload: &self.workload,
+            workload: Requested::from(&self.workload),
             load_points: &self.load_points,
             repeat: self.repeat,
             outstanding: self.outstanding,
@@ -84,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::plan::resolve::tests::plan;
-    use crate::plan::{Access, Limits, Scope};
+    use crate::plan::{Action, Limits, Scope};
     use crate::target::Secret;
 
     #[test]
@@ -102,14 +133,29 @@ mod tests {
         );
     }
 
+    fn data(read_percent: f64, flush_every_writes: Option<u32>) -> Requests {
+        Requests::Data {
+            read_percent,
+            flush_every_writes,
+        }
+    }
+
+    fn mix(action: Action) -> Requests {
+        let weight = 100.0;
+        Requests::Mix(vec![WeightedAction { action, weight }])
+    }
+
     #[test]
     fn whatever_changes_the_work_changes_the_digest() {
-        let changes: [fn(&mut Plan); 20] = [
+        let changes: [fn(&mut Plan); 23] = [
             |_| {},
             |plan| plan.workload.sizes[0].size = 8192,
-            |plan| plan.workload.read_percent = 50.0,
+            |plan| plan.workload.requests = data(50.0, None),
+            |plan| plan.workload.requests = mix(Action::Read { unbuffered: false }),
+            |plan| plan.workload.requests = mix(Action::Read { unbuffered: true }),
+            |plan| plan.workload.requests = mix(Action::Echo),
             |plan| plan.workload.access = Access::Sequential,
-            |plan| plan.workload.flush_every_writes = Some(1),
+            |plan| plan.workload.requests = data(100.0, Some(1)),
             |plan| plan.workload.files.scope = Scope::Private,
             |plan| plan.workload.files.size = 1 << 21,
             |plan| plan.load_points = vec![1, 4, 8],

@@ -10,7 +10,7 @@ use std::fmt;
 use smbench_protocol::{CipherList, Dialect};
 
 #[cfg(feature = "smb-rs")]
-use super::Mode;
+use super::{Action, Mode};
 use super::{Plan, PlanError, Problem};
 use crate::spec::RunOptions;
 
@@ -119,6 +119,18 @@ impl super::resolve::Written<'_> {
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let session = &plan.session;
+    if plan
+        .workload
+        .actions()
+        .iter()
+        .any(|action| !is_plain(action))
+    {
+        return Some(Objection {
+            field: "driver",
+            is_given: |options| options.driver.is_some(),
+            why: "only reads, writes and flushes, without parameters: use --driver native",
+        });
+    }
     if session.signing == Mode::Off {
         return Some(Objection {
             field: "sign",
@@ -156,4 +168,18 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
         });
     }
     None
+}
+
+/// Whether it is all that the simple form of a profile asks for.
+#[cfg(feature = "smb-rs")]
+fn is_plain(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Read { unbuffered: false }
+            | Action::Write {
+                write_through: false,
+                unbuffered: false
+            }
+            | Action::Flush
+    )
 }

@@ -11,6 +11,67 @@ pub struct WorkFile {
     pub file: u32,
 }
 
+/// A name of one slot of one client, which nothing else touches meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScratchName {
+    /// Made and gone within one action.
+    Temporary,
+    /// What a temporary one is renamed to.
+    Renamed,
+    /// A file that outlives actions.
+    KeptFile,
+    /// A directory that does.
+    KeptDirectory,
+}
+
+impl ScratchName {
+    /// Each once.
+    pub const ALL: [Self; 4] = [
+        Self::Temporary,
+        Self::Renamed,
+        Self::KeptFile,
+        Self::KeptDirectory,
+    ];
+
+    const fn letter(self) -> char {
+        match self {
+            Self::Temporary => 't',
+            Self::Renamed => 'r',
+            Self::KeptFile => 'f',
+            Self::KeptDirectory => 'd',
+        }
+    }
+
+    /// The name for slot `slot` of `client`, both from 0, in the target's
+    /// folder: `s00001-003-t.tmp`.
+    #[must_use]
+    pub fn of(self, client: u32, slot: u32) -> String {
+        format!("s{client:05}-{slot:03}-{}.tmp", self.letter())
+    }
+
+    /// Whether [`ScratchName::of`] makes names like this one.
+    fn is_scratch_name(name: &str) -> bool {
+        let parts = name
+            .strip_prefix('s')
+            .and_then(|rest| rest.strip_suffix(".tmp"))
+            .and_then(|rest| rest.split_once('-'));
+        let Some((client, (slot, letter))) =
+            parts.and_then(|(client, rest)| Some((client, rest.split_once('-')?)))
+        else {
+            return false;
+        };
+        is_number(client)
+            && is_number(slot)
+            && Self::ALL
+                .iter()
+                .any(|name| letter.chars().eq([name.letter()]))
+    }
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl FileSet {
     /// The files that `clients` clients work on, client by client.
     pub fn iter(&self, clients: u32) -> impl Iterator<Item = WorkFile> + use<> {
@@ -37,12 +98,21 @@ impl FileSet {
         }
     }
 
-    /// Whether [`FileSet::file_name`] makes names like this one; a clean-up
-    /// touches no other.
+    /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like
+    /// this one; a clean-up touches no other.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
-        let number =
-            |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        ScratchName::is_scratch_name(name) || Self::is_work_file_name(name)
+    }
+
+    /// Whether [`ScratchName::of`] makes names of directories like this one.
+    #[must_use]
+    pub fn is_directory_name(name: &str) -> bool {
+        ScratchName::is_scratch_name(name)
+    }
+
+    fn is_work_file_name(name: &str) -> bool {
+        let number = is_number;
         name.strip_suffix(".dat")
             .and_then(|stem| stem.split_once("-f"))
             .is_some_and(|(owner, file)| {
@@ -117,6 +187,34 @@ mod tests {
         ] {
             assert!(!FileSet::is_file_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn scratch_names_are_recognised_and_no_others() {
+        assert_eq!(ScratchName::Temporary.of(1, 3), "s00001-003-t.tmp");
+        let mut names = HashSet::new();
+        for name in ScratchName::ALL {
+            for (client, slot) in [(0, 0), (0, 1), (123_456, 1023)] {
+                let name = name.of(client, slot);
+                assert!(FileSet::is_file_name(&name), "{name}");
+                assert!(FileSet::is_directory_name(&name), "{name}");
+                assert!(names.insert(name));
+            }
+        }
+        for name in [
+            "s1-1-x.tmp",
+            "s1-1-tt.tmp",
+            "s1-1.tmp",
+            "s-1-t.tmp",
+            "s1--t.tmp",
+            "x1-1-t.tmp",
+            "s1-1-t.dat",
+            "s1-1-t",
+        ] {
+            assert!(!FileSet::is_file_name(name), "{name}");
+            assert!(!FileSet::is_directory_name(name), "{name}");
+        }
+        assert!(!FileSet::is_directory_name("c00001-f000.dat"));
     }
 
     #[test]

@@ -4,20 +4,25 @@
 //! before the built-in default. Every refusal says where the value stands,
 //! what is wrong with it and what would be right, in one line.
 
+mod operations;
+mod problem;
+
 use std::collections::HashSet;
-use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Access, Connections, ConnectionsProblem, DriverKind, FileSet, Limits, Plan, Scope,
-    SessionOptions, SizeWeight, Verify, Workload,
+    Access, Connections, FileSet, Limits, Plan, Requests, Scope, SessionOptions, SizeWeight,
+    Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
 use crate::spec::RunOptions;
 use crate::target::Target;
-use crate::units::{Size, format_duration};
+use crate::units::Size;
 use crate::verify;
+
+use problem::rounded;
+pub use problem::{Place, PlanError, Problem};
 
 /// The most requests a client may keep in flight.
 pub const OUTSTANDING_MAX: u32 = 1024;
@@ -34,165 +39,14 @@ pub const THREADS_MAX: u32 = 1024;
 pub const REPEAT_MAX: u32 = 1000;
 /// The most request sizes of a mix.
 pub const SIZES_MAX: usize = 1000;
+/// The most operations of a mix.
+pub const OPERATIONS_MAX: usize = 100;
 /// How far from 100 the weights may add up, for sums of rounded thirds.
 const WEIGHT_TOLERANCE: f64 = 0.01;
 /// The most memory verification may take, in bytes: enough for 85 GiB of files.
 const VERIFY_MEMORY_MAX: u64 = 4 << 30;
 /// File offsets are signed on the servers that matter.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
-
-/// Where a refused value was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In a profile, by its name or path.
-    Profile(String),
-    /// In a command-line option, by its field in [`RunOptions`].
-    Option(&'static str),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Profile(origin) => write!(f, "profile {origin}"),
-            Self::Option(field) => write!(f, "--{}", field.replace('_', "-")),
-        }
-    }
-}
-
-/// A spec that cannot run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{place}: {problem}")]
-pub struct PlanError {
-    /// Where the value stands.
-    pub place: Place,
-    /// What is wrong with it.
-    pub problem: Problem,
-}
-
-/// What is wrong with a value, and what would be right.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Problem {
-    /// No read share.
-    #[error("read_percent is missing: give the share of reads, 0 to 100")]
-    NoReadPercent,
-    /// A read share that is no percentage.
-    #[error("read_percent is {0}: give the share of reads, 0 to 100")]
-    ReadPercent(f64),
-    /// An empty mix.
-    #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
-    NoSizes,
-    /// A mix beyond measure.
-    #[error("there are {0} sizes: at most {SIZES_MAX} are possible")]
-    TooManySizes(usize),
-    /// A request without bytes.
-    #[error("a size is 0: the least is 1 byte")]
-    SizeZero,
-    /// A request no server takes.
-    #[error("size {0:#} is more than {max}, the largest request servers take", max = Size(REQUEST_BYTES_MAX))]
-    SizeTooLarge(Size),
-    /// The same size in two tables.
-    #[error("size {0:#} is listed twice: give it once, with the sum of the weights")]
-    SizeTwice(Size),
-    /// A request that fits in no file.
-    #[error("size {size:#} does not fit in a file of {file:#}: enlarge the files or drop the size")]
-    SizeAboveFile {
-        /// The request size.
-        size: Size,
-        /// The file size.
-        file: Size,
-    },
-    /// A weight that is no share.
-    #[error("the weight of size {size:#} is {weight}: give a percentage, 0 to 100")]
-    Weight {
-        /// The request size.
-        size: Size,
-        /// Its weight.
-        weight: f64,
-    },
-    /// Weights that leave something over.
-    #[error("the weights of the sizes sum to {}, not to 100: change them to add up", rounded(*.0))]
-    WeightSum(f64),
-    /// No file to work on.
-    #[error("the file count is 0: the least is 1")]
-    NoFiles,
-    /// More files than can be held open.
-    #[error("the file count is {0}: at most {FILES_MAX} are possible")]
-    TooManyFiles(u32),
-    /// Files beyond measure.
-    #[error("the files are too large: {clients} clients would need 2^63 bytes or more")]
-    FilesTooLarge {
-        /// Clients of the largest load point.
-        clients: u32,
-    },
-    /// A flush after no write.
-    #[error("flush_every_writes is 0: give a number of writes, or leave it out for never")]
-    FlushZero,
-    /// A flush that would never come.
-    #[error(
-        "flush_every_writes is set, but read_percent is 100 and nothing is ever written: drop one of them"
-    )]
-    FlushWithoutWrites,
-    /// Requests in flight out of bounds.
-    #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
-    Outstanding(u32),
-    /// No pass at all.
-    #[error("repeat is 0: the least is 1")]
-    RepeatZero,
-    /// More passes than anybody waits for.
-    #[error("repeat is {0}: the most is {REPEAT_MAX}")]
-    RepeatTooLarge(u32),
-    /// Threads out of bounds.
-    #[error("threads is {0}: give 1 to {THREADS_MAX}")]
-    Threads(u32),
-    /// Nothing is measured.
-    #[error("duration is zero: the measured window needs a length, such as 30s")]
-    DurationZero,
-    /// A window or a ramp beyond measure.
-    #[error("{name} is {}: the longest is {}", format_duration(*.period), format_duration(PERIOD_MAX))]
-    PeriodTooLong {
-        /// Which one.
-        name: &'static str,
-        /// As written.
-        period: Duration,
-    },
-    /// Connections that cannot be had.
-    #[error(transparent)]
-    Connections(#[from] ConnectionsProblem),
-    /// An option that the chosen client has no setting for.
-    #[error("the driver {driver} {why}")]
-    Driver {
-        /// The client.
-        driver: DriverKind,
-        /// What it does instead, and what to do.
-        why: &'static str,
-    },
-    /// Verification keeps account of every block.
-    #[error(
-        "verifying {bytes} of files takes {memory} of memory here, more than {}: use smaller files, fewer clients or no verification",
-        Size(VERIFY_MEMORY_MAX)
-    )]
-    VerifyMemory {
-        /// Bytes on the share.
-        bytes: Size,
-        /// Memory of all ledgers.
-        memory: Size,
-    },
-    /// Verification works on whole blocks.
-    #[error(
-        "{what} {size:#} is not a multiple of {BLOCK_BYTES} bytes, which verification needs: change it or turn verification off"
-    )]
-    Unverifiable {
-        /// A request or the file.
-        what: &'static str,
-        /// Its size.
-        size: Size,
-    },
-}
-
-/// At most three decimals, so that 99.99999999 from a float sum reads 100.
-fn rounded(sum: f64) -> f64 {
-    (sum * 1000.0).round() / 1000.0
-}
 
 impl Plan {
     /// Judges a profile and the options given for it. `cores` is the number of
@@ -250,6 +104,7 @@ impl Plan {
         written.check_driver(&plan)?;
         written.check_share(&plan)?;
         written.check_verify(&plan)?;
+        written.check_dialects(&plan)?;
         Ok(plan)
     }
 }
@@ -292,6 +147,27 @@ impl Written<'_> {
 
     fn workload(&self) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;
+        let requests = match spec.operations.as_slice() {
+            [] => self.data()?,
+            operations => self.mix(operations)?,
+        };
+        let mut workload = Workload {
+            sizes: Vec::new(),
+            requests,
+            access: spec.access.unwrap_or(Access::Random),
+            files: self.files()?,
+        };
+        if workload.uses_sizes() {
+            workload.sizes = self.sizes(&workload.files)?;
+        } else if !spec.sizes.is_empty() {
+            return Err(self.in_profile(Problem::UnusedSizes));
+        }
+        Ok(workload)
+    }
+
+    /// Reads and writes alone.
+    fn data(&self) -> Result<Requests, PlanError> {
+        let spec = &self.profile.spec;
         let fail = |problem| Err(self.in_profile(problem));
         let read_percent = match spec.read_percent {
             None => return fail(Problem::NoReadPercent),
@@ -303,13 +179,9 @@ impl Written<'_> {
             Some(_) if read_percent == 100.0 => return fail(Problem::FlushWithoutWrites),
             _ => {}
         }
-        let files = self.files()?;
-        Ok(Workload {
-            sizes: self.sizes(&files)?,
+        Ok(Requests::Data {
             read_percent,
-            access: spec.access.unwrap_or(Access::Random),
             flush_every_writes: spec.flush_every_writes,
-            files,
         })
     }
 
@@ -368,10 +240,10 @@ impl Written<'_> {
             });
         }
         let sum: f64 = sizes.iter().map(|size| size.weight).sum();
-        if rounded((sum - 100.0).abs()) > WEIGHT_TOLERANCE {
-            return fail(Problem::WeightSum(sum));
+        match is_all(sum) {
+            true => Ok(sizes),
+            false => fail(Problem::WeightSum(sum)),
         }
-        Ok(sizes)
     }
 
     fn check_run(&self, plan: &Plan) -> Result<(), PlanError> {
@@ -410,7 +282,9 @@ impl Written<'_> {
     }
 
     fn check_connections(&self, plan: &Plan) -> Result<(), PlanError> {
-        let checked = plan.connections.check(plan.largest_request());
+        let checked = plan
+            .connections
+            .check(plan.largest_request(), plan.largest_charge());
         checked.map_err(|(field, problem)| {
             let is_given = match field {
                 "credits" => self.options.credits.is_some(),
@@ -456,6 +330,11 @@ impl Written<'_> {
             })),
         }
     }
+}
+
+/// Whether weights that sum to this are all of something.
+fn is_all(sum: f64) -> bool {
+    rounded((sum - 100.0).abs()) <= WEIGHT_TOLERANCE
 }
 
 #[cfg(test)]

@@ -44,14 +44,26 @@ pub(super) struct Call {
     pub(super) operation: Operation,
 }
 
-/// The server's answer to a call.
+/// The server's answer to a call, or a part of it.
 pub(super) struct Answer<'a> {
     pub(super) slot: u32,
+    pub(super) extent: Extent,
     pub(super) status: NtStatus,
-    /// Bytes moved, of a READ or WRITE that succeeded.
+    /// Bytes moved, where data was and that succeeded.
     pub(super) moved: u32,
     /// What a READ brought, where the driver keeps it.
     pub(super) data: Option<&'a [u8]>,
+}
+
+/// How much of an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// None yet: the server has taken the call up (STATUS_PENDING).
+    Interim,
+    /// A part, others follow.
+    Part,
+    /// All of it, or the last part.
+    Final,
 }
 
 /// No credit is at hand for the call; nothing was sent.

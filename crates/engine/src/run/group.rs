@@ -1,7 +1,9 @@
 //! THE worker loop: a group of clients keeping their requests in flight.
 //!
 //! Fill free slots, flush once, receive, complete, record. A group is the
-//! clients that share a driver; most often that is one. Invariant: between
+//! clients that share a driver; most often that is one. A slot whose action has
+//! a further request goes before those that are free, and does so even when no
+//! action may begin any more: what was opened gets closed. Invariant: between
 //! submitting and completing, nothing allocates, locks, formats or logs once
 //! warm; scratch buffers and the recorder belong to the worker and are lent to
 //! one group at a time, for one poll.
@@ -9,6 +11,7 @@
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::task::coop;
@@ -16,19 +19,30 @@ use tokio::time::Sleep;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::record::{Phase, Recorder};
-use crate::run::driver::{Answer, Call, Driver, Scratch};
+use crate::record::{OpKind, Phase, Recorder};
+use crate::run::driver::{Answer, Call, Driver, Extent, Scratch};
 use crate::run::live::Interval;
-use crate::run::member::Member;
+use crate::run::member::{Due, Member};
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::schedule::Schedule;
+use crate::stream::{Mix, Went};
 
 /// What the groups of one worker share, one poll at a time.
-#[derive(Default)]
 pub(super) struct Shared {
     scratch: Scratch,
     pub(super) recorder: Recorder,
     pub(super) interval: Interval,
+}
+
+impl Shared {
+    /// `recorder` is where results go.
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self {
+            scratch: Scratch::default(),
+            recorder,
+            interval: Interval::default(),
+        }
+    }
 }
 
 /// What all clients of a load point go by.
@@ -79,12 +93,18 @@ pub(super) struct Group<D> {
 struct Clients {
     members: Box<[Member]>,
     slots: Box<[Slot]>,
+    mix: Arc<Mix>,
     in_flight: u32,
 }
 
 impl<D: Driver> Group<D> {
-    /// Each member gets `outstanding` slots.
-    pub(super) fn new(driver: D, mut members: Vec<Member>, outstanding: u32) -> Self {
+    /// Each member gets `outstanding` slots, one member after the other.
+    pub(super) fn new(
+        driver: D,
+        mut members: Vec<Member>,
+        outstanding: u32,
+        mix: &Arc<Mix>,
+    ) -> Self {
         let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
         for (at, member) in members.iter_mut().enumerate() {
             let first = slots.len() as u32;
@@ -96,6 +116,7 @@ impl<D: Driver> Group<D> {
             clients: Clients {
                 members: members.into_boxed_slice(),
                 slots: slots.into_boxed_slice(),
+                mix: Arc::clone(mix),
                 in_flight: 0,
             },
             turn: 0,
@@ -153,7 +174,7 @@ impl<D: Driver> Group<D> {
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
-                return Poll::Ready(match self.clients.is_any_waiting() {
+                return Poll::Ready(match self.clients.is_any_starved() {
                     true => Err(Dropped::NoCredits),
                     false => Ok(()),
                 });
@@ -196,15 +217,16 @@ impl<D: Driver> Group<D> {
         orders: &Orders,
     ) -> Filled {
         let member = &mut self.clients.members[at];
-        while let Some(&slot) = member.free.last() {
-            if orders.stops(now) {
-                member.end_starvation(now, &orders.schedule);
-                break;
-            }
+        let slots = &mut self.clients.slots;
+        let may_begin = !orders.stops(now);
+        while let Some(due) = member.due(may_begin) {
             if !self.driver.has_room(scratch) {
                 return Filled::UpToBacklog;
             }
-            let operation = member.next_operation();
+            let (slot, operation) = match due {
+                Due::Further(slot) => (slot, slots[slot as usize].operation),
+                Due::First(slot) => (slot, member.next_operation()),
+            };
             let call = Call {
                 slot,
                 member: at,
@@ -214,19 +236,23 @@ impl<D: Driver> Group<D> {
                 .driver
                 .submit(&call, scratch, |data| member.fill(&operation, data));
             if submitted.is_err() {
-                member.wait_with(operation, now);
-                break;
+                member.starve(matches!(due, Due::First(_)).then_some(operation), now);
+                return Filled::AsPlanned;
             }
             member.end_starvation(now, &orders.schedule);
-            member.free.pop();
-            self.clients.slots[slot as usize] = Slot {
+            member.served(due);
+            slots[slot as usize] = Slot {
                 member: at,
                 operation,
                 sent: now,
                 epoch: member.epoch(&operation),
+                moved: 0,
                 state: SlotState::InFlight,
             };
             self.clients.in_flight += 1;
+        }
+        if !may_begin {
+            member.end_starvation(now, &orders.schedule);
         }
         Filled::AsPlanned
     }
@@ -293,14 +319,14 @@ impl<D: Driver> Group<D> {
 }
 
 impl Clients {
-    fn is_any_waiting(&self) -> bool {
-        self.members.iter().any(Member::is_waiting)
+    fn is_any_starved(&self) -> bool {
+        self.members.iter().any(Member::is_starved)
     }
 
     fn oldest(&self) -> Option<&Slot> {
         self.slots
             .iter()
-            .filter(|slot| slot.state == SlotState::InFlight)
+            .filter(|slot| slot.state.is_in_flight())
             .min_by_key(|slot| slot.sent)
     }
 
@@ -314,19 +340,59 @@ impl Clients {
     ) -> Result<(), Dropped> {
         let slot = &mut self.slots[answer.slot as usize];
         let member = &mut self.members[slot.member];
-        slot.state = SlotState::Free;
-        member.free.push(answer.slot);
-        self.in_flight -= 1;
         let kind = slot.operation.kind;
-        match judge(slot, answer, member.ledger.as_deref_mut())? {
-            Ok(bytes) => {
-                let service = now.since(slot.sent);
-                recorder.success(kind, bytes, service, phase);
-                interval.record(bytes, service);
+        // Most of what is answered later is like what is answered at once; but
+        // with a CHANGE_NOTIFY the server has done its work by saying so.
+        if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
+            return Ok(());
+        }
+        if slot.state == SlotState::Continuing {
+            // A CHANGE_NOTIFY that fired before it could be cancelled.
+            member.continuing.retain(|&other| other != answer.slot);
+            slot.state = SlotState::Free;
+            member.free.push(answer.slot);
+            return Ok(());
+        }
+        slot.moved = slot.moved.saturating_add(answer.moved);
+        if slot.state == SlotState::InFlight {
+            match judge(slot, answer, member.ledger.as_deref_mut())? {
+                Ok(()) if answer.extent == Extent::Part => {}
+                Ok(()) => {
+                    let service = now.since(slot.sent);
+                    recorder.success(kind, slot.moved, service, phase);
+                    let carried = kind.direction().map_or(0, |_| slot.moved);
+                    interval.record(carried, service);
+                }
+                Err(unfit) => {
+                    slot.state = SlotState::Failing;
+                    match unfit {
+                        Unfit::Answer(failure) => recorder.failure(kind, failure, phase),
+                        Unfit::Data(mismatch) => {
+                            let place = (member.number, slot.operation.file);
+                            recorder.wrong_data(kind, place, &mismatch, phase);
+                        }
+                    }
+                }
             }
-            Err(Unfit::Answer(failure)) => recorder.failure(kind, failure, phase),
-            Err(Unfit::Data(mismatch)) => {
-                recorder.wrong_data(member.number, slot.operation.file, &mismatch, phase);
+        }
+        if answer.extent == Extent::Part {
+            return Ok(());
+        }
+        self.in_flight -= 1;
+        let went = match (slot.state, answer.extent) {
+            (SlotState::Failing, _) => Went::Wrong,
+            (_, Extent::Interim) => Went::Pending,
+            _ => Went::Well,
+        };
+        match self.mix.after(&slot.operation, went) {
+            Some(next) => {
+                slot.operation = next;
+                slot.state = SlotState::Continuing;
+                member.continuing.push_back(answer.slot);
+            }
+            None => {
+                slot.state = SlotState::Free;
+                member.free.push(answer.slot);
             }
         }
         Ok(())

@@ -1,11 +1,22 @@
 //! One client: what it does next, and the data it writes.
 
+use std::collections::VecDeque;
+
 use crate::clock::Nanos;
 use crate::pattern::{self, Stamp};
 use crate::record::OpKind;
 use crate::run::schedule::Schedule;
 use crate::stream::{OpStream, Operation};
 use crate::verify::{Epoch, Ledger};
+
+/// What a slot is due for.
+#[derive(Clone, Copy)]
+pub(super) enum Due {
+    /// A further request of its action.
+    Further(u32),
+    /// The first one of another action.
+    First(u32),
+}
 
 /// A client of a group.
 pub(super) struct Member {
@@ -14,8 +25,12 @@ pub(super) struct Member {
     operations: OpStream,
     /// The group's slots that are this client's and free.
     pub(super) free: Vec<u32>,
-    /// Drawn, but not yet sent for lack of credits; since when.
-    waiting: Option<(Operation, Nanos)>,
+    /// The group's slots whose actions go on, the one that waits longest first.
+    pub(super) continuing: VecDeque<u32>,
+    /// Drawn, but not yet sent for lack of credits.
+    drawn: Option<Operation>,
+    /// Since when credits lack.
+    starved_since: Option<Nanos>,
     pub(super) starved: Nanos,
     /// Of the last write, without verification.
     generation: u32,
@@ -35,31 +50,58 @@ impl Member {
             run,
             operations,
             free: Vec::new(),
-            waiting: None,
+            continuing: VecDeque::new(),
+            drawn: None,
+            starved_since: None,
             starved: Nanos(0),
             generation: 0,
             ledger,
         }
     }
 
-    /// The operation that waits, else the next one.
+    /// The slot to be served next, if one is due: one whose action goes on
+    /// before one that is free.
+    pub(super) fn due(&self, may_begin: bool) -> Option<Due> {
+        if let Some(&slot) = self.continuing.front() {
+            return Some(Due::Further(slot));
+        }
+        let free = self.free.last().filter(|_| may_begin);
+        free.map(|&slot| Due::First(slot))
+    }
+
+    /// What was due has been sent.
+    pub(super) fn served(&mut self, due: Due) {
+        match due {
+            Due::Further(_) => {
+                self.continuing.pop_front();
+            }
+            Due::First(_) => {
+                self.free.pop();
+            }
+        }
+    }
+
+    /// The first operation of the next action.
     pub(super) fn next_operation(&mut self) -> Operation {
-        match self.waiting {
-            Some((operation, _)) => operation,
+        match self.drawn.take() {
+            Some(operation) => operation,
             None => self.operations.next(),
         }
     }
 
-    pub(super) fn wait_with(&mut self, operation: Operation, now: Nanos) {
-        self.waiting.get_or_insert((operation, now));
+    /// An operation that was due could not be sent for lack of credits; one
+    /// that begins an action is kept.
+    pub(super) fn starve(&mut self, drawn: Option<Operation>, now: Nanos) {
+        self.drawn = self.drawn.or(drawn);
+        self.starved_since.get_or_insert(now);
     }
 
-    pub(super) const fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
+    pub(super) const fn is_starved(&self) -> bool {
+        self.starved_since.is_some()
     }
 
     pub(super) fn end_starvation(&mut self, now: Nanos, schedule: &Schedule) {
-        if let Some((_, since)) = self.waiting.take() {
+        if let Some(since) = self.starved_since.take() {
             self.starved = self.starved + schedule.window_between(since, now);
         }
     }
@@ -67,7 +109,9 @@ impl Member {
     /// What a read must know when it is sent, under verification.
     pub(super) fn epoch(&self, operation: &Operation) -> Option<Epoch> {
         match operation.kind {
-            OpKind::Read => self.ledger.as_ref().map(|ledger| ledger.read_issued()),
+            OpKind::Read | OpKind::CreateReadClose => {
+                self.ledger.as_ref().map(|ledger| ledger.read_issued())
+            }
             _ => None,
         }
     }

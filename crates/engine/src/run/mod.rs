@@ -20,14 +20,14 @@ mod worker;
 
 use std::sync::Arc;
 
-use smbench_protocol::credit::{MAX_CREDIT_TARGET, charge_for};
+use smbench_protocol::credit::MAX_CREDIT_TARGET;
 use thiserror::Error;
 
 use crate::cancel::Cancel;
 use crate::clock;
 use crate::plan::{DriverKind, Plan};
 use crate::process;
-use crate::record::{Outcome, RunRecord, ServerFacts};
+use crate::record::{Direction, Outcome, RunRecord, ServerFacts};
 use crate::session::{Endpoint, Session, SessionError};
 use crate::share::{self, Workspace};
 use crate::stream::Mix;
@@ -179,7 +179,7 @@ async fn run(
 }
 
 async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
-    let per_request = u32::from(charge_for(plan.largest_request()));
+    let per_request = u32::from(plan.largest_charge());
     // One more than the window, so that a request outside it finds a credit.
     let wanted = per_request
         .saturating_mul(plan.outstanding)
@@ -229,9 +229,14 @@ async fn prepare(
 fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
     let workload = &plan.workload;
     let largest = plan.largest_request();
+    let kinds = workload.kinds();
+    let moves = |direction| {
+        let mut kinds = kinds.iter();
+        kinds.any(|kind| kind.direction() == Some(direction))
+    };
     for (kind, used, limit) in [
-        ("read", workload.read_percent > 0.0, server.max_read),
-        ("write", workload.read_percent < 100.0, server.max_write),
+        ("read", moves(Direction::Read), server.max_read),
+        ("write", moves(Direction::Write), server.max_write),
     ] {
         if used && largest > limit {
             return Err(SessionError::TooLarge {

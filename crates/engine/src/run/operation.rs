@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
 use crate::record::{Failure, OpKind};
-use crate::run::driver::Answer;
+use crate::run::driver::{Answer, Extent};
 use crate::stream::Operation;
 use crate::verify::{Epoch, Ledger};
 
@@ -46,7 +46,7 @@ impl From<std::io::Error> for Dropped {
     }
 }
 
-/// An operation in flight.
+/// A place for one action of a client, and the request of it that is under way.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     /// Index of the client in its group.
@@ -55,6 +55,8 @@ pub(super) struct Slot {
     pub(super) sent: Nanos,
     /// What was known when it was sent, for reads under verification.
     pub(super) epoch: Option<Epoch>,
+    /// Bytes that the parts of its answer have moved so far.
+    pub(super) moved: u32,
     pub(super) state: SlotState,
 }
 
@@ -64,21 +66,33 @@ impl Slot {
             member,
             operation: Operation {
                 kind: OpKind::Read,
+                action: 0,
                 file: 0,
                 offset: 0,
                 length: 0,
             },
             sent: Nanos(0),
             epoch: None,
+            moved: 0,
             state: SlotState::Free,
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotState {
     Free,
     InFlight,
+    /// In flight, and a part of its answer was wrong; the failure is counted.
+    Failing,
+    /// The next request of its action is due.
+    Continuing,
+}
+
+impl SlotState {
+    pub(super) const fn is_in_flight(self) -> bool {
+        matches!(self, Self::InFlight | Self::Failing)
+    }
 }
 
 /// An answer that was not what was asked for.
@@ -87,23 +101,29 @@ pub(super) enum Unfit {
     Data(Mismatch),
 }
 
-/// Whether an answered operation did what was asked: bytes moved, or why not.
+/// Whether an answer, or a part of one, is what was asked for. What it moved
+/// must be in the slot already.
 pub(super) fn judge(
     slot: &Slot,
     answer: &Answer<'_>,
     ledger: Option<&mut Ledger>,
-) -> Result<Result<u32, Unfit>, Dropped> {
+) -> Result<Result<(), Unfit>, Dropped> {
     let Operation {
         kind,
         file,
         offset,
         length,
+        ..
     } = slot.operation;
-    let done = answer.status == NtStatus::SUCCESS && answer.moved == length;
+    let succeeded = is_success(kind, answer);
+    // Of several parts one moves the data, and the last is there to tell.
+    let is_uneven = answer.extent == Extent::Final && carries_data(kind) && slot.moved != length;
     match (kind, ledger) {
-        (OpKind::Write, Some(ledger)) if done => ledger.write_done(file, offset, length),
+        (OpKind::Write, Some(ledger)) if succeeded && !is_uneven => {
+            ledger.write_done(file, offset, length);
+        }
         (OpKind::Write, Some(ledger)) => ledger.write_failed(file, offset, length),
-        (OpKind::Read, Some(ledger)) if done => {
+        (_, Some(ledger)) if succeeded && answer.moved == length => {
             if let (Some(data), Some(epoch)) = (answer.data, slot.epoch)
                 && let Err(mismatch) = ledger.read_done(file, offset, data, epoch)
             {
@@ -113,12 +133,34 @@ pub(super) fn judge(
         _ => {}
     }
     match answer.status {
-        NtStatus::SUCCESS if done => Ok(Ok(answer.moved)),
-        NtStatus::SUCCESS if answer.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
-        NtStatus::SUCCESS => Ok(Err(Unfit::Answer(Failure::Long))),
+        _ if succeeded && !is_uneven => Ok(Ok(())),
+        _ if succeeded && slot.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
+        _ if succeeded => Ok(Err(Unfit::Answer(Failure::Long))),
         NtStatus::USER_SESSION_DELETED
         | NtStatus::NETWORK_SESSION_EXPIRED
         | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(answer.status)),
         status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
+    }
+}
+
+/// Whether as many bytes as asked for must have moved.
+const fn carries_data(kind: OpKind) -> bool {
+    kind.direction().is_some() || matches!(kind, OpKind::CopyChunk)
+}
+
+/// Whether the server did what it was asked.
+fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
+    match (kind, answer.status) {
+        (_, NtStatus::SUCCESS) => true,
+        (OpKind::ChangeNotify, NtStatus::PENDING) => answer.extent == Extent::Interim,
+        // Too much has changed to tell: that is a notification, too.
+        (OpKind::ChangeNotify | OpKind::Cancel, NtStatus::NOTIFY_ENUM_DIR) => true,
+        (OpKind::Cancel, NtStatus::CANCELLED) => true,
+        // As much as there was room for (MS-SMB2 3.3.5.20.1).
+        (
+            OpKind::QueryFile | OpKind::QueryFs | OpKind::CreateQueryClose,
+            NtStatus::BUFFER_OVERFLOW,
+        ) => true,
+        _ => false,
     }
 }

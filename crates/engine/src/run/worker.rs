@@ -209,17 +209,18 @@ async fn open_group<D: Driver>(
         .map(|&number| {
             let operations = OpStream::new(&worker.mix, plan.seed, number);
             let ledger = match plan.verify {
-                Verify::Off => None,
-                Verify::ReadBack => Some(Box::new(Ledger::new(
+                Verify::ReadBack if plan.workload.uses_files() => Some(Box::new(Ledger::new(
                     &plan.workload.files,
                     number,
                     worker.generation_run,
                 ))),
+                _ => None,
             };
             Member::new(number, worker.generation_run, operations, ledger)
         })
         .collect();
-    Ok((Group::new(driver, members, plan.outstanding), session_setup))
+    let group = Group::new(driver, members, plan.outstanding, &worker.mix);
+    Ok((group, session_setup))
 }
 
 /// `None` when the load point does not take place.
@@ -238,7 +239,9 @@ async fn put_load_on<D: Driver>(
     groups: Vec<Group<D>>,
     outcome: &mut Outcome,
 ) -> Vec<Group<D>> {
-    let shared = Rc::new(RefCell::new(Shared::default()));
+    let shared = Rc::new(RefCell::new(Shared::new(Recorder::expecting(
+        worker.plan.workload.kinds(),
+    ))));
     let orders = Rc::new(Orders {
         schedule,
         operation_limit: worker.plan.limits.operation.into(),

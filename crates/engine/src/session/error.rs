@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
-use smbench_protocol::{HandshakeError, NtStatus, ProtocolError};
+use smbench_protocol::{Dialect, HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
 
 /// A failure outside the measured part of a run.
@@ -163,6 +163,18 @@ pub enum SessionError {
         at: String,
         /// What it negotiated.
         limit: String,
+    },
+    /// The workload has what the dialect agreed on has not.
+    #[error("{what} needs SMB {needs}, but {dialect} was agreed on with {at}; see --dialect")]
+    NotInDialect {
+        /// The operation, or one of its parameters.
+        what: &'static str,
+        /// The dialects that have it, in words.
+        needs: &'static str,
+        /// The dialect in use.
+        dialect: Dialect,
+        /// Host, port and share.
+        at: String,
     },
     /// The server wants more credits for a request than it ever grants.
     #[error("failed to {doing} on {at}: the server granted no credit for it")]

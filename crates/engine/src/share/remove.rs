@@ -150,14 +150,16 @@ async fn try_remove(
         Ok(entries) => entries,
         Err(error) => return gone_or(error),
     };
-    for entry in entries.iter().filter(|entry| is_run_file(entry)) {
-        delete(session, &join(directory, &entry.name), Kind::File).await?;
+    for entry in &entries {
+        if let Some(kind) = own_kind(entry) {
+            delete(session, &join(directory, &entry.name), kind).await?;
+        }
     }
     // Servers differ in what they say when a directory to be deleted on close
     // is not empty: some say nothing and keep it. So this asks first.
     let mut rest = list(session, directory).await?;
     rest.retain(|entry| entry.name != MARKER);
-    if let Some(foreign) = rest.iter().find(|entry| !is_run_file(entry)) {
+    if let Some(foreign) = rest.iter().find(|entry| own_kind(entry).is_none()) {
         return Err(SessionError::NotEmpty {
             directory: directory.to_owned(),
             at: session.share(),
@@ -195,7 +197,10 @@ fn is_run_directory(name: &str) -> bool {
     })
 }
 
-/// Whether a run of ours makes files of this name.
-fn is_run_file(entry: &Entry) -> bool {
-    !entry.is_directory && FileSet::is_file_name(&entry.name)
+/// What a run of ours makes under this name; `None` if it is not of our making.
+fn own_kind(entry: &Entry) -> Option<Kind> {
+    match entry.is_directory {
+        true => FileSet::is_directory_name(&entry.name).then_some(Kind::Directory),
+        false => FileSet::is_file_name(&entry.name).then_some(Kind::File),
+    }
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use smbench_engine::record::{
-    ClientUsage, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals, Outcome, Recorder,
-    RunRecord, ServerFacts, SetupRecord,
+    ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals, Outcome,
+    Recorder, RunRecord, ServerFacts, SetupRecord,
 };
 
 use super::{
@@ -84,8 +84,8 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
 
 fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     let all = record.ops.window_all();
-    let bytes_read = record.ops.window(OpKind::Read).bytes;
-    let bytes_written = record.ops.window(OpKind::Write).bytes;
+    let bytes_read = record.ops.window_bytes(Direction::Read);
+    let bytes_written = record.ops.window_bytes(Direction::Write);
     let invalid_reason = invalid_reason(record);
     LoadPointDoc {
         clients: record.clients,

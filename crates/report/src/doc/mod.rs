@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
-pub use plan::{AccessDoc, LimitsDoc, ModeDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc};
+pub use plan::{
+    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
+};
 
 use crate::latency::{Hdr, LatencyDoc};
 
@@ -143,15 +145,18 @@ pub struct LoadPointDoc {
     pub throughput_mbps: f64,
     /// Operations completed without error in the window, per second.
     pub ops_per_s: f64,
-    /// Payload bytes of READs in the window.
+    /// Payload bytes of READs in the window, those in frames with CREATE and
+    /// CLOSE included.
     pub bytes_read: u64,
-    /// Payload bytes of WRITEs in the window.
+    /// Payload bytes of WRITEs in the window. What the server copies by itself
+    /// is in neither.
     pub bytes_written: u64,
     /// Operations of the whole load point that failed, ramps included.
     pub errors: u64,
     /// Response times of all operations of the window; `null` without any.
     pub latency_ns: Option<LatencyDoc>,
-    /// The window by operation: `read`, `write`, `flush`.
+    /// The window by kind of operation: `read`, `write`, `flush`, `create` and
+    /// so on. A kind is one request, or one frame of several.
     pub ops: BTreeMap<String, OpDoc>,
     /// From the first operation to the last, ramps included, by operation:
     /// what the server's side must have seen.
@@ -204,7 +209,7 @@ pub struct TotalsDoc {
 /// Failed operations of one kind and cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureDoc {
-    /// `read`, `write`, `flush`.
+    /// The kind of operation: `read`, `create` and so on.
     pub op: String,
     /// The NTSTATUS by name, or by number where it has none here; `short`
     /// for an answer with too few bytes, `wrong-data` under verification.

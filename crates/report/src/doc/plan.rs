@@ -2,10 +2,13 @@
 //! again, in the document's own words and with units in the names.
 //! Not here: the target, which is `server.url`, and the password.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::plan::{Access, Limits, Mode, Plan, Scope, SessionOptions, Verify, Workload};
+use smbench_engine::plan::{
+    Access, Limits, Mode, Plan, Requests, Scope, SessionOptions, Verify, WeightedAction, Workload,
+};
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,12 +74,17 @@ pub struct PlanDoc {
 pub struct WorkloadDoc {
     /// Request sizes and their weights.
     pub sizes: Vec<SizeDoc>,
-    /// Share of reads among reads and writes, 0 to 100.
-    pub read_percent: f64,
+    /// Share of reads among reads and writes, 0 to 100; `null` when there are
+    /// `operations` instead.
+    pub read_percent: Option<f64>,
     /// How offsets follow each other.
     pub access: AccessDoc,
     /// A FLUSH after every this many writes of a client; `null` is never.
     pub flush_every_writes: Option<u32>,
+    /// A mix of any commands and their weights; absent when clients read and
+    /// write only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationDoc>,
     /// Whether clients have files of their own.
     pub scope: ScopeDoc,
     /// Files per client, or in all when shared.
@@ -92,6 +100,18 @@ pub struct SizeDoc {
     pub bytes: u32,
     /// Percent of requests that have this size.
     pub weight_percent: f64,
+}
+
+/// One operation of a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationDoc {
+    /// What is done: `read`, `create`, `query_info` and so on, as in a profile.
+    pub op: String,
+    /// Percent of the operations that are this one.
+    pub weight_percent: f64,
+    /// Its parameters, as in a profile, those that were not written included.
+    #[serde(flatten)]
+    pub parameters: BTreeMap<String, serde_json::Value>,
 }
 
 /// Order of offsets.
@@ -199,20 +219,35 @@ impl From<&Workload> for WorkloadDoc {
             bytes: entry.size,
             weight_percent: entry.weight,
         });
+        let (read_percent, operations) = match &workload.requests {
+            Requests::Data { read_percent, .. } => (Some(*read_percent), Vec::new()),
+            Requests::Mix(mix) => (None, mix.iter().map(OperationDoc::from).collect()),
+        };
         Self {
             sizes: sizes.collect(),
-            read_percent: workload.read_percent,
+            read_percent,
+            operations,
             access: match workload.access {
                 Access::Random => AccessDoc::Random,
                 Access::Sequential => AccessDoc::Sequential,
             },
-            flush_every_writes: workload.flush_every_writes,
+            flush_every_writes: workload.flush_every_writes(),
             scope: match workload.files.scope {
                 Scope::Private => ScopeDoc::Private,
                 Scope::Shared => ScopeDoc::Shared,
             },
             files: workload.files.count,
             file_bytes: workload.files.size,
+        }
+    }
+}
+
+impl From<&WeightedAction> for OperationDoc {
+    fn from(entry: &WeightedAction) -> Self {
+        Self {
+            op: entry.action.name().to_owned(),
+            weight_percent: entry.weight,
+            parameters: entry.action.parameters(),
         }
     }
 }

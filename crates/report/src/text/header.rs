@@ -60,15 +60,47 @@ fn workload(plan: &PlanDoc) -> String {
         AccessDoc::Random => "random",
         AccessDoc::Sequential => "sequential",
     };
-    let mut parts = vec![
-        sizes(workload),
-        access.to_owned(),
-        format!("{} reads", percent(workload.read_percent)),
-    ];
+    let mut parts = Vec::new();
+    if !workload.sizes.is_empty() {
+        parts.push(sizes(workload));
+        parts.push(access.to_owned());
+    }
+    if let Some(read_percent) = workload.read_percent {
+        parts.push(format!("{} reads", percent(read_percent)));
+    }
+    if !workload.operations.is_empty() {
+        parts.push(operations(workload));
+    }
     if let Some(writes) = workload.flush_every_writes {
         parts.push(format!("flush every {}", counted(writes.into(), "write")));
     }
     format!("{}: {}", plain(&plan.profile), parts.join(", "))
+}
+
+/// Operations spelled out; the document has them all.
+const OPERATIONS_SHOWN: usize = 4;
+
+/// The weightiest operations by name, equal ones together.
+fn operations(workload: &WorkloadDoc) -> String {
+    let mut weights: Vec<(&str, f64)> = Vec::new();
+    for entry in &workload.operations {
+        match weights.iter_mut().find(|(op, _)| *op == entry.op) {
+            Some((_, weight)) => *weight += entry.weight_percent,
+            None => weights.push((&entry.op, entry.weight_percent)),
+        }
+    }
+    weights.retain(|(_, weight)| *weight > 0.0);
+    weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let more = weights.len().saturating_sub(OPERATIONS_SHOWN);
+    let mut shown: Vec<_> = weights
+        .iter()
+        .take(OPERATIONS_SHOWN)
+        .map(|(op, weight)| format!("{} {}", percent(*weight), plain(op)))
+        .collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
 }
 
 fn sizes(workload: &WorkloadDoc) -> String {
@@ -119,6 +151,9 @@ fn load(doc: &RunDoc) -> String {
 
 fn data(plan: &PlanDoc) -> String {
     let workload = &plan.workload;
+    if plan.bytes_on_share == 0 {
+        return "no files on the share".to_owned();
+    }
     let scope = match workload.scope {
         ScopeDoc::Private => "per client",
         ScopeDoc::Shared => "shared by all clients",

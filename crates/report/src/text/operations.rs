@@ -54,7 +54,7 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
     let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));
     let (count, bytes) = (sum(|op| op.count), sum(|op| op.bytes));
     let window_s: f64 = passes().map(|pass| pass.window_s).sum();
-    // A FLUSH moves nothing, which is not a throughput of zero.
+    // What moves nothing, as a FLUSH, has no throughput, not one of zero.
     let mbps = (bytes > 0 && window_s > 0.0).then(|| bytes as f64 * 8.0 / 1e6 / window_s);
     let latencies = LatencyDoc::of(&pool(ops().map(|op| &op.hdr)));
     let latency =

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use smbench_engine::clock::Nanos;
 use smbench_engine::plan::{
-    Access, Connections, DriverKind, FileSet, Limits, Mode, Plan, Scope, SessionOptions,
+    Access, Connections, DriverKind, FileSet, Limits, Mode, Plan, Requests, Scope, SessionOptions,
     SizeWeight, Verify, Workload,
 };
 use smbench_engine::record::{
@@ -32,9 +32,11 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
                     weight: 10.0,
                 },
             ],
-            read_percent: 80.0,
+            requests: Requests::Data {
+                read_percent: 80.0,
+                flush_every_writes: Some(100),
+            },
             access: Access::Sequential,
-            flush_every_writes: Some(100),
             files: FileSet {
                 scope: Scope::Private,
                 count: 1,

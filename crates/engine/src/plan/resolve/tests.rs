@@ -5,13 +5,14 @@ use smbench_protocol::{Dialect, DialectRange};
 use super::*;
 use crate::plan::Mode;
 use crate::profile;
+use crate::record::OpKind;
 
 fn target() -> Target {
     let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
     target
 }
 
-fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, PlanError> {
+pub(super) fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, PlanError> {
     Plan::resolve(profile, options, target(), Limits::default(), 2)
 }
 
@@ -20,7 +21,7 @@ pub(in crate::plan) fn plan(name: &str) -> Plan {
     resolve(&profile::load(name).unwrap(), &RunOptions::default()).unwrap()
 }
 
-fn refusal(text: &str, options: &RunOptions) -> String {
+pub(super) fn refusal(text: &str, options: &RunOptions) -> String {
     let profile = Profile::parse("x.toml", text).unwrap();
     resolve(&profile, options).unwrap_err().to_string()
 }
@@ -41,7 +42,7 @@ fn built_in_defaults_hold_when_nobody_says_otherwise() {
     assert_eq!(plan.max_clients(), 16);
     assert_eq!(plan.bytes_on_share(), 16 << 20);
     assert_eq!(plan.files().count(), 16);
-    assert!(plan.writes());
+    assert!(plan.workload.kinds().contains(&OpKind::Write));
 }
 
 #[test]
@@ -53,7 +54,9 @@ fn every_builtin_profile_runs_and_can_be_verified() {
         };
         let plan = resolve(&profile::load(name).unwrap(), &options).unwrap();
         assert_eq!(plan.profile, name);
-        assert_eq!(plan.writes(), name == "file-server");
+        let writes = plan.workload.kinds().contains(&OpKind::Write);
+        let expected = ["file-server", "all-commands"].contains(&name);
+        assert_eq!(writes, expected, "{name}");
     }
 }
 
@@ -88,7 +91,7 @@ fn the_command_line_goes_before_the_file_and_that_before_defaults() {
     assert_eq!(plan.workload.files.size, 8192);
     assert_eq!(plan.session.dialects, DialectRange::only(Dialect::Smb21));
     assert_eq!(plan.session.signing, Mode::Off);
-    assert!(!plan.writes());
+    assert!(!plan.workload.kinds().contains(&OpKind::Write));
 }
 
 const SIZES: &str = "sizes = [{ size = 512, weight = 100 }]\n";
@@ -98,7 +101,7 @@ fn a_profile_that_cannot_run_is_refused_in_a_line() {
     for (text, message) in [
         (
             "",
-            "read_percent is missing: give the share of reads, 0 to 100",
+            "read_percent is missing: give the share of reads, 0 to 100, or [[operations]] tables",
         ),
         (
             "read_percent = 101",
@@ -425,5 +428,5 @@ fn the_profile_in_the_readme_runs() {
     let profile = Profile::parse("README.md", text).unwrap();
     let plan = resolve(&profile, &RunOptions::default()).unwrap();
     assert_eq!(plan.profile, "database-like");
-    assert_eq!(plan.workload.flush_every_writes, Some(100));
+    assert_eq!(plan.workload.flush_every_writes(), Some(100));
 }

@@ -26,7 +26,7 @@ use self::link::Link;
 use self::translate::status_in;
 use crate::clock;
 use crate::record::OpKind;
-use crate::run::driver::{Answer, Busy, Call, Driver, Opened, Scratch};
+use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
 use crate::session::{LOGOFF_LIMIT, SessionError};
@@ -126,6 +126,8 @@ impl Driver for SmbRs {
                 let flushed = file.flush().await;
                 done(slot, flushed.map(|()| 0), None)
             }),
+            // A plan for this driver has no others.
+            kind => unreachable!("smb-rs is not asked to {}", kind.name()),
         };
         self.running.push(running);
         Ok(())
@@ -179,6 +181,7 @@ impl Driver for SmbRs {
             let filled = done.buffer.as_deref();
             each(&Answer {
                 slot: done.slot,
+                extent: Extent::Final,
                 status: done.status,
                 moved: done.moved,
                 data: filled.and_then(|buffer| buffer.get(..done.moved as usize)),

@@ -1,0 +1,41 @@
+//! What not every dialect has.
+
+use smbench_protocol::Dialect;
+
+use super::Action;
+
+/// That not every dialect has what an action asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct DialectNeed {
+    /// The operation, or one of its parameters.
+    pub what: &'static str,
+    /// The dialects that have it, in words.
+    pub needs: &'static str,
+    /// Whether a dialect has it.
+    pub has: fn(Dialect) -> bool,
+}
+
+/// What an action asks for that some dialects lack.
+#[must_use]
+pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
+    let (what, needs, has): (_, _, fn(Dialect) -> bool) = match action {
+        Action::QueryInterfaces => ("operation query_interfaces", "3.0 or later", |dialect| {
+            dialect >= Dialect::Smb30
+        }),
+        // MS-SMB2 2.2.19, 2.2.21.
+        Action::Read { unbuffered: true }
+        | Action::Write {
+            unbuffered: true, ..
+        } => ("unbuffered", "3.0.2 or later", |dialect| {
+            dialect >= Dialect::Smb302
+        }),
+        Action::Write {
+            write_through: true,
+            ..
+        } => ("write_through", "2.1 or later", |dialect| {
+            dialect >= Dialect::Smb21
+        }),
+        _ => return None,
+    };
+    Some(DialectNeed { what, needs, has })
+}

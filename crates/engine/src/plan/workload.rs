@@ -1,0 +1,149 @@
+//! What each client does: requests and their shares, the sizes they come in,
+//! and the files they go to.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, Range, WeightedAction};
+use crate::record::OpKind;
+
+/// The operations of one client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Request sizes and their share of the requests; weights sum to 100. Empty
+    /// when nothing has a size.
+    pub sizes: Vec<SizeWeight>,
+    /// What is asked for.
+    pub requests: Requests,
+    /// How offsets follow each other.
+    pub access: Access,
+    /// The files worked on.
+    pub files: FileSet,
+}
+
+/// What is asked of the server, and in what proportion.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Requests {
+    /// Reads and writes, and a FLUSH now and then.
+    Data {
+        /// Share of reads among reads and writes, 0 to 100.
+        read_percent: f64,
+        /// A FLUSH after every this many writes of a client; `None` is never.
+        flush_every_writes: Option<u32>,
+    },
+    /// Any commands; weights sum to 100.
+    Mix(Vec<WeightedAction>),
+}
+
+/// One request size of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeWeight {
+    /// Bytes per request, at least 1.
+    pub size: u32,
+    /// Percent of requests that have this size.
+    pub weight: f64,
+}
+
+/// Order of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Uniform over the offsets that are multiples of the request's size.
+    Random,
+    /// Each request starts where the client's previous one ended, then wraps.
+    Sequential,
+}
+
+/// Files on the share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSet {
+    /// Whether clients have files of their own.
+    pub scope: Scope,
+    /// Files per client, or in all when shared.
+    pub count: u32,
+    /// Bytes in each file.
+    pub size: u64,
+}
+
+/// Who works on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Each client has its own files.
+    Private,
+    /// All clients work on the same files.
+    Shared,
+}
+
+/// The reads of a workload that tells reads and writes apart, and no more.
+const READ: Action = Action::Read { unbuffered: false };
+const WRITE: Action = Action::Write {
+    write_through: false,
+    unbuffered: false,
+};
+
+impl Workload {
+    /// Everything that is drawn, and its share, 0 to 1. What has none is not
+    /// in it; a FLUSH that follows on writes is not drawn.
+    #[must_use]
+    pub fn drawn(&self) -> Vec<(Action, f64)> {
+        let drawn = match &self.requests {
+            Requests::Data { read_percent, .. } => {
+                let reads = read_percent / 100.0;
+                vec![(READ, reads), (WRITE, 1.0 - reads)]
+            }
+            Requests::Mix(actions) => {
+                let total: f64 = actions.iter().map(|entry| entry.weight).sum();
+                let share = |entry: &WeightedAction| (entry.action.clone(), entry.weight / total);
+                actions.iter().map(share).collect()
+            }
+        };
+        drawn
+            .into_iter()
+            .filter(|(_, share)| *share > 0.0)
+            .collect()
+    }
+
+    /// Everything that can happen.
+    #[must_use]
+    pub fn actions(&self) -> Vec<Action> {
+        let drawn = self.drawn().into_iter().map(|(action, _)| action);
+        drawn
+            .chain(self.flush_every_writes().map(|_| Action::Flush))
+            .collect()
+    }
+
+    /// Kinds of operations that can occur, each once.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<OpKind> {
+        let actions = self.actions();
+        let mut kinds: Vec<_> = actions.iter().flat_map(Action::kinds).copied().collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// A FLUSH after every this many writes of a client; `None` is never.
+    #[must_use]
+    pub fn flush_every_writes(&self) -> Option<u32> {
+        match self.requests {
+            Requests::Data {
+                flush_every_writes, ..
+            } => flush_every_writes,
+            Requests::Mix(_) => None,
+        }
+    }
+
+    /// Whether anything is done to files, so that they have to be there.
+    #[must_use]
+    pub fn uses_files(&self) -> bool {
+        let mut actions = self.actions().into_iter();
+        actions.any(|action| action.holds_file() || action.opens_file() || action.holds_directory())
+    }
+
+    /// Whether any action has the size of a request.
+    #[must_use]
+    pub fn uses_sizes(&self) -> bool {
+        let mut actions = self.actions().into_iter();
+        actions.any(|action| action.range() == Range::Request)
+    }
+}

@@ -1,0 +1,120 @@
+//! What is told apart in a result: one kind for each SMB2 command, or use of
+//! one, that is measured on its own. Each has a histogram and a table of errors.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])+ $kind:ident = $name:literal;)+) => {
+        /// Kinds of measured operations.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum OpKind {
+            $($(#[$doc])+ $kind,)+
+        }
+
+        impl OpKind {
+            /// Every kind, in the order tables list them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
+
+            /// The key of this kind in result documents.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// READ.
+    Read = "read";
+    /// WRITE.
+    Write = "write";
+    /// FLUSH.
+    Flush = "flush";
+    /// CREATE.
+    Create = "create";
+    /// CLOSE.
+    Close = "close";
+    /// LOCK that locks a range.
+    Lock = "lock";
+    /// LOCK that unlocks a range.
+    Unlock = "unlock";
+    /// QUERY_INFO about a file.
+    QueryFile = "query_file";
+    /// QUERY_INFO about the file system.
+    QueryFs = "query_fs";
+    /// QUERY_INFO for the security descriptor.
+    QuerySecurity = "query_security";
+    /// SET_INFO of times, allocation or end of file.
+    SetFile = "set_file";
+    /// SET_INFO of another name.
+    Rename = "rename";
+    /// SET_INFO of the intent to delete.
+    Delete = "delete";
+    /// SET_INFO of the security descriptor.
+    SetSecurity = "set_security";
+    /// QUERY_DIRECTORY.
+    QueryDirectory = "query_directory";
+    /// CHANGE_NOTIFY, until the server says that it watches.
+    ChangeNotify = "change_notify";
+    /// CANCEL of a CHANGE_NOTIFY, until that one is answered.
+    Cancel = "cancel";
+    /// IOCTL FSCTL_SRV_COPYCHUNK.
+    CopyChunk = "copy_chunk";
+    /// IOCTL FSCTL_QUERY_NETWORK_INTERFACE_INFO.
+    QueryInterfaces = "query_interfaces";
+    /// ECHO.
+    Echo = "echo";
+    /// CREATE, READ and CLOSE in one frame.
+    CreateReadClose = "create_read_close";
+    /// CREATE, QUERY_INFO and CLOSE in one frame.
+    CreateQueryClose = "create_query_close";
+    /// CREATE, SET_INFO and CLOSE in one frame.
+    CreateSetClose = "create_set_close";
+}
+
+/// Which way the data of an application goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the server.
+    Read,
+    /// To the server.
+    Write,
+}
+
+impl OpKind {
+    /// Which way this kind carries application data, if it does. What the
+    /// server copies by itself goes neither way: throughput is what clients
+    /// read and wrote.
+    #[must_use]
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Read | Self::CreateReadClose => Some(Direction::Read),
+            Self::Write => Some(Direction::Write),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_serde_and_told_apart() {
+        for (at, kind) in OpKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind.index(), at);
+            let json = serde_json::to_string(&kind).unwrap();
+            assert_eq!(json, format!("\"{}\"", kind.name()));
+        }
+        let names: std::collections::HashSet<_> = OpKind::ALL.map(OpKind::name).into();
+        assert_eq!(names.len(), OpKind::ALL.len());
+    }
+}

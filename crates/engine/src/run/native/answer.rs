@@ -1,0 +1,85 @@
+//! From a request's completion to the answer that the loop books.
+//!
+//! Bodies are decoded even where nobody asks what they say: an answer that
+//! cannot be read is a broken protocol, not an operation done.
+
+use smbench_protocol::command::bodyless::EmptyResponse;
+use smbench_protocol::command::change_notify::ChangeNotifyResponse;
+use smbench_protocol::command::close::CloseResponse;
+use smbench_protocol::command::create::CreateResponse;
+use smbench_protocol::command::ioctl::copy_chunk::CopyChunkResponse;
+use smbench_protocol::command::ioctl::{IoctlResponse, fsctl};
+use smbench_protocol::command::lock::LockResponse;
+use smbench_protocol::command::query_directory::QueryDirectoryResponse;
+use smbench_protocol::command::query_info::QueryInfoResponse;
+use smbench_protocol::command::set_info::SetInfoResponse;
+use smbench_protocol::header::Command;
+use smbench_protocol::{Completion, DecodeError, NtStatus};
+
+use super::Place;
+use crate::run::driver::{Answer, Extent};
+
+/// What a completion means to the loop; what it opened is kept in `place`.
+pub(super) fn of<'a>(
+    done: &Completion<'a>,
+    mut place: Option<&mut Place>,
+) -> Result<Answer<'a>, DecodeError> {
+    let extent = match &mut place {
+        Some(place) if place.due > 1 => {
+            place.due -= 1;
+            Extent::Part
+        }
+        _ => Extent::Final,
+    };
+    let bare = Answer {
+        slot: done.tag,
+        extent,
+        status: done.status,
+        moved: 0,
+        data: None,
+    };
+    if done.status != NtStatus::SUCCESS {
+        return Ok(bare);
+    }
+    match done.command {
+        Command::Read => {
+            let read = done.read()?;
+            return Ok(Answer {
+                moved: read.length,
+                data: read.data,
+                ..bare
+            });
+        }
+        Command::Write => {
+            let moved = done.write()?.count;
+            return Ok(Answer { moved, ..bare });
+        }
+        Command::Create => {
+            let created = CreateResponse::decode(done.message())?;
+            if let Some(place) = place {
+                place.open = created.file_id;
+            }
+        }
+        Command::Close => drop(CloseResponse::decode(done.message())?),
+        Command::Lock => drop(LockResponse::decode(done.message())?),
+        Command::QueryInfo => drop(QueryInfoResponse::decode(done.message())?),
+        Command::SetInfo => drop(SetInfoResponse::decode(done.message())?),
+        Command::QueryDirectory => drop(QueryDirectoryResponse::decode(done.message())?),
+        Command::ChangeNotify => drop(ChangeNotifyResponse::decode(done.message())?),
+        Command::Ioctl => {
+            let moved = copied(&IoctlResponse::decode(done.message())?)?;
+            return Ok(Answer { moved, ..bare });
+        }
+        Command::Flush | Command::Echo => drop(EmptyResponse::decode(done.message())?),
+        _ => {}
+    }
+    Ok(bare)
+}
+
+/// Bytes that the server copied, if that is what it was asked for.
+fn copied(response: &IoctlResponse<'_>) -> Result<u32, DecodeError> {
+    match response.code {
+        fsctl::FSCTL_SRV_COPYCHUNK => Ok(CopyChunkResponse::decode(response.output)?.total_bytes),
+        _ => Ok(0),
+    }
+}

@@ -1,0 +1,283 @@
+//! What is opened, made and named before the load begins, so that no operation
+//! has to: with the rights that the mix needs, and no more.
+
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
+use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
+use smbench_protocol::header::Command;
+use smbench_protocol::{FileId, NtStatus};
+
+use super::{Held, Place};
+use crate::plan::ScratchName;
+use crate::plan::action::{
+    Action, CreateDisposition, QueryClass, SetClass, Subject, dialect_needed,
+};
+use crate::record::OpKind;
+use crate::run::worker::Assignment;
+use crate::session::{Session, SessionError};
+
+/// Opens what a client works on as long as the load point lasts.
+pub(super) async fn hold(
+    worker: &Assignment,
+    client: u32,
+    session: &mut Session,
+) -> Result<Held, SessionError> {
+    let actions = worker.mix.actions();
+    check_dialect(actions, session)?;
+    let mut held = Held::default();
+    let paths: Vec<_> = (0..worker.plan.workload.files.count)
+        .map(|file| path(worker, &worker.plan.file_name(client, file)))
+        .collect();
+    if actions.iter().any(Action::holds_file) {
+        held.files = open_files(session, &paths, held_access(actions)).await?;
+    }
+    if actions.iter().any(Action::opens_file) {
+        held.paths = wire_names(&paths)?;
+    }
+    if actions.contains(&Action::CopyChunk) {
+        held.resume_keys = resume_keys(session, &held.files, &paths).await?;
+    }
+    if actions.iter().any(Action::holds_directory) {
+        held.directory = open_directory(session, &worker.directory).await?;
+    }
+    Ok(held)
+}
+
+/// What to list, by action.
+pub(super) fn patterns(worker: &Assignment) -> Result<Box<[WireName]>, SessionError> {
+    let actions = worker.mix.actions();
+    let pattern = |action: &Action| match action {
+        Action::QueryDirectory { pattern, .. } => pattern.clone(),
+        _ => String::new(),
+    };
+    let patterns: Vec<_> = actions.iter().map(pattern).collect();
+    match patterns.iter().all(String::is_empty) {
+        true => Ok(Box::default()),
+        false => wire_names(&patterns),
+    }
+}
+
+/// A place for each slot of these clients, one client after the other.
+pub(super) async fn places(
+    worker: &Assignment,
+    clients: &[u32],
+    session: &mut Session,
+) -> Result<Box<[Place]>, SessionError> {
+    let actions = worker.mix.actions();
+    if actions.iter().all(is_plain) {
+        return Ok(Box::default());
+    }
+    let uses_scratch = actions.iter().any(Action::uses_scratch);
+    let mut places = Vec::new();
+    for &client in clients {
+        for slot in 0..worker.plan.outstanding {
+            let mut place = Place::default();
+            if uses_scratch {
+                let paths = ScratchName::ALL.map(|name| path(worker, &name.of(client, slot)));
+                make_kept(actions, &paths, session).await?;
+                place.paths = wire_names(&paths)?;
+            }
+            places.push(place);
+        }
+    }
+    Ok(places.into_boxed_slice())
+}
+
+/// Whether an action is one request that remembers nothing.
+fn is_plain(action: &Action) -> bool {
+    matches!(action.first(), OpKind::Read | OpKind::Write | OpKind::Flush)
+}
+
+/// Makes what is to be there when an action opens or overwrites it.
+async fn make_kept(
+    actions: &[Action],
+    paths: &[String],
+    session: &mut Session,
+) -> Result<(), SessionError> {
+    for (subject, name, kind) in [
+        (
+            Subject::ScratchFile,
+            ScratchName::KeptFile,
+            options::FILE_NON_DIRECTORY_FILE,
+        ),
+        (
+            Subject::ScratchDirectory,
+            ScratchName::KeptDirectory,
+            options::FILE_DIRECTORY_FILE,
+        ),
+    ] {
+        let opens = |action: &Action| match action {
+            Action::Create(opening) => {
+                opening.subject == subject
+                    && matches!(
+                        opening.disposition,
+                        CreateDisposition::Open | CreateDisposition::Overwrite
+                    )
+            }
+            _ => false,
+        };
+        if !actions.iter().any(opens) {
+            continue;
+        }
+        let path = &paths[name as usize];
+        let doing = format!("make '{path}'");
+        let made = session
+            .create(
+                &doing,
+                &CreateRequest {
+                    disposition: Disposition::OpenIf,
+                    options: kind,
+                    ..request(path, access::FILE_READ_ATTRIBUTES)
+                },
+            )
+            .await?;
+        session.close(&doing, made.file_id).await?;
+    }
+    Ok(())
+}
+
+async fn open_files(
+    session: &mut Session,
+    paths: &[String],
+    desired_access: u32,
+) -> Result<Box<[FileId]>, SessionError> {
+    let mut files = Vec::with_capacity(paths.len());
+    for path in paths {
+        let opened = session
+            .create(
+                &format!("open file '{path}'"),
+                &CreateRequest {
+                    options: options::FILE_NON_DIRECTORY_FILE,
+                    ..request(path, desired_access)
+                },
+            )
+            .await?;
+        files.push(opened.file_id);
+    }
+    Ok(files.into_boxed_slice())
+}
+
+/// Asks what stands for each file as the source of a copy.
+async fn resume_keys(
+    session: &mut Session,
+    files: &[FileId],
+    paths: &[String],
+) -> Result<Box<[ResumeKey]>, SessionError> {
+    let mut keys = Vec::with_capacity(files.len());
+    for (&file_id, path) in files.iter().zip(paths) {
+        let doing = format!("get ready to copy file '{path}'");
+        let request = IoctlRequest {
+            code: fsctl::FSCTL_SRV_REQUEST_RESUME_KEY,
+            file_id,
+            input: &[],
+            output_max: RESUME_KEY_OUTPUT_MAX,
+        };
+        let reply = session
+            .call(&doing, Command::Ioctl, 0, |out| request.encode(out))
+            .await?;
+        keys.push(match reply.status {
+            NtStatus::SUCCESS => IoctlResponse::decode(&reply.message)
+                .and_then(|response| ResumeKey::decode(response.output))
+                .map_err(|error| session.malformed(&doing, error))?,
+            // The copies will tell, each with its status.
+            _ => ResumeKey([0; 24]),
+        });
+    }
+    Ok(keys.into_boxed_slice())
+}
+
+async fn open_directory(session: &mut Session, path: &str) -> Result<FileId, SessionError> {
+    let opened = session
+        .create(
+            &format!("open directory '{path}'"),
+            &CreateRequest {
+                options: options::FILE_DIRECTORY_FILE,
+                ..request(
+                    path,
+                    access::FILE_LIST_DIRECTORY
+                        | access::FILE_READ_ATTRIBUTES
+                        | access::SYNCHRONIZE,
+                )
+            },
+        )
+        .await?;
+    Ok(opened.file_id)
+}
+
+fn request(path: &str, desired_access: u32) -> CreateRequest<'_> {
+    CreateRequest {
+        name: path,
+        desired_access,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: 0,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Rights on the files held open.
+fn held_access(actions: &[Action]) -> u32 {
+    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
+    for action in actions {
+        rights |= match action {
+            // A server may look up the size of the file on every write of an
+            // open that has one of these rights only. FLUSH needs them, too
+            // (MS-SMB2 3.3.5.11).
+            Action::Write { .. } | Action::Flush => {
+                access::FILE_WRITE_DATA | access::FILE_APPEND_DATA
+            }
+            Action::QueryInfo {
+                class: QueryClass::Security,
+            } => access::READ_CONTROL,
+            Action::SetInfo { class } => set_access(*class),
+            _ => 0,
+        };
+    }
+    rights
+}
+
+/// The right that a change takes (MS-SMB2 3.3.5.21.1, 3.3.5.21.3).
+pub(super) const fn set_access(class: SetClass) -> u32 {
+    match class {
+        SetClass::Basic => access::FILE_WRITE_ATTRIBUTES,
+        SetClass::Allocation | SetClass::EndOfFile => access::FILE_WRITE_DATA,
+        SetClass::Rename | SetClass::Delete => access::DELETE,
+        SetClass::Security => access::WRITE_DAC,
+    }
+}
+
+/// Refuses commands that the dialect agreed on does not have.
+fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionError> {
+    let dialect = session.connection.negotiated().dialect;
+    for action in actions {
+        if let Some(need) = dialect_needed(action)
+            && !(need.has)(dialect)
+        {
+            return Err(SessionError::NotInDialect {
+                what: need.what,
+                needs: need.needs,
+                dialect,
+                at: session.share(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn path(worker: &Assignment, name: &str) -> String {
+    format!(r"{}\{name}", worker.directory)
+}
+
+fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {
+    let encode = |path: &String| {
+        WireName::new(path).map_err(|_| SessionError::Path {
+            doing: format!("open '{path}'"),
+        })
+    };
+    paths.iter().map(encode).collect()
+}

@@ -1,0 +1,343 @@
+//! How an operation looks on the wire. Nothing here allocates: names were
+//! encoded, and files opened, before the load began.
+
+mod create;
+mod info;
+
+use smbench_protocol::FileId;
+use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::ioctl::copy_chunk::{CopyChunk, CopyChunkRequest};
+use smbench_protocol::command::ioctl::{IoctlRequest, fsctl};
+use smbench_protocol::command::lock::{LockElement, LockRequest, lock_flags};
+use smbench_protocol::command::read::{ReadRequest, read_flags};
+use smbench_protocol::command::write::{WriteRequest, write_flags};
+use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
+use smbench_protocol::header::Command;
+
+use super::Native;
+use crate::plan::ScratchName;
+use crate::plan::action::Action;
+use crate::record::OpKind;
+use crate::run::driver::{Busy, Call};
+use crate::stream::Operation;
+use create::Name;
+
+/// Requests in a frame of CREATE, something, CLOSE.
+const FRAME_REQUESTS: u8 = 3;
+/// Bytes that every server copies at a time, and how many times that a request
+/// can need.
+const CHUNK_LEN: u32 = 1 << 20;
+const CHUNKS_MAX: usize = 8;
+/// Room for the list of a server's interfaces: what one credit pays for.
+const INTERFACES_LEN: u32 = 64 * 1024;
+
+impl Native {
+    /// Appends the request of a call, or its frame of several.
+    pub(super) fn encode(
+        &mut self,
+        call: &Call,
+        out: &mut Vec<u8>,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy> {
+        match call.operation.kind {
+            OpKind::Read => {
+                let request = self.read_request(call, self.held_file(call));
+                self.session.connection.read(call.slot, &request, out)
+            }
+            OpKind::Write => {
+                let request = self.write_request(call);
+                let connection = &mut self.session.connection;
+                connection.write(call.slot, &request, out, fill)
+            }
+            OpKind::Flush => {
+                let request = FlushRequest {
+                    file_id: self.held_file(call),
+                };
+                self.request(Command::Flush, call, out, |out| request.encode(out))
+            }
+            _ => self.encode_rest(call, out),
+        }
+        .map_err(|NoCredit| Busy)
+    }
+
+    /// What moves no data of its own.
+    fn encode_rest(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        match call.operation.kind {
+            OpKind::Read | OpKind::Write | OpKind::Flush => {
+                unreachable!("requests that move data were told apart")
+            }
+            OpKind::Create => self.create(call, out),
+            OpKind::Close => {
+                let request = close(self.opened(call));
+                self.request(Command::Close, call, out, |out| request.encode(out))
+            }
+            OpKind::Lock | OpKind::Unlock => self.lock(call, out),
+            OpKind::QueryFile
+            | OpKind::QueryFs
+            | OpKind::QuerySecurity
+            | OpKind::SetFile
+            | OpKind::Rename
+            | OpKind::Delete
+            | OpKind::SetSecurity => self.info(call, out),
+            OpKind::QueryDirectory | OpKind::ChangeNotify => self.directory(call, out),
+            OpKind::Cancel => {
+                let connection = &mut self.session.connection;
+                connection.cancel(call.slot, out).unwrap_or_else(|_| {
+                    unreachable!("the loop knows of every answer before it cancels")
+                });
+                Ok(())
+            }
+            OpKind::CopyChunk => self.copy_chunk(call, out),
+            OpKind::QueryInterfaces => {
+                let request = IoctlRequest {
+                    code: fsctl::FSCTL_QUERY_NETWORK_INTERFACE_INFO,
+                    file_id: FileId::RELATED,
+                    input: &[],
+                    output_max: INTERFACES_LEN,
+                };
+                self.request(Command::Ioctl, call, out, |out| request.encode(out))
+            }
+            OpKind::Echo => self.request(Command::Echo, call, out, |out| {
+                out.extend_from_slice(&EMPTY_BODY);
+            }),
+            OpKind::CreateReadClose | OpKind::CreateQueryClose | OpKind::CreateSetClose => {
+                self.frame(call, out)
+            }
+        }
+    }
+
+    /// A request that costs one credit.
+    fn request(
+        &mut self,
+        command: Command,
+        call: &Call,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), NoCredit> {
+        let connection = &mut self.session.connection;
+        connection.request(command, 1, call.slot, out, body)
+    }
+
+    /// The file held open that a call is about.
+    fn held_file(&self, call: &Call) -> FileId {
+        self.held[call.member].files[call.operation.file as usize]
+    }
+
+    /// What the CREATE of the call's action opened.
+    fn opened(&self, call: &Call) -> FileId {
+        self.places[call.slot as usize].open
+    }
+
+    fn read_request(&self, call: &Call, file_id: FileId) -> ReadRequest {
+        let unbuffered = matches!(
+            self.mix.action(&call.operation),
+            Action::Read { unbuffered: true }
+        );
+        ReadRequest {
+            file_id,
+            offset: call.operation.offset,
+            length: call.operation.length,
+            minimum_count: 0,
+            flags: if unbuffered {
+                read_flags::UNBUFFERED
+            } else {
+                0
+            },
+        }
+    }
+
+    fn write_request(&self, call: &Call) -> WriteRequest {
+        let mut flags = 0;
+        if let Action::Write {
+            write_through,
+            unbuffered,
+        } = self.mix.action(&call.operation)
+        {
+            flags |= if *write_through {
+                write_flags::WRITE_THROUGH
+            } else {
+                0
+            };
+            flags |= if *unbuffered {
+                write_flags::UNBUFFERED
+            } else {
+                0
+            };
+        }
+        WriteRequest {
+            file_id: self.held_file(call),
+            offset: call.operation.offset,
+            length: call.operation.length,
+            flags,
+        }
+    }
+
+    fn create(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let dialect = self.session.connection.negotiated().dialect;
+        let action = self.mix.action(&call.operation);
+        let (contexts, len) = create::contexts(action, dialect, || self.unique.next_guid());
+        let name = match create::name(action) {
+            Name::File => &self.held[call.member].paths[call.operation.file as usize],
+            Name::Scratch(name) => &self.places[call.slot as usize].paths[name as usize],
+        };
+        let request = create::request(action, name, &contexts[..len]);
+        let connection = &mut self.session.connection;
+        connection.request(Command::Create, 1, call.slot, out, |out| {
+            request.encode(out);
+        })
+    }
+
+    fn lock(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let Operation {
+            kind,
+            offset,
+            length,
+            ..
+        } = call.operation;
+        let exclusive = matches!(
+            self.mix.action(&call.operation),
+            Action::Lock {
+                exclusive: true,
+                ..
+            }
+        );
+        let flags = match kind {
+            OpKind::Unlock => lock_flags::UNLOCK,
+            // One that waits would hold up the slot, not the server.
+            _ if exclusive => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
+            _ => lock_flags::SHARED | lock_flags::FAIL_IMMEDIATELY,
+        };
+        let locks = [LockElement {
+            offset,
+            length: length.into(),
+            flags,
+        }];
+        let request = LockRequest {
+            file_id: self.held_file(call),
+            sequence: 0,
+            locks: &locks,
+        };
+        self.request(Command::Lock, call, out, |out| {
+            // One range is never too many.
+            let _ = request.encode(out);
+        })
+    }
+
+    /// QUERY_INFO and SET_INFO, alone or between CREATE and CLOSE.
+    fn info(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let connection = &mut self.session.connection;
+        match self.mix.action(&call.operation) {
+            Action::QueryInfo { class } => {
+                let file = self.held[call.member].files[call.operation.file as usize];
+                let request = info::query(*class, file);
+                connection.request(Command::QueryInfo, 1, call.slot, out, |out| {
+                    request.encode(out);
+                })
+            }
+            Action::SetInfo { class } => {
+                let (file, renamed) = match class.is_chain() {
+                    true => {
+                        let place = &self.places[call.slot as usize];
+                        let renamed = &place.paths[ScratchName::Renamed as usize];
+                        (place.open, Some(renamed))
+                    }
+                    false => {
+                        let files = &self.held[call.member].files;
+                        (files[call.operation.file as usize], None)
+                    }
+                };
+                let request = info::set(*class, file, self.file_size, renamed);
+                connection.request(Command::SetInfo, 1, call.slot, out, |out| {
+                    request.encode(out);
+                })
+            }
+            other => unreachable!("{other:?} asks and sets nothing"),
+        }
+    }
+
+    fn directory(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let directory = self.held[call.member].directory;
+        let connection = &mut self.session.connection;
+        match self.mix.action(&call.operation) {
+            Action::QueryDirectory { class, .. } => {
+                let pattern = &self.patterns[usize::from(call.operation.action)];
+                let request = info::list(*class, directory, pattern);
+                connection.request(Command::QueryDirectory, 1, call.slot, out, |out| {
+                    request.encode(out);
+                })
+            }
+            Action::ChangeNotify { filter, recursive } => {
+                let request = info::watch(filter, *recursive, directory);
+                self.request(Command::ChangeNotify, call, out, |out| request.encode(out))
+            }
+            other => unreachable!("{other:?} is about no directory"),
+        }
+    }
+
+    fn copy_chunk(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let Operation {
+            file,
+            offset,
+            length,
+            ..
+        } = call.operation;
+        let mut chunks = [CopyChunk {
+            source: offset,
+            target: 0,
+            length: 0,
+        }; CHUNKS_MAX];
+        let count = length.div_ceil(CHUNK_LEN) as usize;
+        for (at, chunk) in (0u32..).zip(&mut chunks[..count]) {
+            let start = at * CHUNK_LEN;
+            *chunk = CopyChunk {
+                source: offset + u64::from(start),
+                target: start.into(),
+                length: CHUNK_LEN.min(length - start),
+            };
+        }
+        let request = CopyChunkRequest {
+            code: fsctl::FSCTL_SRV_COPYCHUNK,
+            target: self.opened(call),
+            source: self.held[call.member].resume_keys[file as usize],
+            chunks: &chunks[..count],
+        };
+        self.request(Command::Ioctl, call, out, |out| request.encode(out))
+    }
+
+    /// CREATE, something, CLOSE in one frame: the last two mean what the first
+    /// one opened.
+    fn frame(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let tag = call.slot;
+        let read = self.read_request(call, FileId::RELATED);
+        let action = self.mix.action(&call.operation);
+        let name = &self.held[call.member].paths[call.operation.file as usize];
+        let create = create::request(action, name, &[]);
+        let close = close(FileId::RELATED);
+        let connection = &mut self.session.connection;
+        let chain = connection
+            .chain(out)
+            .request(Command::Create, 1, tag, |out| create.encode(out));
+        let chain = match action {
+            Action::CreateReadClose => chain.read(tag, &read),
+            Action::CreateQueryClose { class } => {
+                let query = info::query(*class, FileId::RELATED);
+                chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
+            }
+            Action::CreateSetClose { class } => {
+                let set = info::set(*class, FileId::RELATED, self.file_size, None);
+                chain.request(Command::SetInfo, 1, tag, |out| set.encode(out))
+            }
+            other => unreachable!("{other:?} is no frame of several requests"),
+        };
+        chain
+            .request(Command::Close, 1, tag, |out| close.encode(out))
+            .finish()?;
+        self.places[tag as usize].due = FRAME_REQUESTS;
+        Ok(())
+    }
+}
+
+const fn close(file_id: FileId) -> CloseRequest {
+    CloseRequest { file_id, flags: 0 }
+}

@@ -1,0 +1,178 @@
+//! What each CREATE of a mix asks for: by which name, with which rights.
+
+use smbench_protocol::Dialect;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::create_context::CreateContext;
+
+use crate::plan::ScratchName;
+use crate::plan::action::{
+    Action, Attribute, CreateDisposition, Opening, QueryClass, SetClass, Subject,
+};
+use crate::run::native::open::set_access;
+
+/// Contexts of a CREATE at most.
+pub(super) const CONTEXTS_MAX: usize = 2;
+
+/// Which name a CREATE goes to.
+pub(super) enum Name {
+    /// That of the file the operation is about.
+    File,
+    /// One of the slot's own.
+    Scratch(ScratchName),
+}
+
+/// The name that the CREATE of an action goes to.
+pub(super) const fn name(action: &Action) -> Name {
+    match action {
+        Action::Create(opening) => match (opening.subject, opening.delete_on_close) {
+            (Subject::WorkFile, _) => Name::File,
+            (_, true) => Name::Scratch(ScratchName::Temporary),
+            (Subject::ScratchFile, false) => Name::Scratch(ScratchName::KeptFile),
+            (Subject::ScratchDirectory, false) => Name::Scratch(ScratchName::KeptDirectory),
+        },
+        Action::CreateReadClose
+        | Action::CreateQueryClose { .. }
+        | Action::CreateSetClose { .. } => Name::File,
+        _ => Name::Scratch(ScratchName::Temporary),
+    }
+}
+
+/// The CREATE of an action.
+pub(super) fn request<'a>(
+    action: &Action,
+    name: &'a WireName,
+    contexts: &'a [CreateContext],
+) -> CreateRequest<'a, WireName> {
+    match action {
+        Action::Create(opening) => CreateRequest {
+            contexts,
+            ..opened(opening, name)
+        },
+        Action::CreateReadClose => existing(name, access::FILE_READ_DATA),
+        Action::CreateQueryClose {
+            class: QueryClass::Security,
+        } => existing(name, access::READ_CONTROL),
+        Action::CreateQueryClose { .. } => existing(name, 0),
+        Action::CreateSetClose { class } => existing(name, set_access(*class)),
+        // The SET_INFO that follows is what deletes it.
+        Action::SetInfo {
+            class: SetClass::Delete,
+        } => CreateRequest {
+            disposition: Disposition::Create,
+            ..existing(name, access::DELETE)
+        },
+        Action::SetInfo { class } => temporary(name, set_access(*class)),
+        Action::CopyChunk => temporary(name, access::FILE_READ_DATA | access::FILE_WRITE_DATA),
+        other => unreachable!("{other:?} creates nothing"),
+    }
+}
+
+/// Opens a file that is there.
+const fn existing(name: &WireName, rights: u32) -> CreateRequest<'_, WireName> {
+    CreateRequest {
+        name,
+        desired_access: rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Makes a file that goes with its close.
+const fn temporary(name: &WireName, rights: u32) -> CreateRequest<'_, WireName> {
+    let mut request = existing(name, rights | access::DELETE);
+    request.disposition = Disposition::Create;
+    request.options |= options::FILE_DELETE_ON_CLOSE;
+    request
+}
+
+fn opened<'a>(opening: &Opening, name: &'a WireName) -> CreateRequest<'a, WireName> {
+    let is_directory = opening.subject == Subject::ScratchDirectory;
+    let disposition = disposition(opening.disposition);
+    let mut rights = access::FILE_READ_DATA;
+    if disposition != Disposition::Open && !is_directory {
+        rights |= access::FILE_WRITE_DATA;
+    }
+    let mut flags = match is_directory {
+        true => options::FILE_DIRECTORY_FILE,
+        false => options::FILE_NON_DIRECTORY_FILE,
+    };
+    if opening.delete_on_close {
+        rights |= access::DELETE;
+        flags |= options::FILE_DELETE_ON_CLOSE;
+    }
+    if opening.write_through {
+        flags |= options::FILE_WRITE_THROUGH;
+    }
+    if opening.unbuffered {
+        flags |= options::FILE_NO_INTERMEDIATE_BUFFERING;
+    }
+    CreateRequest {
+        disposition,
+        options: flags,
+        file_attributes: file_attributes(&opening.attributes),
+        // A durable handle takes one (MS-SMB2 3.3.5.9.6).
+        oplock: match opening.durable {
+            true => OplockLevel::Batch,
+            false => OplockLevel::None,
+        },
+        ..existing(name, rights)
+    }
+}
+
+/// What a CREATE asks for beyond its fields; the rest of the array is unused.
+/// `unique` makes the handle's name.
+pub(super) fn contexts(
+    action: &Action,
+    dialect: Dialect,
+    unique: impl FnOnce() -> [u8; 16],
+) -> ([CreateContext; CONTEXTS_MAX], usize) {
+    let mut contexts = [CreateContext::QueryOnDiskId; CONTEXTS_MAX];
+    let Action::Create(opening) = action else {
+        return (contexts, 0);
+    };
+    let mut len = usize::from(opening.query_on_disk_id);
+    if opening.durable {
+        contexts[len] = match dialect {
+            Dialect::Smb202 | Dialect::Smb21 => CreateContext::Durable,
+            _ => CreateContext::DurableV2 {
+                timeout_ms: 0,
+                flags: 0,
+                create_guid: unique(),
+            },
+        };
+        len += 1;
+    }
+    (contexts, len)
+}
+
+const fn disposition(wanted: CreateDisposition) -> Disposition {
+    match wanted {
+        CreateDisposition::Supersede => Disposition::Supersede,
+        CreateDisposition::Open => Disposition::Open,
+        CreateDisposition::Create => Disposition::Create,
+        CreateDisposition::OpenIf => Disposition::OpenIf,
+        CreateDisposition::Overwrite => Disposition::Overwrite,
+        CreateDisposition::OverwriteIf => Disposition::OverwriteIf,
+    }
+}
+
+fn file_attributes(wanted: &[Attribute]) -> u32 {
+    match wanted {
+        [] => attributes::FILE_ATTRIBUTE_NORMAL,
+        some => some.iter().fold(0, |bits, attribute| {
+            bits | match attribute {
+                Attribute::Hidden => attributes::FILE_ATTRIBUTE_HIDDEN,
+                Attribute::System => attributes::FILE_ATTRIBUTE_SYSTEM,
+                Attribute::Archive => attributes::FILE_ATTRIBUTE_ARCHIVE,
+                Attribute::Temporary => attributes::FILE_ATTRIBUTE_TEMPORARY,
+            }
+        }),
+    }
+}

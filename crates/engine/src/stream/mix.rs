@@ -1,0 +1,219 @@
+//! A workload made ready for drawing, and the order of requests in an action.
+
+use std::sync::Arc;
+
+use super::{Cursor, Operation};
+use crate::plan::action::{Action, Range};
+use crate::plan::{Access, FileSet, Scope, Workload};
+use crate::random::{GOLDEN_GAMMA, below, draw};
+use crate::record::OpKind;
+
+/// Probabilities are scaled to this, and compared with draws of 63 bits, so
+/// that 0 % never and 100 % always happens.
+const CERTAIN: u64 = 1 << 63;
+
+/// No file is as large, and locks from here on still end below 2^63.
+const PAST_END: u64 = 1 << 62;
+
+/// A workload made ready for drawing; all clients share one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// Below the n-th of these, a draw is at most the n-th action.
+    drawn_below: Vec<u64>,
+    drawn: Vec<Drawn>,
+    /// What is drawn, then what is not.
+    actions: Vec<Action>,
+    /// Below the n-th of these, a draw has at most the n-th size.
+    sizes_below: Vec<u64>,
+    sizes: Vec<RequestSize>,
+    pub(super) access: Access,
+    pub(super) files: FileSet,
+    pub(super) flush: Option<FlushRule>,
+}
+
+/// What the stream has to know of an action.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Drawn {
+    pub(super) action: u8,
+    pub(super) kind: OpKind,
+    pub(super) range: Range,
+}
+
+/// A FLUSH after so many writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FlushRule {
+    pub(super) every_writes: u32,
+    pub(super) action: u8,
+}
+
+/// How a request of an action went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// The server did what it was asked.
+    Well,
+    /// The server took it up, and will answer later.
+    Pending,
+    /// The server did not.
+    Wrong,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RequestSize {
+    pub(super) bytes: u32,
+    /// Multiples of `bytes` at which a request fits into a file.
+    slots: u64,
+}
+
+/// What a draw is for. The draws of one request are that many positions of one
+/// SplitMix64 sequence.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Kind,
+    Size,
+    File,
+    Slot,
+}
+
+const PURPOSES: u64 = 4;
+
+impl Mix {
+    /// Prepares a workload out of a valid [`Plan`](crate::plan::Plan).
+    #[must_use]
+    pub fn new(workload: &Workload) -> Arc<Self> {
+        let shares = workload.drawn();
+        let drawn = shares.iter().enumerate().map(|(at, (action, _))| Drawn {
+            // A plan has at most OPERATIONS_MAX of them.
+            action: at as u8,
+            kind: action.first(),
+            range: action.range(),
+        });
+        let drawn: Vec<_> = drawn.collect();
+        let flush = workload.flush_every_writes().map(|every_writes| FlushRule {
+            every_writes,
+            action: drawn.len() as u8,
+        });
+        let sizes = || workload.sizes.iter().filter(|size| size.weight > 0.0);
+        let total: f64 = sizes().map(|size| size.weight).sum();
+        Arc::new(Self {
+            drawn_below: thresholds(shares.iter().map(|(_, share)| *share), 1.0),
+            drawn,
+            actions: workload.actions(),
+            sizes_below: thresholds(sizes().map(|size| size.weight), total),
+            sizes: sizes()
+                .map(|size| RequestSize {
+                    bytes: size.size,
+                    slots: workload.files.size / u64::from(size.size),
+                })
+                .collect(),
+            access: workload.access,
+            files: workload.files,
+            flush,
+        })
+    }
+
+    /// What an operation belongs to.
+    #[must_use]
+    pub fn action(&self, operation: &Operation) -> &Action {
+        &self.actions[usize::from(operation.action)]
+    }
+
+    /// Everything that can happen.
+    #[must_use]
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// The request that follows on one that went like this; `None` when the
+    /// action ends with it. What was opened is closed whatever went wrong in
+    /// between, and what was not is not.
+    #[must_use]
+    pub fn after(&self, last: &Operation, went: Went) -> Option<Operation> {
+        // Most requests are actions of their own, and need no look at the list.
+        if matches!(last.kind, OpKind::Read | OpKind::Write | OpKind::Flush) {
+            return None;
+        }
+        let kinds = self.action(last).kinds();
+        let at = kinds.iter().position(|kind| *kind == last.kind)?;
+        let rest = &kinds[at + 1..];
+        let kind = match (last.kind, went) {
+            // One that is answered at once has nothing to cancel.
+            (OpKind::ChangeNotify, Went::Pending) => rest.first(),
+            (OpKind::ChangeNotify, _) => None,
+            (_, Went::Well) => rest.first(),
+            (OpKind::Create, _) => None,
+            (_, _) => rest.last().filter(|kind| **kind == OpKind::Close),
+        };
+        kind.map(|&kind| Operation { kind, ..*last })
+    }
+
+    /// Action `index` of the client with this key.
+    pub(super) fn drawn(&self, key: u64, index: u64) -> Drawn {
+        let share = pick(key, index, Purpose::Kind) >> 1;
+        self.drawn[self.drawn_below.partition_point(|below| *below <= share)]
+    }
+
+    /// The size of that action.
+    pub(super) fn size(&self, key: u64, index: u64) -> RequestSize {
+        let share = pick(key, index, Purpose::Size) >> 1;
+        let at = self.sizes_below.partition_point(|below| *below <= share);
+        self.sizes[at]
+    }
+
+    /// File and offset of a random request of this size.
+    pub(super) fn random_place(&self, key: u64, index: u64, size: RequestSize) -> (u32, u64) {
+        let file = self.random_file(key, index);
+        let slot = below(pick(key, index, Purpose::Slot), size.slots);
+        (file, slot * u64::from(size.bytes))
+    }
+
+    pub(super) fn random_file(&self, key: u64, index: u64) -> u32 {
+        match self.files.count {
+            1 => 0,
+            count => below(pick(key, index, Purpose::File), u64::from(count)) as u32,
+        }
+    }
+
+    /// An offset behind all data. Drawn from 2^61, no two in flight are alike.
+    #[expect(clippy::unused_self, reason = "all draws look the same")]
+    pub(super) fn past_end(&self, key: u64, index: u64) -> u64 {
+        PAST_END | pick(key, index, Purpose::Slot) >> 3
+    }
+
+    /// Where a client's sequential access starts.
+    pub(super) fn start(&self, client: u32) -> Cursor {
+        let largest = self.sizes.iter().max_by_key(|size| size.bytes);
+        let (Scope::Shared, Some(largest)) = (self.files.scope, largest) else {
+            return Cursor::default();
+        };
+        let along = u64::from(client).wrapping_mul(GOLDEN_GAMMA);
+        let slot = below(along, largest.slots * u64::from(self.files.count));
+        Cursor {
+            file: (slot / largest.slots) as u32,
+            offset: slot % largest.slots * u64::from(largest.bytes),
+        }
+    }
+}
+
+/// Sums of shares of `total`, scaled for comparison with draws.
+fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
+    let mut sum = 0.0;
+    let mut below: Vec<u64> = shares
+        .map(|share| {
+            sum += share;
+            scaled(sum / total)
+        })
+        .collect();
+    // The sum of the shares can miss 1 by a rounding error.
+    if let Some(last) = below.last_mut() {
+        *last = CERTAIN;
+    }
+    below
+}
+
+fn scaled(share: f64) -> u64 {
+    (share * CERTAIN as f64) as u64
+}
+
+fn pick(key: u64, index: u64, purpose: Purpose) -> u64 {
+    draw(key, index.wrapping_mul(PURPOSES) + purpose as u64)
+}
