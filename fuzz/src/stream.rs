@@ -12,7 +12,7 @@ use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
 use smbench_protocol::fuzzing::{self, Shield};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN};
 use smbench_protocol::{
-    Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId, Handshake,
+    Account, Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId, Handshake,
     NtStatus, Policy, Progress, SessionConfig, SigningAlgorithm,
 };
 
@@ -341,11 +341,12 @@ fn config(selector: u8) -> SessionConfig {
         signing_algorithm: None,
         encryption: policy(selector >> 3),
         ciphers: CipherList::default(),
-        credentials: Credentials {
+        credentials: Credentials::Ntlm(Account {
             domain: String::new(),
             user: user.to_owned(),
             password: "secret".to_owned(),
-        },
+        }),
+        now: SystemTime::UNIX_EPOCH,
         host: "server".to_owned(),
         share: "share".to_owned(),
         credit_target: 64,

@@ -1,20 +1,30 @@
-//! Authentication tokens for SESSION_SETUP: SPNEGO with NTLMv2, by `sspi`.
+//! Authentication tokens for SESSION_SETUP: who logs on, and how it is proven.
 //!
-//! No network and no clock here: NTLM needs neither. Kerberos will, and will
-//! then get them handed in.
+//! No network and no clock here: NTLM needs neither, and Kerberos gets its
+//! ticket and the time handed in. [`kerberos`] says how to get a ticket.
+
+mod anonymous;
+mod der;
+pub mod kerberos;
+mod negotiated;
+mod ntlm;
+mod spnego;
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
 
-use sspi::{
-    AuthIdentity, BufferType, ClientRequestFlags, CredentialUse, CredentialsBuffers,
-    DataRepresentation, Negotiate, NegotiateConfig, SecurityBuffer, SecurityStatus, Sspi, SspiImpl,
-    Username, ntlm::NtlmConfig,
-};
 use thiserror::Error;
 
-/// Who logs on. `Debug` shows no password.
+use self::anonymous::Anonymous;
+use self::kerberos::{KerberosError, ServiceTicket};
+use self::negotiated::KerberosExchange;
+use self::ntlm::Ntlm;
+use crate::wire::DecodeError;
+
+/// Who logs on with a password. `Debug` does not show it.
 #[derive(Clone)]
-pub struct Credentials {
+pub struct Account {
     /// Domain or workgroup; empty for a local account.
     pub domain: String,
     /// Account name.
@@ -23,9 +33,55 @@ pub struct Credentials {
     pub password: String,
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Credentials({}\\{})", self.domain, self.user)
+        write!(f, "{}\\{}", self.domain, self.user)
+    }
+}
+
+/// Who logs on, and by what proof.
+#[derive(Clone, Debug)]
+pub enum Credentials {
+    /// By NTLMv2. A session as a guest is accepted for the user `guest` alone.
+    Ntlm(Account),
+    /// As a guest, and as nothing more.
+    Guest(Account),
+    /// As nobody.
+    Anonymous,
+    /// By Kerberos.
+    Kerberos(Arc<ServiceTicket>),
+}
+
+/// As what a session was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logon {
+    /// As a user, by NTLM.
+    Ntlm,
+    /// As a user, by Kerberos.
+    Kerberos,
+    /// As a guest.
+    Guest,
+    /// As nobody.
+    Anonymous,
+}
+
+impl Logon {
+    /// `ntlm`, `kerberos`, `guest` or `anonymous`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ntlm => "ntlm",
+            Self::Kerberos => "kerberos",
+            Self::Guest => "guest",
+            Self::Anonymous => "anonymous",
+        }
+    }
+
+    /// Whether the session has a key, to sign and to encrypt with (MS-SMB2
+    /// 3.2.5.3.1).
+    #[must_use]
+    pub const fn has_key(self) -> bool {
+        matches!(self, Self::Ntlm | Self::Kerberos)
     }
 }
 
@@ -38,88 +94,73 @@ pub enum AuthError {
     /// The security package rejected what the server sent.
     #[error("the server's authentication token was not accepted: {0}")]
     Token(String),
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
-fn token_error(error: sspi::Error) -> AuthError {
-    // The description is a fixed text; the error's context may quote buffers.
-    AuthError::Token(format!("{:?}: {}", error.error_type, error.description))
+    /// The server's token makes no sense.
+    #[error("the server's authentication token is a {0}")]
+    Malformed(#[from] DecodeError),
+    /// Kerberos did not work out.
+    #[error(transparent)]
+    Kerberos(#[from] KerberosError),
 }
 
 /// The client's half of one authentication.
-pub(crate) struct Authenticator {
-    package: Negotiate,
-    credentials: Option<CredentialsBuffers>,
-    complete: bool,
+pub(crate) struct Authenticator(Mechanism);
+
+enum Mechanism {
+    Ntlm(Box<Ntlm>),
+    Anonymous(Anonymous),
+    Kerberos(Box<KerberosExchange>),
+}
+
+impl fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.0 {
+            Mechanism::Ntlm(_) => "Ntlm",
+            Mechanism::Anonymous(_) => "Anonymous",
+            Mechanism::Kerberos(_) => "Kerberos",
+        })
+    }
 }
 
 impl Authenticator {
-    pub(crate) fn new(credentials: &Credentials) -> Result<Self, AuthError> {
-        let domain = Some(credentials.domain.as_str()).filter(|domain| !domain.is_empty());
-        let identity = AuthIdentity {
-            username: Username::new(&credentials.user, domain).map_err(|_| AuthError::UserName)?,
-            password: credentials.password.clone().into(),
-        };
-        let mut package = Negotiate::new_client(NegotiateConfig::new(
-            Box::new(NtlmConfig::default()),
-            Some("ntlm,!kerberos,!pku2u".to_owned()),
-            "smbench".to_owned(),
-        ))
-        .map_err(token_error)?;
-        let acquired = package
-            .acquire_credentials_handle()
-            .with_credential_use(CredentialUse::Outbound)
-            .with_auth_data(&sspi::Credentials::AuthIdentity(identity))
-            .execute(&mut package)
-            .map_err(token_error)?;
-        Ok(Self {
-            package,
-            credentials: acquired.credentials_handle,
-            complete: false,
-        })
+    pub(crate) fn new(credentials: &Credentials, now: SystemTime) -> Result<Self, AuthError> {
+        Ok(Self(match credentials {
+            Credentials::Ntlm(account) | Credentials::Guest(account) => {
+                Mechanism::Ntlm(Box::new(Ntlm::new(account)?))
+            }
+            Credentials::Anonymous => Mechanism::Anonymous(Anonymous::default()),
+            Credentials::Kerberos(ticket) => {
+                let exchange = KerberosExchange::start(Arc::clone(ticket), now)?;
+                Mechanism::Kerberos(Box::new(exchange))
+            }
+        }))
     }
 
     /// The token to send after receiving `token` (empty at first).
     pub(crate) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
-        let mut output = [SecurityBuffer::new(Vec::new(), BufferType::Token)];
-        let mut input = [SecurityBuffer::new(token.to_vec(), BufferType::Token)];
-        let mut builder = self
-            .package
-            .initialize_security_context()
-            .with_credentials_handle(&mut self.credentials)
-            .with_context_requirements(
-                ClientRequestFlags::INTEGRITY | ClientRequestFlags::USE_SESSION_KEY,
-            )
-            .with_target_data_representation(DataRepresentation::Native)
-            .with_input(&mut input)
-            .with_output(&mut output);
-        let result = self
-            .package
-            .initialize_security_context_impl(&mut builder)
-            .map_err(token_error)?
-            .resolve_to_result()
-            .map_err(token_error)?;
-        self.complete = result.status == SecurityStatus::Ok;
-        let [token] = output;
-        Ok(token.buffer)
+        match &mut self.0 {
+            Mechanism::Ntlm(ntlm) => ntlm.step(token),
+            Mechanism::Anonymous(anonymous) => anonymous.step(token),
+            Mechanism::Kerberos(kerberos) => kerberos.step(token),
+        }
     }
 
-    pub(crate) const fn is_complete(&self) -> bool {
-        self.complete
+    /// Takes the token that came with the server's final answer.
+    pub(crate) fn conclude(&mut self, token: &[u8]) -> Result<(), AuthError> {
+        match &mut self.0 {
+            // Its last token, where there is one, only confirms.
+            Mechanism::Ntlm(ntlm) if ntlm.is_complete() || token.is_empty() => Ok(()),
+            Mechanism::Ntlm(ntlm) => ntlm.step(token).map(|_| ()),
+            Mechanism::Anonymous(_) => Ok(()),
+            Mechanism::Kerberos(kerberos) => kerberos.conclude(token),
+        }
     }
 
     /// The whole exchanged key, of at least 16 bytes (MS-SMB2 3.2.5.3).
     pub(crate) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
-        let keys = self
-            .package
-            .query_context_session_key()
-            .map_err(token_error)?;
-        let key = keys.session_key.as_ref();
-        if key.len() < 16 {
-            return Err(AuthError::Token(
-                "session key shorter than 16 bytes".to_owned(),
-            ));
+        match &self.0 {
+            Mechanism::Ntlm(ntlm) => ntlm.session_key(),
+            Mechanism::Anonymous(_) => Err(AuthError::Token("nobody has a key".to_owned())),
+            Mechanism::Kerberos(kerberos) => Ok(kerberos.session_key().to_vec()),
         }
-        Ok(key.to_vec())
     }
 }

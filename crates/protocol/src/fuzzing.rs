@@ -6,6 +6,7 @@
 use smb_msg::{SessionSetupResponse, TreeConnectResponse};
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
+use crate::auth::Logon;
 use crate::connection::{Connection, Negotiated, Protection};
 use crate::credit::{CreditLedger, Payment};
 use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
@@ -56,7 +57,7 @@ pub fn connection(shield: Shield) -> Connection {
         max_transact: 1 << 20,
         capabilities: LARGE_MTU,
         server_guid: [0; 16],
-        guest: false,
+        logon: Logon::Ntlm,
     };
     let mut credits = CreditLedger::new(128);
     credits.answered(Payment::default(), 99);

@@ -7,6 +7,7 @@
 
 mod config;
 mod error;
+mod logon;
 
 use smb_msg::{
     NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SessionSetupResponse,
@@ -14,7 +15,7 @@ use smb_msg::{
 };
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
-use crate::auth::Authenticator;
+use crate::auth::{Authenticator, Logon};
 use crate::connection::{
     Connection, Negotiated, Protect, Protection, ProtocolError, append_framed,
 };
@@ -40,12 +41,6 @@ pub enum Progress {
     Continue,
     /// The session stands; nothing was appended.
     Ready(Connection),
-}
-
-/// Whether a session as a guest is what the user means: anything else would be
-/// measured under other rights than asked for.
-fn asks_for_guest(user: &str) -> bool {
-    user.is_empty() || user.eq_ignore_ascii_case("guest")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,7 +105,7 @@ impl Handshake {
     /// # Errors
     /// When the credentials cannot be used.
     pub fn start(config: SessionConfig, out: &mut Vec<u8>) -> Result<Self, HandshakeError> {
-        let authenticator = Authenticator::new(&config.credentials)?;
+        let authenticator = Authenticator::new(&config.credentials, config.now)?;
         let mut handshake = Self {
             offer: Offer {
                 dialects: config.dialects,
@@ -137,7 +132,7 @@ impl Handshake {
                 max_transact: 0,
                 capabilities: 0,
                 server_guid: [0; 16],
-                guest: false,
+                logon: Logon::Anonymous,
             },
             signing_algorithm: SigningAlgorithm::HmacSha256,
             cipher: None,
@@ -292,7 +287,7 @@ impl Handshake {
             max_transact: answer.max_transact,
             capabilities: answer.capabilities,
             server_guid: answer.server_guid,
-            guest: false,
+            logon: self.negotiated.logon,
         };
         // Without multi-credit requests a message carries one credit's worth
         // (MS-SMB2 3.2.4.1.5); a server below that states less itself.
@@ -309,7 +304,7 @@ impl Handshake {
         }
         self.answer = Some(answer);
         self.preauth.update(bytes);
-        // The server's hint of mechanisms is not needed: NTLM is offered as is.
+        // The server's hint of mechanisms is not needed: ours is offered as is.
         let token = self.authenticator.step(&[])?;
         self.send_session_setup(token, out)
     }
@@ -343,22 +338,19 @@ impl Handshake {
             let token = self.authenticator.step(&response.buffer)?;
             return self.send_session_setup(token, out);
         }
-        self.negotiated.guest = response.session_flags.is_guest_or_null_session();
-        if !self.negotiated.guest {
+        self.negotiated.logon = logon::judge(&self.config.credentials, response.session_flags)?;
+        if self.negotiated.logon.has_key() {
             self.authenticated(header, bytes, &response.buffer)?;
-        } else if !asks_for_guest(&self.config.credentials.user) {
-            return Err(HandshakeError::OnlyAsGuest);
+        } else if self.config.signing == Policy::Required {
+            return Err(HandshakeError::CannotSign(self.negotiated.logon));
+        } else {
+            // Whatever the server requires of others (MS-SMB2 3.2.5.3.1).
+            self.negotiated.signing = None;
         }
         if response.session_flags.encrypt_data() {
             self.encrypt(Demand::Server)?;
         } else if self.config.encryption == Policy::Required {
             self.encrypt(Demand::Client)?;
-        }
-        if self.negotiated.guest && self.negotiated.signing.take().is_some() {
-            return Err(HandshakeError::GuestCannotSign(match self.config.signing {
-                Policy::Required => Demand::Client,
-                Policy::AsServerRequires | Policy::Off => Demand::Server,
-            }));
         }
         let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
         let request = TreeConnectRequest::new(&unc);
@@ -372,9 +364,7 @@ impl Handshake {
         bytes: &mut [u8],
         token: &[u8],
     ) -> Result<(), HandshakeError> {
-        if !self.authenticator.is_complete() && !token.is_empty() {
-            self.authenticator.step(token)?;
-        }
+        self.authenticator.conclude(token)?;
         let session_key = self.authenticator.session_key()?;
         let keys = KeySource {
             dialect: self.negotiated.dialect,
@@ -402,8 +392,11 @@ impl Handshake {
         if self.config.encryption == Policy::Off {
             return Err(HandshakeError::EncryptionRequired);
         }
-        if self.negotiated.guest {
-            return Err(HandshakeError::GuestCannotEncrypt(by));
+        if !self.negotiated.logon.has_key() {
+            return Err(HandshakeError::CannotEncrypt {
+                by,
+                logon: self.negotiated.logon,
+            });
         }
         let dialect = self.negotiated.dialect;
         let transform = self.transform.as_ref();

@@ -26,7 +26,7 @@ mod status;
 mod wire;
 
 pub use algorithm::{Cipher, CipherList, SigningAlgorithm, UnknownCipher, UnknownSigning};
-pub use auth::{AuthError, Credentials};
+pub use auth::{Account, AuthError, Credentials, Logon, kerberos};
 pub use command::FileId;
 pub use command::lease::{LeaseKey, LeaseState, UnknownLease};
 pub use connection::{

@@ -1,12 +1,14 @@
 //! Handshakes with servers that do not keep to MS-SMB2, message by message.
 
+use std::time::SystemTime;
+
 use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::{Command, Flags, Header};
 use smbench_protocol::{
-    CipherList, Credentials, Dialect, DialectRange, Handshake, HandshakeError, Policy, Progress,
-    ProtocolError, SessionConfig,
+    Account, CipherList, Credentials, Dialect, DialectRange, Handshake, HandshakeError, Logon,
+    Policy, Progress, ProtocolError, SessionConfig,
 };
 
 const SIGNING_REQUIRED: u16 = 2;
@@ -20,11 +22,12 @@ fn config() -> SessionConfig {
         signing_algorithm: None,
         encryption: Policy::AsServerRequires,
         ciphers: CipherList::default(),
-        credentials: Credentials {
+        credentials: Credentials::Guest(Account {
             domain: String::new(),
             user: "guest".to_owned(),
             password: String::new(),
-        },
+        }),
+        now: SystemTime::UNIX_EPOCH,
         host: "server".to_owned(),
         share: "share".to_owned(),
         credit_target: 64,
@@ -124,13 +127,23 @@ fn session_setup(flags: u16) -> Vec<u8> {
 const TREE_CONNECT: [u8; 16] = [16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 1, 0x1F, 0];
 
 #[test]
-fn a_guest_gets_in_where_nobody_wants_a_signature() {
-    let mut pair = Pair::new(config());
-    pair.log_on();
-    let Ok(Progress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
-        panic!("the session stands");
-    };
-    assert!(connection.negotiated().guest);
+fn a_guest_gets_in_without_a_signature_whatever_the_server_requires_of_others() {
+    for security_mode in [0, SIGNING_REQUIRED] {
+        let mut pair = Pair::new(config());
+        let answers = [
+            negotiate(Dialect::Smb302, security_mode),
+            session_setup(IS_GUEST),
+        ];
+        for body in answers {
+            let progress = pair.answer(|_| {}, &body);
+            assert!(matches!(progress, Ok(Progress::Continue)), "{progress:?}");
+        }
+        let Ok(Progress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
+            panic!("the session stands");
+        };
+        let negotiated = connection.negotiated();
+        assert_eq!((negotiated.logon, negotiated.signing), (Logon::Guest, None));
+    }
 }
 
 #[test]
@@ -179,18 +192,10 @@ fn a_3_1_1_answer_without_contexts_is_refused() {
 
 #[test]
 fn who_wants_what_a_guest_cannot_have_is_named() {
-    use Policy::{AsServerRequires, Required};
-    for (signing, security_mode, flags, who) in [
-        (Required, 0, IS_GUEST, "the session is to be signed"),
+    for (signing, flags, who) in [
+        (Policy::Required, IS_GUEST, "the session is to be signed"),
         (
-            AsServerRequires,
-            SIGNING_REQUIRED,
-            IS_GUEST,
-            "each session of this server is to be signed",
-        ),
-        (
-            AsServerRequires,
-            0,
+            Policy::AsServerRequires,
             IS_GUEST | ENCRYPT_DATA,
             "each session of this server is to be encrypted",
         ),
@@ -199,17 +204,19 @@ fn who_wants_what_a_guest_cannot_have_is_named() {
             signing,
             ..config()
         });
-        let negotiated = pair.answer(|_| {}, &negotiate(Dialect::Smb302, security_mode));
+        let negotiated = pair.answer(|_| {}, &negotiate(Dialect::Smb302, 0));
         assert!(negotiated.is_ok(), "{negotiated:?}");
         let refused = pair.answer(|_| {}, &session_setup(flags));
         let error = refused.unwrap_err();
         assert!(matches!(
             (&error, signing),
-            (HandshakeError::GuestCannotSign(Demand::Client), Required)
+            (HandshakeError::CannotSign(Logon::Guest), Policy::Required)
                 | (
-                    HandshakeError::GuestCannotSign(Demand::Server)
-                        | HandshakeError::GuestCannotEncrypt(Demand::Server),
-                    AsServerRequires
+                    HandshakeError::CannotEncrypt {
+                        by: Demand::Server,
+                        logon: Logon::Guest
+                    },
+                    Policy::AsServerRequires
                 )
         ));
         assert!(error.to_string().starts_with(who), "{error}");

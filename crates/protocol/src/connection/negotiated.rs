@@ -1,6 +1,7 @@
 //! What client and server agreed on.
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
+use crate::auth::Logon;
 use crate::dialect::Dialect;
 use crate::negotiate::LARGE_MTU;
 
@@ -26,8 +27,8 @@ pub struct Negotiated {
     pub capabilities: u32,
     /// The server's own identifier.
     pub server_guid: [u8; 16],
-    /// The server let the user in as a guest.
-    pub guest: bool,
+    /// As what the server let the user in.
+    pub logon: Logon,
 }
 
 impl Negotiated {

@@ -4,6 +4,7 @@ mod chain;
 
 use super::*;
 use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
+use crate::auth::Logon;
 use crate::crypto::{
     KeySource, NONCE_SEED_LEN, PreauthHash, Signer, TRANSFORM_HEADER_LEN, Transform,
 };
@@ -31,7 +32,7 @@ fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Co
         max_transact: 1 << 20,
         capabilities,
         server_guid: [0; 16],
-        guest: false,
+        logon: Logon::Ntlm,
     };
     let mut credits = CreditLedger::new(64);
     credits.answered(Payment::default(), 99);

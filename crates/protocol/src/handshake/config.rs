@@ -1,5 +1,7 @@
 //! What a caller asks of a session.
 
+use std::time::SystemTime;
+
 use crate::algorithm::{CipherList, SigningAlgorithm};
 use crate::auth::Credentials;
 use crate::credit::CreditLedger;
@@ -35,6 +37,8 @@ pub struct SessionConfig {
     pub ciphers: CipherList,
     /// Who logs on.
     pub credentials: Credentials,
+    /// The time by the wall clock; Kerberos proves that a log-on is new by it.
+    pub now: SystemTime,
     /// The server's name or address, as the user knows it.
     pub host: String,
     /// The share's name.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::auth::AuthError;
+use crate::auth::{AuthError, Logon};
 use crate::connection::ProtocolError;
 use crate::dialect::Dialect;
 use crate::header::Command;
@@ -26,9 +26,12 @@ pub enum HandshakeError {
     /// The server does not know the user and has guests instead.
     #[error("the server does not know the user and offers a guest session instead")]
     OnlyAsGuest,
-    /// Signing is wanted by one side, but the session has no key.
-    #[error("{} is to be signed, but the server let the user in as a guest; guest sessions cannot be signed", .0.what())]
-    GuestCannotSign(Demand),
+    /// A guest or nobody was asked for, and the server made it a user.
+    #[error("the server gives the user more rights than the {} session asked for", .0.name())]
+    MoreThan(Logon),
+    /// Signing was asked for, but the session has no key.
+    #[error("the session is to be signed, but {} sessions cannot be", .0.name())]
+    CannotSign(Logon),
     /// Signing was switched off, but the server insists.
     #[error("the server requires signing, which was switched off")]
     SigningRequired,
@@ -48,8 +51,13 @@ pub enum HandshakeError {
         dialect: Dialect,
     },
     /// Encryption is wanted by one side, but the session has no key.
-    #[error("{} is to be encrypted, but the server let the user in as a guest; guest sessions cannot be encrypted", .0.what())]
-    GuestCannotEncrypt(Demand),
+    #[error("{} is to be encrypted, but {} sessions cannot be", .by.what(), .logon.name())]
+    CannotEncrypt {
+        /// Who wants it.
+        by: Demand,
+        /// As what the user was let in.
+        logon: Logon,
+    },
     /// The server does not stand by its NEGOTIATE response.
     #[error("someone between client and server has tampered with the negotiation")]
     Tampered,
@@ -70,7 +78,7 @@ pub enum HandshakeError {
     Protocol(#[from] ProtocolError),
 }
 
-/// Who wants a session to be signed or encrypted.
+/// Who wants a session to be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// [`Policy::Required`](super::Policy::Required).

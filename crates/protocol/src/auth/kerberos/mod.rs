@@ -1,0 +1,40 @@
+//! Kerberos 5 (RFC 4120) as a client of file servers needs it: tickets from
+//! KDCs, and their use in GSS-API tokens (RFC 4121).
+//!
+//! Hand-made on the crate's cryptography rather than on a library of types:
+//! what exists in Rust knows neither keytabs nor caches nor HMAC-SHA-2, and
+//! panics on some malformed tokens. Nothing here does I/O or reads a clock.
+//! Not here: FAST, PKINIT, user-to-user, and the types DES and RC4.
+
+mod ccache;
+mod context;
+mod cts;
+mod enctype;
+mod error;
+mod file;
+mod keytab;
+mod messages;
+mod principal;
+mod request;
+mod ticket;
+
+pub use ccache::CredentialCache;
+pub(super) use context::Initiator;
+pub use error::KerberosError;
+pub use file::MalformedFile;
+pub use keytab::Keytab;
+pub use principal::Principal;
+pub use request::{TicketRequest, TicketStep};
+pub use ticket::ServiceTicket;
+
+#[cfg(test)]
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|digit| digit.to_digit(16).map(|digit| digit as u8).unwrap())
+        .collect();
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
+}

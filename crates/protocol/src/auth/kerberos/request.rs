@@ -1,0 +1,465 @@
+//! From a password, a keytab or a cache to the ticket for a file server: the
+//! exchanges with KDCs (RFC 4120 3.1, 3.3), one message at a time.
+//!
+//! Without I/O and without a clock: a [`TicketRequest`] says what to send to
+//! the KDC of which realm, and takes what came back.
+
+use std::time::{Duration, SystemTime};
+
+use super::ccache::CredentialCache;
+use super::enctype::{Enctype, Key, fill_random};
+use super::error::KerberosError;
+use super::keytab::Keytab;
+use super::messages::{
+    self, AS_REP, AS_REQ, Authenticator, CANONICALIZE, EtypeInfo, KdcAnswer, KdcReply, KdcRequest,
+    KrbError, ReplyPart, TGS_REP, TGS_REQ, preauth, usage,
+};
+use super::principal::Principal;
+use super::ticket::{ServiceTicket, Stamp, Ticket};
+
+/// How long a ticket is asked to last; a KDC gives what it allows.
+const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// Realms that may refer to one another before it is called endless.
+const REFERRALS_MAX: u32 = 8;
+
+/// Error codes with a meaning of their own here (RFC 4120 7.5.9).
+mod code {
+    pub(super) const CLIENT_EXPIRED: i64 = 1;
+    pub(super) const CLIENT_UNKNOWN: i64 = 6;
+    pub(super) const SERVICE_UNKNOWN: i64 = 7;
+    pub(super) const ENCTYPE_UNSUPPORTED: i64 = 14;
+    pub(super) const CLIENT_REVOKED: i64 = 18;
+    pub(super) const PASSWORD_EXPIRED: i64 = 23;
+    pub(super) const PREAUTH_FAILED: i64 = 24;
+    pub(super) const PREAUTH_REQUIRED: i64 = 25;
+    pub(super) const BAD_INTEGRITY: i64 = 31;
+    pub(super) const TICKET_EXPIRED: i64 = 32;
+    pub(super) const SKEW: i64 = 37;
+    pub(super) const WRONG_REALM: i64 = 68;
+}
+
+/// What proves who the user is. Not `Debug`: it holds secrets.
+enum Proof {
+    Password(String),
+    Keys(Vec<Key>),
+}
+
+impl Proof {
+    /// The encryption types it has keys for.
+    fn enctypes(&self) -> Vec<Enctype> {
+        match self {
+            Self::Password(_) => Enctype::ALL.to_vec(),
+            Self::Keys(keys) => keys.iter().map(Key::enctype).collect(),
+        }
+    }
+
+    fn key(&self, user: &Principal, info: &EtypeInfo<'_>) -> Option<Key> {
+        match self {
+            Self::Password(password) => {
+                let salt = info
+                    .salt
+                    .map_or_else(|| user.default_salt(), <[u8]>::to_vec);
+                Key::from_password(info.enctype, password, &salt, info.parameters)
+            }
+            Self::Keys(keys) => keys
+                .iter()
+                .find(|key| key.enctype() == info.enctype)
+                .cloned(),
+        }
+    }
+
+    fn wrong(&self, user: &Principal) -> KerberosError {
+        match self {
+            Self::Password(_) => KerberosError::WrongPassword(user.clone()),
+            Self::Keys(_) => KerberosError::WrongKey(user.clone()),
+        }
+    }
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub enum TicketStep {
+    /// Send the message to a KDC of the realm and hand its answer to
+    /// [`TicketRequest::receive`]. Over TCP, both follow their length in four
+    /// bytes, most significant first (RFC 4120 7.2.2).
+    Ask {
+        /// Whose KDC.
+        realm: String,
+        /// The message, without its length.
+        message: Vec<u8>,
+    },
+    /// Here it is.
+    Granted(ServiceTicket),
+}
+
+/// A ticket being asked for.
+pub struct TicketRequest {
+    user: Principal,
+    service: Principal,
+    stage: Stage,
+    nonce: u32,
+}
+
+enum Stage {
+    /// Asking for a ticket-granting ticket; with the key that was proven, once
+    /// the KDC wants proof.
+    User { proof: Proof, proven: Option<Key> },
+    /// Asking for the service's ticket, or for a ticket-granting one of
+    /// another realm on the way.
+    Service { granting: Ticket, referrals: u32 },
+}
+
+impl TicketRequest {
+    /// Begins with the user's password.
+    #[must_use]
+    pub fn with_password(
+        user: Principal,
+        password: &str,
+        service: Principal,
+        now: SystemTime,
+    ) -> (Self, TicketStep) {
+        Self::as_user(user, Proof::Password(password.to_owned()), service, now)
+    }
+
+    /// Begins with the user's keys.
+    ///
+    /// # Errors
+    /// When the keytab has none, or none that is spoken here.
+    pub fn with_keytab(
+        user: Principal,
+        keytab: &Keytab,
+        service: Principal,
+        now: SystemTime,
+    ) -> Result<(Self, TicketStep), KerberosError> {
+        let keys = keytab.keys(&user);
+        if !keys.is_empty() {
+            return Ok(Self::as_user(user, Proof::Keys(keys), service, now));
+        }
+        Err(match keytab.principals().contains(&&user) {
+            true => KerberosError::NoUsableKey(user),
+            false => KerberosError::NotInKeytab(user),
+        })
+    }
+
+    /// Begins with what `kinit` has got. The service's ticket itself is taken
+    /// where it is there.
+    ///
+    /// # Errors
+    /// When the cache has no ticket that can be used, or it is over.
+    pub fn with_cache(
+        cache: &CredentialCache,
+        service: Principal,
+        now: SystemTime,
+    ) -> Result<(Self, TicketStep), KerberosError> {
+        let user = cache.user().clone();
+        let realm = user.realm();
+        let granting = cache.ticket(&Principal::ticket_granting(realm, realm));
+        let valid = |ticket: &&Ticket| ticket.expires > now;
+        let own = cache.ticket(&service).filter(valid);
+        let mut request = Self {
+            service,
+            // Replaced below, or never used again.
+            stage: Stage::User {
+                proof: Proof::Keys(Vec::new()),
+                proven: None,
+            },
+            user: user.clone(),
+            nonce: 0,
+        };
+        if let Some(ticket) = own {
+            let granted = TicketStep::Granted(ServiceTicket::new(ticket.clone()));
+            return Ok((request, granted));
+        }
+        match granting {
+            None => Err(KerberosError::NoTicket(user)),
+            Some(granting) if !valid(&granting) => Err(KerberosError::Expired {
+                user,
+                ago: now.duration_since(granting.expires).unwrap_or_default(),
+            }),
+            Some(granting) => {
+                let step = request.ask_for_service(granting.clone(), 0, now);
+                Ok((request, step))
+            }
+        }
+    }
+
+    fn as_user(
+        user: Principal,
+        proof: Proof,
+        service: Principal,
+        now: SystemTime,
+    ) -> (Self, TicketStep) {
+        let mut request = Self {
+            user,
+            service,
+            stage: Stage::User {
+                proof,
+                proven: None,
+            },
+            nonce: 0,
+        };
+        let step = request.ask_for_user(&[], now);
+        (request, step)
+    }
+
+    /// Takes a KDC's answer to the message last asked to be sent.
+    ///
+    /// # Errors
+    /// When the KDC refuses, or when what came is not its answer.
+    pub fn receive(&mut self, answer: &[u8], now: SystemTime) -> Result<TicketStep, KerberosError> {
+        let expected = match self.stage {
+            Stage::User { .. } => AS_REP,
+            Stage::Service { .. } => TGS_REP,
+        };
+        match KdcAnswer::decode(answer, expected)? {
+            KdcAnswer::Error(error) => self.refused(&error, now),
+            KdcAnswer::Reply(reply) => match &self.stage {
+                Stage::User { proof, proven } => {
+                    let ticket = self.user_reply(&reply, proof, proven.as_ref())?;
+                    Ok(self.ask_for_service(ticket, 0, now))
+                }
+                Stage::Service {
+                    granting,
+                    referrals,
+                } => {
+                    let part = reply.part.decrypt(&granting.key, usage::TGS_REP);
+                    let part = part.ok_or(KerberosError::Forged("it does not decrypt"))?;
+                    let referrals = *referrals;
+                    let ticket = self.ticket(&reply, &part)?;
+                    self.service_reply(ticket, referrals, now)
+                }
+            },
+        }
+    }
+
+    fn user_reply(
+        &self,
+        reply: &KdcReply<'_>,
+        proof: &Proof,
+        proven: Option<&Key>,
+    ) -> Result<Ticket, KerberosError> {
+        let part = match proven {
+            Some(key) => reply.part.decrypt(key, usage::AS_REP),
+            // A KDC that wants no proof may still say how keys are made.
+            None => {
+                let info = reply
+                    .preauth
+                    .iter()
+                    .find(|(k, _)| *k == preauth::ETYPE_INFO2);
+                let infos = match info {
+                    Some((_, info)) => messages::etype_info(info)?,
+                    None => defaults(reply.part.enctype),
+                };
+                infos
+                    .iter()
+                    .filter_map(|info| proof.key(&self.user, info))
+                    .find_map(|key| reply.part.decrypt(&key, usage::AS_REP))
+            }
+        };
+        let part = part.ok_or_else(|| proof.wrong(&self.user))?;
+        if reply.client != self.user {
+            return Err(KerberosError::Forged("it is for another user"));
+        }
+        let ticket = self.ticket(reply, &part)?;
+        let realm = self.user.realm();
+        if ticket.service != Principal::ticket_granting(realm, realm) {
+            return Err(KerberosError::Forged("it grants no tickets"));
+        }
+        Ok(ticket)
+    }
+
+    fn ticket(&self, reply: &KdcReply<'_>, part: &[u8]) -> Result<Ticket, KerberosError> {
+        let part = ReplyPart::decode(part)?;
+        if part.nonce != i64::from(self.nonce) {
+            return Err(KerberosError::Forged("its nonce is another"));
+        }
+        let key = part
+            .key
+            .ok_or_else(|| KerberosError::NoSharedEncryption(part.service.clone()))?;
+        Ok(Ticket {
+            client: reply.client.clone(),
+            service: part.service,
+            key,
+            starts: part.starts,
+            expires: part.expires,
+            encoded: reply.ticket.to_vec(),
+        })
+    }
+
+    /// The service's own ticket, or one for another realm's KDC on the way.
+    fn service_reply(
+        &mut self,
+        ticket: Ticket,
+        referrals: u32,
+        now: SystemTime,
+    ) -> Result<TicketStep, KerberosError> {
+        let Some(next) = ticket.service.grants_for() else {
+            return Ok(TicketStep::Granted(ServiceTicket::new(ticket)));
+        };
+        if referrals == REFERRALS_MAX {
+            return Err(KerberosError::EndlessReferral(next.to_owned()));
+        }
+        if ticket.service.realm() == self.service.realm() {
+            // Asked for the service, its KDC named the realm it is in.
+            self.service = Principal::service(&self.service.name(), next);
+        }
+        Ok(self.ask_for_service(ticket, referrals + 1, now))
+    }
+
+    fn ask_for_user(&mut self, preauth: &[(i64, Vec<u8>)], now: SystemTime) -> TicketStep {
+        let enctypes = match &self.stage {
+            Stage::User { proof, .. } => proof.enctypes(),
+            Stage::Service { .. } => Vec::new(),
+        };
+        self.nonce = nonce();
+        let realm = self.user.realm();
+        let request = KdcRequest {
+            options: 0,
+            client: Some(&self.user),
+            service: &Principal::ticket_granting(realm, realm),
+            until: now + LIFETIME,
+            nonce: self.nonce,
+            enctypes: &enctypes,
+        };
+        TicketStep::Ask {
+            realm: realm.to_owned(),
+            message: messages::kdc_request(AS_REQ, preauth, &request.body()),
+        }
+    }
+
+    fn ask_for_service(&mut self, granting: Ticket, referrals: u32, now: SystemTime) -> TicketStep {
+        self.nonce = nonce();
+        let realm = granting.service.grants_for().unwrap_or_default().to_owned();
+        let service = match self.service.realm() == realm {
+            true => self.service.clone(),
+            false => Principal::ticket_granting(&realm, self.service.realm()),
+        };
+        let body = KdcRequest {
+            options: CANONICALIZE,
+            client: None,
+            service: &service,
+            until: now + LIFETIME,
+            nonce: self.nonce,
+            enctypes: &Enctype::ALL,
+        }
+        .body();
+        let key = &granting.key;
+        let checksum = key.checksum(usage::TGS_REQ_CHECKSUM, &[&body]);
+        let authenticator = Authenticator {
+            stamp: Stamp::from(now),
+            checksum: (key.enctype().checksum_number().into(), &checksum),
+            subkey: None,
+        };
+        let proof =
+            messages::ap_request(&granting, 0, usage::TGS_REQ_AUTHENTICATOR, &authenticator);
+        let message = messages::kdc_request(TGS_REQ, &[(preauth::TGS_REQ, proof)], &body);
+        self.stage = Stage::Service {
+            granting,
+            referrals,
+        };
+        TicketStep::Ask { realm, message }
+    }
+
+    fn refused(
+        &mut self,
+        error: &KrbError<'_>,
+        now: SystemTime,
+    ) -> Result<TicketStep, KerberosError> {
+        if let (
+            code::PREAUTH_REQUIRED,
+            Stage::User {
+                proof,
+                proven: None,
+            },
+        ) = (error.code, &self.stage)
+        {
+            let key = self.key_for(proof, error)?;
+            let stamp = messages::timestamp(Stamp::from(now));
+            let stamp = messages::encrypted(&key, usage::AS_REQ_TIMESTAMP, &stamp);
+            if let Stage::User { proven, .. } = &mut self.stage {
+                *proven = Some(key);
+            }
+            return Ok(self.ask_for_user(&[(preauth::ENC_TIMESTAMP, stamp)], now));
+        }
+        Err(self.refusal(error, now))
+    }
+
+    /// The key that the KDC lets the user prove.
+    fn key_for(&self, proof: &Proof, error: &KrbError<'_>) -> Result<Key, KerberosError> {
+        let methods = error.methods()?;
+        let value = |kind| methods.iter().find(|(found, _)| *found == kind);
+        let (Some(_), Some((_, info))) =
+            (value(preauth::ENC_TIMESTAMP), value(preauth::ETYPE_INFO2))
+        else {
+            return Err(KerberosError::OtherProof(self.user.clone()));
+        };
+        messages::etype_info(info)?
+            .iter()
+            .find_map(|info| proof.key(&self.user, info))
+            .ok_or_else(|| KerberosError::NoSharedEncryption(self.user.clone()))
+    }
+
+    fn refusal(&self, error: &KrbError<'_>, now: SystemTime) -> KerberosError {
+        let user = || self.user.clone();
+        match (&self.stage, error.code) {
+            (_, code::SKEW) => KerberosError::ClockSkew(distance(now, error.time)),
+            (_, code::CLIENT_UNKNOWN) => KerberosError::UnknownUser(user()),
+            (_, code::CLIENT_EXPIRED | code::CLIENT_REVOKED) => {
+                KerberosError::AccountClosed(user())
+            }
+            (_, code::PASSWORD_EXPIRED) => KerberosError::PasswordExpired(user()),
+            (Stage::User { proof, .. }, code::PREAUTH_FAILED | code::BAD_INTEGRITY) => {
+                proof.wrong(&self.user)
+            }
+            (_, code::PREAUTH_REQUIRED) => KerberosError::OtherProof(user()),
+            (Stage::User { .. }, code::WRONG_REALM) => KerberosError::WrongRealm {
+                user: user(),
+                realm: error.client_realm.unwrap_or("another").to_owned(),
+            },
+            (Stage::User { .. }, code::ENCTYPE_UNSUPPORTED) => {
+                KerberosError::NoSharedEncryption(user())
+            }
+            (_, code::ENCTYPE_UNSUPPORTED) => {
+                KerberosError::NoSharedEncryption(self.service.clone())
+            }
+            (Stage::Service { .. }, code::SERVICE_UNKNOWN) => {
+                KerberosError::UnknownService(self.service.clone())
+            }
+            (Stage::Service { granting, .. }, code::TICKET_EXPIRED) => KerberosError::Expired {
+                user: user(),
+                ago: now.duration_since(granting.expires).unwrap_or_default(),
+            },
+            (_, code) => KerberosError::Refused {
+                code,
+                text: error.text.to_owned(),
+            },
+        }
+    }
+}
+
+/// What a KDC that says nothing about keys means.
+fn defaults(enctype: i64) -> Vec<EtypeInfo<'static>> {
+    Enctype::from_number(enctype)
+        .map(|enctype| EtypeInfo {
+            enctype,
+            salt: None,
+            parameters: &[],
+        })
+        .into_iter()
+        .collect()
+}
+
+fn distance(one: SystemTime, other: SystemTime) -> Duration {
+    one.duration_since(other)
+        .unwrap_or_else(|error| error.duration())
+}
+
+/// Unpredictable, and positive in any reading.
+fn nonce() -> u32 {
+    let mut bytes = [0; 4];
+    fill_random(&mut bytes);
+    u32::from_be_bytes(bytes) >> 1
+}
+
+#[cfg(test)]
+mod tests;
