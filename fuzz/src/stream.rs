@@ -2,6 +2,7 @@
 //! state, taken by a handshake.
 
 use std::collections::HashSet;
+use std::time::SystemTime;
 
 use smbench_protocol::command::oplock_break::BreakNotification;
 use smbench_protocol::command::read::ReadRequest;
@@ -12,8 +13,8 @@ use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
 use smbench_protocol::fuzzing::{self, Shield};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN};
 use smbench_protocol::{
-    Account, Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId, Handshake,
-    NtStatus, Policy, Progress, SessionConfig, SigningAlgorithm,
+    Account, Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId,
+    Handshake, NtStatus, Policy, Progress, SessionConfig, SigningAlgorithm,
 };
 
 use crate::peer::{self, byte, record};

@@ -20,6 +20,7 @@ use smbench_lab::Signing;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::failure::Failure;
+use crate::login::LoginArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -121,7 +122,7 @@ pub(crate) struct ServerArgs {
     pub(crate) operation_timeout: Option<Duration>,
 }
 
-/// Where the password comes from, if not from the environment.
+/// Who logs on and how, as far as the URL and the environment do not say.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SecretArgs {
     /// File whose first line is the password
@@ -130,6 +131,8 @@ pub(crate) struct SecretArgs {
     /// File with lines `username = `, `password = ` and `domain = `, as for smbclient
     #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
     pub(crate) authentication_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
 }
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -348,7 +351,7 @@ fn signing() -> impl TypedValueParser<Value = Signing> {
     })
 }
 
-fn paths() -> impl TypedValueParser<Value = PathBuf> {
+pub(crate) fn paths() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(not_a_server)
 }
 

@@ -6,11 +6,11 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use smbench_engine::SessionError;
 use smbench_engine::plan::PlanError;
 use smbench_engine::profile::ProfileError;
 use smbench_engine::run::RunError;
 use smbench_engine::target::TargetError;
+use smbench_engine::{SessionError, TicketError};
 use smbench_lab::LabError;
 use smbench_report::{LoadError, SaveError};
 
@@ -90,6 +90,9 @@ impl Failure {
             | Self::Target(_)
             | Self::Password(_)
             | Self::Load(_) => Exit::Usage,
+            Self::Run(RunError::Session(error)) | Self::Session(error) if is_malformed(error) => {
+                Exit::Usage
+            }
             Self::Interrupted => Exit::Interrupted,
             Self::Run(_)
             | Self::Session(_)
@@ -108,6 +111,11 @@ impl From<RunError> for Failure {
             error => Self::Run(error),
         }
     }
+}
+
+/// Whether a file that the command line names is not what it should be.
+const fn is_malformed(error: &SessionError) -> bool {
+    matches!(error, SessionError::Ticket(TicketError::Malformed { .. }))
 }
 
 /// An error and its causes; the lab's errors leave theirs to `source`.

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod embedded;
 mod failure;
+mod login;
 mod output;
 mod password;
 mod progress;

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
+use smbench_engine::login::{Login, Proof};
 use smbench_engine::target::{Secret, Target, UrlPassword};
 
 use crate::args::SecretArgs;
@@ -34,11 +35,14 @@ pub(crate) enum PasswordError {
     Malformed { path: PathBuf, line: usize },
     #[error("failed to read {VARIABLE}: it is not UTF-8")]
     Variable,
-    #[error("the target names no user: write smb://USER@HOST/SHARE")]
+    #[error(
+        "the target names no user: write smb://USER@HOST/SHARE, or give --auth anonymous or \
+         --auth guest"
+    )]
     NoUser,
     #[error(
         "no password for user {user}: set {VARIABLE}, or give --password-file or \
-         --authentication-file"
+         --authentication-file (for Kerberos, --keytab or --ccache)"
     )]
     Missing { user: String },
     #[error("failed to ask for the password: {0}")]
@@ -56,8 +60,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Reads the authentication file and completes the account of `target`
-    /// from it; what the URL says goes first. Refuses an account without a
-    /// user, which is never guessed. Warns of a password in the URL.
+    /// from it; what the URL says goes first. Warns of a password in the URL.
     pub(crate) fn open(
         args: &SecretArgs,
         target: &mut Target,
@@ -79,9 +82,6 @@ impl Sources {
         if target.domain.is_empty() {
             target.domain = file.domain.unwrap_or_default();
         }
-        if target.user.is_empty() {
-            return Err(PasswordError::NoUser);
-        }
         Ok(Self {
             password_file: args.password_file.clone(),
             authentication_file: file.password,
@@ -89,8 +89,26 @@ impl Sources {
         })
     }
 
-    /// The password of the target's user.
+    /// Whether there is a password without asking for it.
+    pub(crate) fn are_given(&self) -> bool {
+        self.password_file.is_some()
+            || self.authentication_file.is_some()
+            || env::var_os(VARIABLE).is_some()
+            || self.url == UrlPassword::Present
+    }
+
+    /// The password of the target's user, where the way to log on wants one.
     pub(crate) fn password(&self, target: &Target) -> Result<Secret, PasswordError> {
+        let is_wanted = match &target.login {
+            Login::Ntlm => true,
+            // Most guests have none, so none is asked for.
+            Login::Guest => self.are_given(),
+            Login::Anonymous => false,
+            Login::Kerberos(login) => login.proof == Proof::Password,
+        };
+        if !is_wanted {
+            return Ok(Secret::default());
+        }
         if let Some(path) = &self.password_file {
             let text = read(path)?;
             let line = text.split('\n').next().unwrap_or_default();
@@ -149,7 +167,7 @@ impl Authentication {
                 "username" => &mut found.username,
                 "password" => &mut found.password,
                 "domain" => &mut found.domain,
-                // Kerberos only.
+                // Of Kerberos: a flag says it here.
                 "realm" => continue,
                 _ => return Err(at + 1),
             };
@@ -236,13 +254,6 @@ mod tests {
             let sources = Sources::open(&args, &mut target, found).unwrap();
             assert_eq!(sources.password(&target).unwrap().expose(), password);
         }
-    }
-
-    #[test]
-    fn a_target_without_a_user_is_refused() {
-        let (mut target, found) = Target::parse("smb://host/share").unwrap();
-        let error = Sources::open(&SecretArgs::default(), &mut target, found).unwrap_err();
-        assert!(matches!(error, PasswordError::NoUser), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::thread;
 
+use smbench_engine::login::Login;
 use smbench_engine::plan::{Limits, Plan, SessionOptions, Verify};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
@@ -12,6 +13,7 @@ use smbench_report::{Disclosure, Place};
 
 use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, SessionArgs, UrlArgs};
 use crate::failure::Failure;
+use crate::login;
 use crate::password::Sources;
 
 /// A run, judged. The plan's target has no password yet.
@@ -124,6 +126,7 @@ pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
 fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {
     let (mut target, in_url) = Target::parse(url)?;
     let sources = Sources::open(secrets, &mut target, in_url)?;
+    login::choose(&secrets.login, &mut target, &sources)?;
     Ok((target, sources))
 }
 
@@ -182,6 +185,7 @@ fn embedded() -> Target {
         share: String::new(),
         path: String::new(),
         password: Secret::default(),
+        login: Login::default(),
     }
 }
 

@@ -3,6 +3,8 @@
 mod cancel;
 pub mod clients;
 pub mod clock;
+mod kerberos;
+pub mod login;
 pub mod pattern;
 pub mod plan;
 pub mod probe;
@@ -21,5 +23,6 @@ pub mod units;
 pub mod verify;
 
 pub use cancel::Cancel;
-pub use session::SessionError;
+pub use kerberos::TicketError;
+pub use session::{SessionError, Who};
 pub use share::Cleanup;

@@ -88,7 +88,7 @@ pub fn probe(
                 dialects: dialect.into(),
                 ..options
             };
-            let accepted = accepts(target, options, limits).await;
+            let accepted = accepts(&endpoint.with_options(options)).await;
             found.dialects.push((dialect, accepted));
         }
         for algorithm in SigningAlgorithm::ALL {
@@ -98,7 +98,7 @@ pub fn probe(
                 signing_algorithm: Some(algorithm),
                 ..options
             };
-            let accepted = accepts(target, options, limits).await;
+            let accepted = accepts(&endpoint.with_options(options)).await;
             found.signing.push((algorithm, accepted));
         }
         for cipher in Cipher::ALL {
@@ -107,7 +107,7 @@ pub fn probe(
                 ciphers: CipherList::only(cipher),
                 ..options
             };
-            let accepted = accepts(target, options, limits).await;
+            let accepted = accepts(&endpoint.with_options(options)).await;
             found.ciphers.push((cipher, accepted));
         }
         Ok(found)
@@ -128,13 +128,9 @@ async fn set_up(endpoint: &Endpoint) -> Result<(Session, Spread), SessionError> 
     }
 }
 
-/// Whether a session with just these options can be had; if not, why.
-async fn accepts(target: &Target, options: SessionOptions, limits: Limits) -> Result<(), String> {
-    let opened = async {
-        let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
-        Session::open(&endpoint).await
-    };
-    match opened.await {
+/// Whether a session as the endpoint asks can be had; if not, why.
+async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
+    match Session::open(endpoint).await {
         Ok(session) => {
             session.log_off().await;
             Ok(())

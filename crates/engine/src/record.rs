@@ -81,6 +81,8 @@ pub struct LoadPointRecord {
 pub struct ServerFacts {
     /// The target without secrets.
     pub url: String,
+    /// As what sessions were let in.
+    pub logon: smbench_protocol::Logon,
     /// Negotiated dialect.
     pub dialect: smbench_protocol::Dialect,
     /// Signing algorithm in use, `None` when messages are not signed.

@@ -10,6 +10,8 @@ use std::net::Ipv6Addr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use crate::login::Login;
+
 /// The TCP port of SMB without NetBIOS (MS-SMB2 2.1).
 pub const DEFAULT_PORT: u16 = 445;
 
@@ -31,6 +33,8 @@ pub struct Target {
     pub path: String,
     /// The password. Never printed.
     pub password: Secret,
+    /// How the user proves who they are; NTLM for a parsed URL.
+    pub login: Login,
 }
 
 /// Whether a URL carried a password, which shells and process lists show to
@@ -142,6 +146,7 @@ impl Target {
             share,
             path,
             password: Secret::new(password.unwrap_or_default()),
+            login: Login::default(),
         };
         Ok((target, found))
     }
@@ -353,6 +358,7 @@ mod tests {
                 share: "data".into(),
                 path: "bench\\a b".into(),
                 password: Secret::new("s@crt"),
+                login: Login::Ntlm,
             }
         );
         assert_eq!(
@@ -478,6 +484,7 @@ mod tests {
                 share,
                 path: folders.join("\\"),
                 password: Secret::new("hunter2"),
+                login: Login::Ntlm,
             };
             let (read, found) = Target::parse(&target.redacted()).unwrap();
             prop_assert_eq!(found, UrlPassword::Absent);

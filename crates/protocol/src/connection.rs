@@ -10,6 +10,7 @@ mod error;
 mod event;
 mod negotiated;
 mod protection;
+mod reauthentication;
 
 use crate::command::oplock_break::{BreakAcknowledgement, BreakNotification};
 use crate::command::read::ReadRequest;
@@ -26,6 +27,7 @@ pub use event::{Completion, Event};
 pub use negotiated::Negotiated;
 use protection::try_append_framed;
 pub(crate) use protection::{Protect, Protection, append_framed};
+pub use reauthentication::{Reauthentication, ReauthenticationError};
 
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +57,8 @@ pub struct Connection {
     credits: CreditLedger,
     in_flight: Vec<InFlight>,
     interim: Vec<Interim>,
+    /// Few sessions ever have one under way.
+    reauthentication: Option<Box<reauthentication::Exchange>>,
 }
 
 /// What a request that is not sent after all goes back to.
@@ -81,6 +85,7 @@ impl Connection {
             credits,
             in_flight: Vec::new(),
             interim: Vec::new(),
+            reauthentication: None,
         }
     }
 
@@ -352,6 +357,10 @@ impl Connection {
         self.in_flight.swap_remove(at);
         self.interim
             .retain(|known| known.message_id != header.message_id);
+        if entry.command == Command::SessionSetup {
+            let progress = self.reauthenticated(header.status, bytes)?;
+            return Ok(Event::Reauthentication(progress));
+        }
         Ok(Event::Completed(Completion {
             tag: entry.tag,
             command: entry.command,

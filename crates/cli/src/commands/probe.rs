@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use smbench_engine::probe::{self, Probe, Spread, Trials};
 use smbench_engine::units::Size;
-use smbench_protocol::Cipher;
 use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::{Cipher, Logon};
 use smbench_report::units::{latency, plain};
 
 use crate::args::ProbeArgs;
@@ -73,10 +73,13 @@ fn describe(url: &str, probe: &Probe) -> String {
         ),
         (
             "logged on",
-            match negotiated.guest {
-                true => "as a guest".to_owned(),
-                false => "as the user asked for".to_owned(),
-            },
+            match negotiated.logon {
+                Logon::Ntlm => "as the user asked for, by NTLM",
+                Logon::Kerberos => "as the user asked for, by Kerberos",
+                Logon::Guest => "as a guest",
+                Logon::Anonymous => "anonymously",
+            }
+            .to_owned(),
         ),
         ("server GUID", guid(negotiated.server_guid)),
         (
@@ -238,7 +241,7 @@ mod tests {
                     max_transact: 65_537,
                     capabilities: 0x87,
                     server_guid: std::array::from_fn(|at| at as u8),
-                    guest: false,
+                    logon: Logon::Ntlm,
                 },
                 credits_granted: 33,
                 credits_asked: 512,
@@ -279,7 +282,7 @@ largest read    8 MiB
 largest write   1 MiB
 largest query   65537 B
 credits         33 granted of 512 asked for
-logged on       as the user asked for
+logged on       as the user asked for, by NTLM
 server GUID     03020100-0504-0706-0809-0a0b0c0d0e0f
 free space      3 GiB
 session set-up  4.57 ms, median of 3 (1.00 us to 1.00 s)

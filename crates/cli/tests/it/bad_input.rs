@@ -93,7 +93,7 @@ fn a_url_without_a_user() {
         &["cleanup", url],
     ] {
         let said = place.smbench_as("pw", command);
-        let expected = "the target names no user: write smb://USER@HOST/SHARE";
+        let expected = "the target names no user: write smb://USER@HOST/SHARE, or give --auth anonymous or --auth guest";
         refused(&place, &said, 2, &[expected]);
     }
 }

@@ -195,6 +195,7 @@ fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
     let negotiated = session.connection.negotiated();
     ServerFacts {
         url: plan.target.redacted(),
+        logon: negotiated.logon,
         dialect: negotiated.dialect,
         signing: negotiated.signing,
         encryption: negotiated.encryption,

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use smbench_protocol::{Credentials, Policy, SessionConfig};
+use smbench_protocol::{Account, Credentials, Policy, SessionConfig};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use super::SessionError;
+use crate::clock;
+use crate::kerberos::Tickets;
+use crate::login::Login;
 use crate::plan::{Limits, Mode, SessionOptions};
 use crate::sources::SourceList;
 use crate::target::Target;
@@ -36,10 +39,13 @@ pub(crate) struct Endpoint {
     /// Local addresses, where they are chosen, and the number of the
     /// connection, which picks one.
     sources: Option<(SourceList, u32)>,
+    /// Of Kerberos: one for all sessions.
+    tickets: Arc<Tickets>,
 }
 
 impl Endpoint {
-    /// Looks the host up.
+    /// Looks the host up, and gets what sessions log on with: no session's
+    /// set-up time has a KDC's in it, unless a ticket expires meanwhile.
     pub(crate) async fn resolve(
         target: &Target,
         options: SessionOptions,
@@ -63,7 +69,7 @@ impl Endpoint {
                 });
             }
         };
-        Ok(Self {
+        let endpoint = Self {
             addresses,
             target: Arc::new(target.clone()),
             options,
@@ -71,7 +77,10 @@ impl Endpoint {
             credit_target,
             credit_cap: None,
             sources: None,
-        })
+            tickets: Arc::default(),
+        };
+        endpoint.credentials().await?;
+        Ok(endpoint)
     }
 
     /// The same, connecting from these addresses of this machine.
@@ -134,6 +143,50 @@ impl Endpoint {
         Self {
             credit_target: credit_target.min(self.credit_cap.unwrap_or(u16::MAX)),
             ..self.clone()
+        }
+    }
+
+    /// The same, asking other things of a session.
+    pub(crate) fn with_options(&self, options: SessionOptions) -> Self {
+        Self {
+            options,
+            ..self.clone()
+        }
+    }
+
+    /// What a new session logs on with. For Kerberos this asks a KDC now and
+    /// then.
+    pub(crate) async fn credentials(&self) -> Result<Credentials, SessionError> {
+        let target = &*self.target;
+        Ok(match &target.login {
+            Login::Ntlm => Credentials::Ntlm(self.account()),
+            Login::Guest => Credentials::Guest(self.account()),
+            Login::Anonymous => Credentials::Anonymous,
+            Login::Kerberos(login) => {
+                let ticket = self.tickets.get(target, login, &self.limits).await?;
+                Credentials::Kerberos(ticket)
+            }
+        })
+    }
+
+    /// What a session whose log-on with `used` has expired logs on with again.
+    pub(crate) async fn renewed(&self, used: &Credentials) -> Result<Credentials, SessionError> {
+        let target = &*self.target;
+        Ok(match (used, &target.login) {
+            (Credentials::Kerberos(expired), Login::Kerberos(login)) => {
+                let tickets = &self.tickets;
+                let ticket = tickets.replace(expired, target, login, &self.limits);
+                Credentials::Kerberos(ticket.await?)
+            }
+            _ => used.clone(),
+        })
+    }
+
+    fn account(&self) -> Account {
+        Account {
+            domain: self.target.domain.clone(),
+            user: self.target.user.clone(),
+            password: self.target.password.expose().to_owned(),
         }
     }
 
@@ -262,7 +315,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn config(&self) -> SessionConfig {
+    pub(super) fn config(&self, credentials: Credentials) -> SessionConfig {
         let policy = |mode| match mode {
             Mode::Auto => Policy::AsServerRequires,
             Mode::Required => Policy::Required,
@@ -277,11 +330,8 @@ impl Endpoint {
             signing_algorithm: options.signing_algorithm,
             encryption: policy(options.encryption),
             ciphers: options.ciphers,
-            credentials: Credentials {
-                domain: target.domain.clone(),
-                user: target.user.clone(),
-                password: target.password.expose().to_owned(),
-            },
+            credentials,
+            now: clock::wall(),
             host: target.host.clone(),
             share: target.share.clone(),
             credit_target: self.credit_target,

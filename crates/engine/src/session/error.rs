@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Dialect, HandshakeError, NtStatus, ProtocolError};
+use smbench_protocol::{AuthError, Dialect, HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
+
+use super::Who;
+use crate::kerberos::{self, TicketError};
 
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
@@ -95,17 +98,20 @@ pub enum SessionError {
         source: io::Error,
     },
     /// No session came about.
-    #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .user, .share), handshake_advice(.source))]
+    #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who))]
     Handshake {
         /// Host and port.
         at: String,
         /// Who logs on.
-        user: String,
+        who: Who,
         /// The share.
         share: String,
         /// What was wrong.
         source: HandshakeError,
     },
+    /// There is no Kerberos ticket to log on with.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
     /// The server broke the protocol.
     #[error("failed to {doing} on {at}: the server broke the protocol with {source}")]
     Protocol {
@@ -274,14 +280,15 @@ impl SessionError {
     }
 }
 
-fn handshake_action(error: &HandshakeError, user: &str, share: &str) -> String {
+fn handshake_action(error: &HandshakeError, who: &Who, share: &str) -> String {
     match error {
         HandshakeError::Refused {
             command: Command::SessionSetup,
             ..
         }
         | HandshakeError::OnlyAsGuest
-        | HandshakeError::Auth(_) => format!("log on as user '{user}'"),
+        | HandshakeError::MoreThan(_)
+        | HandshakeError::Auth(_) => format!("log on {who}"),
         HandshakeError::Refused {
             command: Command::TreeConnect,
             ..
@@ -291,8 +298,12 @@ fn handshake_action(error: &HandshakeError, user: &str, share: &str) -> String {
     }
 }
 
-fn handshake_advice(error: &HandshakeError) -> &'static str {
+fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static str {
     match error {
+        HandshakeError::Refused {
+            command: Command::SessionSetup,
+            status,
+        } => log_on_advice(*status, who),
         HandshakeError::Refused { command, status } => match (*command, *status) {
             (Command::TreeConnect, NtStatus::BAD_NETWORK_NAME) => {
                 "; there is no share of that name, check the target URL"
@@ -303,25 +314,41 @@ fn handshake_advice(error: &HandshakeError) -> &'static str {
             (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
                 "; the server speaks none of the dialects offered, see --dialect"
             }
-            (Command::SessionSetup, NtStatus::ACCESS_DENIED) => {
-                "; the server refuses the user, or requires encryption: see --encrypt"
-            }
             (_, status) => status_advice(status),
         },
         HandshakeError::SigningRequired => "; leave out --sign off",
         HandshakeError::OnlyAsGuest => {
-            "; check the user's name, or ask for the guest (smb://guest@...)"
+            "; check the user's name, or ask for a guest session with --auth guest"
         }
-        HandshakeError::GuestCannotSign(Demand::Client) => "; leave out --sign required",
-        HandshakeError::GuestCannotEncrypt(Demand::Client) => "; leave out --encrypt required",
-        HandshakeError::GuestCannotSign(_) | HandshakeError::GuestCannotEncrypt(_) => {
-            "; log on as a user whom the server knows"
-        }
+        HandshakeError::MoreThan(_) => "; leave out --auth, and give the user's password",
+        HandshakeError::CannotSign(_) => "; leave out --sign required",
+        HandshakeError::CannotEncrypt {
+            by: Demand::Client, ..
+        } => "; leave out --encrypt required",
+        HandshakeError::CannotEncrypt { .. } => "; log on as a user whom the server knows",
+        HandshakeError::Auth(AuthError::Kerberos(error)) => kerberos::advice(error),
         HandshakeError::EncryptionRequired => "; leave out --encrypt off",
         HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
         HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",
         HandshakeError::Dialect(_) => "; see --dialect",
         _ => "",
+    }
+}
+
+/// What a user can do about a refused log-on, as the tail of a sentence.
+fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
+    match (status, who) {
+        (NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED, Who::Guest | Who::Anonymous) => {
+            "; the server takes only users whom it knows"
+        }
+        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, Who::Kerberos { .. }) => {
+            "; check that the server's keytab has this service with its present key, that the \
+             server knows the user, and that its clock is right"
+        }
+        (NtStatus::ACCESS_DENIED, _) => {
+            "; the server refuses the user, or requires encryption: see --encrypt"
+        }
+        (status, _) => status_advice(status),
     }
 }
 

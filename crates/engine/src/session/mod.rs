@@ -4,6 +4,8 @@
 
 mod endpoint;
 mod error;
+mod reauthentication;
+mod who;
 
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Chain, Connection, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
+    Chain, Connection, Credentials, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -22,6 +24,7 @@ use tokio::time::timeout;
 
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
+pub use who::Who;
 
 /// Enough for any set-up answer in one piece.
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
@@ -42,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) inbound: Inbound,
     pub(crate) connection: Connection,
     endpoint: Endpoint,
+    /// What it has logged on with.
+    credentials: Credentials,
     state: State,
 }
 
@@ -55,12 +60,20 @@ enum State {
     Lost,
 }
 
+/// Whether more is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exchange {
+    Open,
+    Complete,
+}
+
 impl Session {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        let credentials = endpoint.credentials().await?;
         let stream = endpoint.connect().await?;
         let limit = endpoint.limits.setup;
-        match timeout(limit, Self::shake_hands(endpoint, stream)).await {
+        match timeout(limit, Self::shake_hands(endpoint, credentials, stream)).await {
             Ok(session) => session,
             Err(_) => Err(SessionError::Timeout {
                 doing: "set up a session".to_owned(),
@@ -70,11 +83,15 @@ impl Session {
         }
     }
 
-    async fn shake_hands(endpoint: &Endpoint, mut stream: TcpStream) -> Result<Self, SessionError> {
+    async fn shake_hands(
+        endpoint: &Endpoint,
+        credentials: Credentials,
+        mut stream: TcpStream,
+    ) -> Result<Self, SessionError> {
         const DOING: &str = "set up a session";
         let refuse = |source| SessionError::Handshake {
             at: endpoint.at(),
-            user: endpoint.target.user.clone(),
+            who: Who::from(&credentials),
             share: endpoint.target.share.clone(),
             source,
         };
@@ -84,7 +101,8 @@ impl Session {
             source,
         };
         let mut out = Vec::with_capacity(1024);
-        let mut handshake = Handshake::start(endpoint.config(), &mut out).map_err(refuse)?;
+        let mut handshake =
+            Handshake::start(endpoint.config(credentials.clone()), &mut out).map_err(refuse)?;
         let mut inbound = Inbound::default();
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
         loop {
@@ -124,6 +142,7 @@ impl Session {
                                 inbound,
                                 connection,
                                 endpoint: endpoint.clone(),
+                                credentials: credentials.clone(),
                                 state: State::InStep,
                             });
                         }
@@ -133,9 +152,10 @@ impl Session {
         }
     }
 
-    /// Sends one request and waits for its final answer. After a failure, or
-    /// when the wait was cut short, the session takes no further request: an
-    /// answer that comes late must not be taken for that of another.
+    /// Sends one request and waits for its final answer. A session that has
+    /// expired is authenticated again first. After a failure, or when the wait
+    /// was cut short, the session takes no further request: an answer that
+    /// comes late must not be taken for that of another.
     pub(crate) async fn call(
         &mut self,
         doing: &str,
@@ -143,21 +163,56 @@ impl Session {
         payload_len: u32,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Reply, SessionError> {
+        let mut encoded = Vec::with_capacity(payload_len as usize + 128);
+        body(&mut encoded);
+        let reply = self.attempt(doing, command, payload_len, &encoded).await?;
+        if reply.status != NtStatus::NETWORK_SESSION_EXPIRED {
+            return Ok(reply);
+        }
+        self.reauthenticate().await?;
+        self.attempt(doing, command, payload_len, &encoded).await
+    }
+
+    async fn attempt(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        body: &[u8],
+    ) -> Result<Reply, SessionError> {
         self.check_step(doing)?;
-        let mut out = Vec::with_capacity(payload_len as usize + 256);
+        let mut out = Vec::with_capacity(body.len() + 128);
         self.connection
-            .request(command, charge_for(payload_len), 0, &mut out, body)
+            .request(command, charge_for(payload_len), 0, &mut out, |out| {
+                out.extend_from_slice(body);
+            })
             .map_err(|_| self.no_credit(doing))?;
         let [reply] = self.converse(doing, &out).await?;
         Ok(reply)
     }
 
     /// Sends related requests in one frame and waits for the final answer to
-    /// each; `build` gives them the tags from 0.
+    /// each; `build` gives them the tags from 0. As with [`Session::call`],
+    /// they are built and sent once more where the session has expired: none
+    /// was carried out then (MS-SMB2 3.3.5.2.9).
     pub(crate) async fn chain<const N: usize>(
         &mut self,
         doing: &str,
-        build: impl FnOnce(Chain<'_>) -> Chain<'_>,
+        build: impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
+    ) -> Result<[Reply; N], SessionError> {
+        let replies = self.attempt_chain(doing, &build).await?;
+        let expired = |reply: &Reply| reply.status == NtStatus::NETWORK_SESSION_EXPIRED;
+        if !replies.first().is_some_and(expired) {
+            return Ok(replies);
+        }
+        self.reauthenticate().await?;
+        self.attempt_chain(doing, &build).await
+    }
+
+    async fn attempt_chain<const N: usize>(
+        &mut self,
+        doing: &str,
+        build: &impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
     ) -> Result<[Reply; N], SessionError> {
         self.check_step(doing)?;
         let mut out = Vec::with_capacity(1024);
@@ -190,10 +245,38 @@ impl Session {
         doing: &str,
         out: &[u8],
     ) -> Result<[Reply; N], SessionError> {
+        let mut replies = [const { None }; N];
+        self.exchange(doing, out, |event| {
+            if let Event::Completed(done) = event
+                && let Some(reply) = replies.get_mut(done.tag as usize)
+            {
+                *reply = Some(Reply {
+                    status: done.status,
+                    message: done.message().to_vec(),
+                });
+            }
+            match replies.iter().all(Option::is_some) {
+                true => Exchange::Complete,
+                false => Exchange::Open,
+            }
+        })
+        .await?;
+        Ok(replies.map(|reply| {
+            reply.unwrap_or_else(|| unreachable!("the exchange is complete when all are there"))
+        }))
+    }
+
+    /// Sends `out` and hands what comes to `take` until that has all it needs.
+    async fn exchange(
+        &mut self,
+        doing: &str,
+        out: &[u8],
+        take: impl FnMut(&Event<'_>) -> Exchange,
+    ) -> Result<(), SessionError> {
         let limit = self.endpoint.limits.setup;
         self.state = State::Lost;
-        let replies = match timeout(limit, self.exchange(doing, out)).await {
-            Ok(replies) => replies?,
+        match timeout(limit, self.exchange_unbounded(doing, out, take)).await {
+            Ok(exchanged) => exchanged?,
             Err(_) => {
                 return Err(SessionError::Timeout {
                     doing: doing.to_owned(),
@@ -201,16 +284,17 @@ impl Session {
                     limit,
                 });
             }
-        };
+        }
         self.state = State::InStep;
-        Ok(replies)
+        Ok(())
     }
 
-    async fn exchange<const N: usize>(
+    async fn exchange_unbounded(
         &mut self,
         doing: &str,
         out: &[u8],
-    ) -> Result<[Reply; N], SessionError> {
+        mut take: impl FnMut(&Event<'_>) -> Exchange,
+    ) -> Result<(), SessionError> {
         let endpoint = &self.endpoint;
         let broken = |source: ProtocolError| SessionError::Protocol {
             doing: doing.to_owned(),
@@ -222,8 +306,8 @@ impl Session {
             .await
             .map_err(|source| endpoint.io(doing, source))?;
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        let mut replies = [const { None }; N];
-        while replies.iter().any(Option::is_none) {
+        let mut exchange = Exchange::Open;
+        while exchange == Exchange::Open {
             let len = receive(&mut self.stream, &mut chunk)
                 .await
                 .map_err(|source| endpoint.io(doing, source))?;
@@ -239,20 +323,13 @@ impl Session {
                     .map_err(|error| broken(error.into()))?
                 {
                     let event = self.connection.receive(message).map_err(broken)?;
-                    if let Event::Completed(done) = event
-                        && let Some(reply) = replies.get_mut(done.tag as usize)
-                    {
-                        *reply = Some(Reply {
-                            status: done.status,
-                            message: done.message().to_vec(),
-                        });
+                    if take(&event) == Exchange::Complete {
+                        exchange = Exchange::Complete;
                     }
                 }
             }
         }
-        Ok(replies.map(|reply| {
-            reply.unwrap_or_else(|| unreachable!("the loop ends when all have been answered"))
-        }))
+        Ok(())
     }
 
     /// Like [`Session::call`], where any status but success is an error.

@@ -36,6 +36,9 @@ pub enum ProtocolError {
     /// the session has no key for its answer (MS-SMB2 3.3.5.2.9).
     #[error("an unprotected {0}, as a server sends when it has ended the session")]
     SessionEnded(NtStatus),
+    /// The server has let the session go on, but not as it should.
+    #[error("a wrong answer to authenticating again: {0}")]
+    Reauthentication(String),
     /// An encrypted message is damaged, forged or for someone else.
     #[error(transparent)]
     Undecipherable(#[from] Undecipherable),

@@ -1,5 +1,6 @@
 //! What received messages mean to the caller.
 
+use super::Reauthentication;
 use crate::command::oplock_break::BreakNotification;
 use crate::command::read::ReadResponse;
 use crate::command::write::WriteResponse;
@@ -21,6 +22,9 @@ pub enum Event<'a> {
     /// it is the server who says so: notifications go unsigned, and may come
     /// in plain where all else is encrypted.
     Break(BreakNotification),
+    /// What [`Connection::reauthenticate`](super::Connection::reauthenticate)
+    /// began has got further.
+    Reauthentication(Reauthentication),
 }
 
 /// The final answer to a request.

@@ -1,6 +1,7 @@
 mod breaks;
 mod cancel;
 mod chain;
+mod reauthentication;
 
 use super::*;
 use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
@@ -59,6 +60,7 @@ enum Outcome {
     Completed { tag: u32, status: NtStatus },
     Pending { tag: u32 },
     Break(BreakNotification),
+    Reauthentication(Reauthentication),
 }
 
 fn receive_all(
@@ -77,6 +79,7 @@ fn receive_all(
             Event::Completed(Completion { tag, status, .. }) => Outcome::Completed { tag, status },
             Event::Pending { tag } => Outcome::Pending { tag },
             Event::Break(notification) => Outcome::Break(notification),
+            Event::Reauthentication(progress) => Outcome::Reauthentication(progress),
         });
     }
     Ok(outcomes)

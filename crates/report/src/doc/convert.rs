@@ -65,6 +65,7 @@ impl RunDoc {
 fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
     ServerDoc {
         url: facts.url.clone(),
+        auth: Some(facts.logon.name().to_owned()),
         dialect: facts.dialect.name().to_owned(),
         signing: facts
             .signing

@@ -106,6 +106,10 @@ pub enum Place {
 pub struct ServerDoc {
     /// The target without its password.
     pub url: String,
+    /// As what sessions were let in: `ntlm`, `kerberos`, `guest` or
+    /// `anonymous`; `null` where an older release did not say.
+    #[serde(default)]
+    pub auth: Option<String>,
     /// Negotiated dialect: `2.0.2` to `3.1.1`.
     pub dialect: String,
     /// `off`, `hmac-sha256`, `aes-128-cmac` or `aes-128-gmac`. What is encrypted

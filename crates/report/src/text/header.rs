@@ -117,10 +117,15 @@ fn server(server: &ServerDoc) -> String {
         Place::Remote => "",
         Place::Embedded => " (embedded)",
     };
+    let auth = server
+        .auth
+        .as_ref()
+        .map(|auth| format!(", auth {}", plain(auth)));
     format!(
-        "{}{place}, SMB {}, signing {}, encryption {}",
+        "{}{place}, SMB {}{}, signing {}, encryption {}",
         plain(&server.url),
         plain(&server.dialect),
+        auth.unwrap_or_default(),
         plain(&server.signing),
         plain(&server.encryption)
     )

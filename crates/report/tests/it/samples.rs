@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use smbench_engine::clock::Nanos;
+use smbench_engine::login::Login;
 use smbench_engine::plan::{
     Access, Connections, DriverKind, FileSet, Limits, Mode, Plan, Requests, Scope, SessionOptions,
     SizeWeight, Verify, Workload,
@@ -12,7 +13,7 @@ use smbench_engine::record::{
     ServerFacts, SetupRecord, latency_histogram,
 };
 use smbench_engine::target::{Secret, Target};
-use smbench_protocol::{Dialect, SigningAlgorithm};
+use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, Place, RunDoc};
 
 /// Occurs nowhere else, so that a leak is found by searching for it.
@@ -51,6 +52,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             share: "data".to_owned(),
             path: String::new(),
             password: Secret::new(PASSWORD),
+            login: Login::Ntlm,
         },
         load_points: load_points.to_vec(),
         repeat,
@@ -128,6 +130,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         plan: plan(&clients, repeat.unwrap_or(1)),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
+            logon: Logon::Ntlm,
             dialect: Dialect::Smb311,
             signing: Some(SigningAlgorithm::AesCmac),
             encryption: None,

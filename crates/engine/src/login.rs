@@ -1,0 +1,147 @@
+//! How a user proves who they are. Nothing is read or connected to here.
+
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The way a session is authenticated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Login {
+    /// By NTLMv2, with the target's user and password.
+    #[default]
+    Ntlm,
+    /// As a guest, with the target's user and password, as far as there are.
+    Guest,
+    /// As nobody.
+    Anonymous,
+    /// By Kerberos.
+    Kerberos(KerberosLogin),
+}
+
+/// Where a Kerberos ticket comes from. What is left out here is looked up in
+/// the Kerberos configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KerberosLogin {
+    /// What proves who the user is.
+    pub proof: Proof,
+    /// The user's realm.
+    pub realm: Option<String>,
+    /// The KDC of that realm.
+    pub kdc: Option<KdcAddress>,
+    /// What the file server is called, `cifs/HOST` or `cifs/HOST@REALM`; after
+    /// the target's host when left out.
+    pub service: Option<String>,
+    /// Files of configuration, of which a missing one is passed over and the
+    /// first that says something is right.
+    pub configuration: Vec<PathBuf>,
+}
+
+/// What proves to a KDC who the user is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// The target's password.
+    #[default]
+    Password,
+    /// The keys in a keytab file.
+    Keytab(PathBuf),
+    /// The tickets in a credential cache file.
+    Cache(PathBuf),
+}
+
+/// Host and port of a KDC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KdcAddress {
+    /// Name or address, without brackets.
+    pub host: String,
+    /// TCP port, 88 unless given.
+    pub port: u16,
+}
+
+/// The TCP port of Kerberos (RFC 4120 7.2.2).
+const KDC_PORT: u16 = 88;
+
+/// A text that is no address of a KDC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected HOST or HOST:PORT; an IPv6 address goes in brackets")]
+pub struct NoKdcAddress;
+
+impl FromStr for KdcAddress {
+    type Err = NoKdcAddress;
+
+    fn from_str(text: &str) -> Result<Self, NoKdcAddress> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(bracketed) => {
+                let (address, port) = bracketed.split_once(']').ok_or(NoKdcAddress)?;
+                address.parse::<Ipv6Addr>().map_err(|_| NoKdcAddress)?;
+                let port = match port {
+                    "" => None,
+                    _ => Some(port.strip_prefix(':').ok_or(NoKdcAddress)?),
+                };
+                (address, port)
+            }
+            None => match text.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            },
+        };
+        let is_host = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
+        if host.is_empty() || !host.chars().all(is_host) {
+            return Err(NoKdcAddress);
+        }
+        let port = match port {
+            None => KDC_PORT,
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|&port| port != 0)
+                .ok_or(NoKdcAddress)?,
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+impl fmt::Display for KdcAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') {
+            write!(f, "[{host}]:{port}")
+        } else {
+            write!(f, "{host}:{port}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_kdcs_are_read_and_shown() {
+        for (text, shown) in [
+            ("kdc.example", "kdc.example:88"),
+            ("127.0.0.1:1088", "127.0.0.1:1088"),
+            ("[::1]", "[::1]:88"),
+            ("[::1]:750", "[::1]:750"),
+        ] {
+            assert_eq!(text.parse::<KdcAddress>().unwrap().to_string(), shown);
+        }
+        for text in [
+            "",
+            ":88",
+            "kdc:",
+            "kdc:0",
+            "kdc:99999",
+            "::1",
+            "[::1",
+            "[x]",
+            "a b",
+            "k/1",
+        ] {
+            assert_eq!(text.parse::<KdcAddress>(), Err(NoKdcAddress), "{text}");
+        }
+    }
+}

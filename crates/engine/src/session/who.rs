@@ -1,0 +1,51 @@
+//! Who logs on, for messages.
+
+use std::fmt;
+
+use smbench_protocol::Credentials;
+use smbench_protocol::kerberos::Principal;
+
+/// Who logs on, and how; shown as an adverbial phrase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A user with a password.
+    User(String),
+    /// A guest.
+    Guest,
+    /// Nobody.
+    Anonymous,
+    /// A user with a Kerberos ticket.
+    Kerberos {
+        /// The user.
+        client: Principal,
+        /// What the ticket is for.
+        service: Principal,
+    },
+}
+
+impl From<&Credentials> for Who {
+    fn from(credentials: &Credentials) -> Self {
+        match credentials {
+            Credentials::Ntlm(account) => Self::User(account.user.clone()),
+            Credentials::Guest(_) => Self::Guest,
+            Credentials::Anonymous => Self::Anonymous,
+            Credentials::Kerberos(ticket) => Self::Kerberos {
+                client: ticket.client().clone(),
+                service: ticket.service().clone(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(user) => write!(f, "as user '{user}'"),
+            Self::Guest => f.write_str("as a guest"),
+            Self::Anonymous => f.write_str("anonymously"),
+            Self::Kerberos { client, service } => {
+                write!(f, "as {client} with the ticket for {service}")
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Authenticating a standing session again, after it has expired or before it
+//! does (MS-SMB2 3.2.4.2.3.1, 3.2.5.3.2).
+//!
+//! The session keeps its id, its tree connect, its open files and its keys;
+//! other requests may be in flight meanwhile, and whatever was answered with
+//! STATUS_NETWORK_SESSION_EXPIRED may be sent again afterwards.
+
+use std::time::SystemTime;
+
+use smb_msg::{
+    NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SessionSetupResponse,
+    SetupRequestFlags,
+};
+use thiserror::Error;
+
+use super::{Connection, NoCredit, ProtocolError, append_framed};
+use crate::auth::{AuthError, Authenticator, Credentials};
+use crate::header::{Command, Header};
+use crate::setup;
+use crate::status::NtStatus;
+
+/// Tag of the requests of a re-authentication, whose answers are events of
+/// their own.
+const TAG: u32 = u32::MAX;
+
+/// How far a re-authentication is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reauthentication {
+    /// The server waits for the next token: send what
+    /// [`Connection::continue_reauthentication`] appends.
+    Unfinished,
+    /// The session is as good as new.
+    Done,
+    /// The server has refused, and the session is lost.
+    Refused(NtStatus),
+}
+
+/// Why no re-authentication was begun.
+#[derive(Debug, Error)]
+pub enum ReauthenticationError {
+    /// Not enough credits at hand; nothing was appended.
+    #[error(transparent)]
+    NoCredit(#[from] NoCredit),
+    /// One is under way already.
+    #[error("the session is being authenticated again already")]
+    UnderWay,
+    /// The credentials cannot be used.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+}
+
+/// One that is under way.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    authenticator: Authenticator,
+    /// What to send next.
+    token: Vec<u8>,
+}
+
+impl Connection {
+    /// Begins to authenticate the session again, and appends the request.
+    ///
+    /// Kerberos needs a ticket that lasts longer than the one before; `now` is
+    /// the time by the wall clock. The answers are told as
+    /// [`Event::Reauthentication`](super::Event::Reauthentication).
+    ///
+    /// # Errors
+    /// When nothing was appended.
+    pub fn reauthenticate(
+        &mut self,
+        credentials: &Credentials,
+        now: SystemTime,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ReauthenticationError> {
+        if self.reauthentication.is_some() {
+            return Err(ReauthenticationError::UnderWay);
+        }
+        let mut authenticator = Authenticator::new(credentials, now)?;
+        let token = authenticator.step(&[])?;
+        self.send_session_setup(&token, out)?;
+        self.reauthentication = Some(Box::new(Exchange {
+            authenticator,
+            token: Vec::new(),
+        }));
+        Ok(())
+    }
+
+    /// Appends the next request, after [`Reauthentication::Unfinished`].
+    ///
+    /// # Errors
+    /// [`NoCredit`], and nothing is appended; try again once there is one.
+    pub fn continue_reauthentication(&mut self, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let Some(mut exchange) = self.reauthentication.take() else {
+            return Ok(());
+        };
+        let sent = match exchange.token.is_empty() {
+            true => Ok(()),
+            false => self.send_session_setup(&exchange.token, out),
+        };
+        if sent.is_ok() {
+            exchange.token.clear();
+        }
+        self.reauthentication = Some(exchange);
+        sent
+    }
+
+    fn send_session_setup(&mut self, token: &[u8], out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let request = SessionSetupRequest::new(
+            token.to_vec(),
+            SessionSecurityMode::new()
+                .with_signing_enabled(true)
+                .with_signing_required(self.negotiated.signing.is_some()),
+            SetupRequestFlags::new(),
+            NegotiateCapabilities::new(),
+        );
+        let header = Header {
+            // It is about the session, not about a tree of it.
+            async_or_tree: 0,
+            ..self.admit(Command::SessionSetup, 1, TAG)?
+        };
+        append_framed(&header, out, self.protection.next(), |out| {
+            setup::encode(&request, out);
+        });
+        Ok(())
+    }
+
+    /// Takes the answer to a request of a re-authentication. What protects the
+    /// session has been checked, and goes on to: keys are not exchanged anew.
+    pub(super) fn reauthenticated(
+        &mut self,
+        status: NtStatus,
+        bytes: &[u8],
+    ) -> Result<Reauthentication, ProtocolError> {
+        let Some(mut exchange) = self.reauthentication.take() else {
+            return Err(ProtocolError::NotAResponse);
+        };
+        if status != NtStatus::SUCCESS && status != NtStatus::MORE_PROCESSING_REQUIRED {
+            return Ok(Reauthentication::Refused(status));
+        }
+        let response: SessionSetupResponse = setup::decode(bytes, "SESSION_SETUP response")?;
+        let refused = |error: AuthError| ProtocolError::Reauthentication(error.to_string());
+        if status == NtStatus::MORE_PROCESSING_REQUIRED {
+            exchange.token = exchange
+                .authenticator
+                .step(&response.buffer)
+                .map_err(refused)?;
+            self.reauthentication = Some(exchange);
+            return Ok(Reauthentication::Unfinished);
+        }
+        let has_key = !response.session_flags.is_guest_or_null_session();
+        if has_key != self.negotiated.logon.has_key() {
+            let other = "the user has other rights than before".to_owned();
+            return Err(ProtocolError::Reauthentication(other));
+        }
+        if has_key {
+            exchange
+                .authenticator
+                .conclude(&response.buffer)
+                .map_err(refused)?;
+        }
+        Ok(Reauthentication::Done)
+    }
+}
