@@ -287,7 +287,7 @@ fn handshake_action(error: &HandshakeError, who: &Who, share: &str) -> String {
             ..
         }
         | HandshakeError::OnlyAsGuest
-        | HandshakeError::MoreThan(_)
+        | HandshakeError::NotAsGuest
         | HandshakeError::Auth(_) => format!("log on {who}"),
         HandshakeError::Refused {
             command: Command::TreeConnect,
@@ -320,7 +320,7 @@ fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static str {
         HandshakeError::OnlyAsGuest => {
             "; check the user's name, or ask for a guest session with --auth guest"
         }
-        HandshakeError::MoreThan(_) => "; leave out --auth, and give the user's password",
+        HandshakeError::NotAsGuest => "; leave out --auth guest, or the user and the password",
         HandshakeError::CannotSign(_) => "; leave out --sign required",
         HandshakeError::CannotEncrypt {
             by: Demand::Client, ..

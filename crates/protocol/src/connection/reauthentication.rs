@@ -14,7 +14,7 @@ use smb_msg::{
 use thiserror::Error;
 
 use super::{Connection, NoCredit, ProtocolError, append_framed};
-use crate::auth::{AuthError, Authenticator, Credentials};
+use crate::auth::{AuthError, Authenticator, Credentials, Logon};
 use crate::header::{Command, Header};
 use crate::setup;
 use crate::status::NtStatus;
@@ -147,12 +147,18 @@ impl Connection {
             self.reauthentication = Some(exchange);
             return Ok(Reauthentication::Unfinished);
         }
-        let has_key = !response.session_flags.is_guest_or_null_session();
-        if has_key != self.negotiated.logon.has_key() {
+        let is_limited = response.session_flags.is_guest_or_null_session();
+        let has_changed = match self.negotiated.logon {
+            Logon::Ntlm | Logon::Kerberos => is_limited,
+            Logon::Guest => !is_limited,
+            // Some servers flag nobody's session, some do not.
+            Logon::Anonymous => false,
+        };
+        if has_changed {
             let other = "the user has other rights than before".to_owned();
             return Err(ProtocolError::Reauthentication(other));
         }
-        if has_key {
+        if self.negotiated.logon.has_key() {
             exchange
                 .authenticator
                 .conclude(&response.buffer)

@@ -26,9 +26,9 @@ pub enum HandshakeError {
     /// The server does not know the user and has guests instead.
     #[error("the server does not know the user and offers a guest session instead")]
     OnlyAsGuest,
-    /// A guest or nobody was asked for, and the server made it a user.
-    #[error("the server gives the user more rights than the {} session asked for", .0.name())]
-    MoreThan(Logon),
+    /// A guest was asked for, and the server made it a user.
+    #[error("the server knows the user and gives more rights than a guest's, which were asked for")]
+    NotAsGuest,
     /// Signing was asked for, but the session has no key.
     #[error("the session is to be signed, but {} sessions cannot be", .0.name())]
     CannotSign(Logon),

@@ -21,11 +21,11 @@ pub(super) fn judge(
         (Credentials::Ntlm(account), true) if account.user.eq_ignore_ascii_case(GUEST) => {
             Ok(Logon::Guest)
         }
-        // Some servers have one account for guests and for nobody.
-        (Credentials::Anonymous, true) => Ok(Logon::Anonymous),
+        // Some servers take nobody for a guest, and some say nothing at all;
+        // there is nobody else it could be.
+        (Credentials::Anonymous, _) => Ok(Logon::Anonymous),
         (Credentials::Ntlm(_) | Credentials::Kerberos(_), true) => Err(HandshakeError::OnlyAsGuest),
-        (Credentials::Guest(_), false) => Err(HandshakeError::MoreThan(Logon::Guest)),
-        (Credentials::Anonymous, false) => Err(HandshakeError::MoreThan(Logon::Anonymous)),
+        (Credentials::Guest(_), false) => Err(HandshakeError::NotAsGuest),
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
             (Credentials::Guest(account("ann")), user, None),
             (Credentials::Anonymous, null, Some(Logon::Anonymous)),
             (Credentials::Anonymous, guest, Some(Logon::Anonymous)),
-            (Credentials::Anonymous, user, None),
+            (Credentials::Anonymous, user, Some(Logon::Anonymous)),
         ] {
             let found = judge(&credentials, flags).ok();
             assert_eq!(found, expected, "{credentials:?}");

@@ -123,6 +123,7 @@ fn a_refusal_ends_it() {
 #[test]
 fn an_answer_that_gives_other_rights_or_is_unsigned_is_refused() {
     let mut connection = anonymous();
+    connection.negotiated.logon = Logon::Guest;
     let first = begin(&mut connection);
     let user = session_setup(&first, NtStatus::SUCCESS, 0, &[]);
     assert!(matches!(
