@@ -17,6 +17,9 @@ needed=(
   smbclient:smbclient
   tshark:tshark
   dumpcap:tshark
+  krb5kdc:krb5-kdc
+  kadmin.local:krb5-admin-server
+  kinit:krb5-user
   valgrind:valgrind
 )
 

@@ -77,6 +77,14 @@ pub enum LabError {
         /// What it printed.
         output: String,
     },
+    /// A Kerberos program did not do what it was asked.
+    #[error("{program} failed: {output}")]
+    Kerberos {
+        /// Its name.
+        program: &'static str,
+        /// What it printed, and logged.
+        output: String,
+    },
     /// `smbd` did not come up.
     #[error("smbd {reason}; the end of its log:\n{log}")]
     Samba {

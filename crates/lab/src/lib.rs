@@ -5,6 +5,7 @@
 //!   ([`Fault`]).
 //! - [`ScratchSamba`]: a real `smbd` with everything it owns in a temporary
 //!   folder, on loopback.
+//! - [`ScratchKdc`]: a real MIT KDC, likewise.
 //! - [`Tool`] and [`require`]: the programs tests depend on.
 //!
 //! Invariant: dropping a server leaves nothing behind, neither threads nor
@@ -14,17 +15,21 @@
 
 mod embedded;
 mod error;
+mod kdc;
 mod lock;
 mod memory;
 mod options;
 mod password;
+mod port;
+mod process;
 mod samba;
 mod tools;
 
 pub use embedded::{EmbeddedOptions, EmbeddedServer};
 pub use error::LabError;
+pub use kdc::{KdcOptions, ScratchKdc};
 pub use memory::{Fault, MemoryCounts, MemoryOptions, MemoryShare, NOMINAL_CAPACITY_BYTES};
 pub use options::{ShareAccess, Signing};
 pub use password::Password;
-pub use samba::{SambaOptions, SambaShare, ScratchSamba};
+pub use samba::{SambaKerberos, SambaOptions, SambaShare, ScratchSamba};
 pub use tools::{Skip, Tool, require};

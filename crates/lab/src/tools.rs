@@ -28,6 +28,14 @@ impl Tool {
     pub const PDBEDIT: Self = Self::new("pdbedit", "samba");
     /// Samba's command-line client.
     pub const SMBCLIENT: Self = Self::new("smbclient", "smbclient");
+    /// MIT's Kerberos server.
+    pub const KRB5KDC: Self = Self::new("krb5kdc", "krb5-kdc");
+    /// What makes its database.
+    pub const KDB5_UTIL: Self = Self::new("kdb5_util", "krb5-kdc");
+    /// What fills it.
+    pub const KADMIN_LOCAL: Self = Self::new("kadmin.local", "krb5-admin-server");
+    /// What gets tickets.
+    pub const KINIT: Self = Self::new("kinit", "krb5-user");
     /// Wireshark's command-line capture tool.
     pub const TSHARK: Self = Self::new("tshark", "tshark");
 

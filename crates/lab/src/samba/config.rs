@@ -90,7 +90,7 @@ impl Config<'_> {
 
 /// A path that means itself in `smb.conf`, where `%` starts a substitution and a
 /// line end, a quote or a trailing backslash ends the value.
-fn plain(path: &Path) -> Result<&str, LabError> {
+pub(super) fn plain(path: &Path) -> Result<&str, LabError> {
     path.to_str()
         .filter(|text| !text.contains(['%', '"', '\\', '\n', '\r']))
         .ok_or_else(|| LabError::TemporaryFolder {

@@ -9,7 +9,6 @@
 //! bound port.
 
 mod config;
-mod process;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -24,8 +23,9 @@ use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
 use self::config::{Config, FOLDERS, ShareSection};
-use self::process::ProcessGroup;
 use crate::options::check_name;
+use crate::port::reserve_port;
+use crate::process::ProcessGroup;
 use crate::{LabError, Password, ShareAccess, Signing, Tool};
 
 /// Name of the share every instance has.
@@ -58,6 +58,31 @@ pub struct SambaOptions {
     pub extra_share: Vec<String>,
     /// Shares beside `bench`.
     pub shares: Vec<SambaShare>,
+    /// Tickets to be taken, beside passwords.
+    pub kerberos: Option<SambaKerberos>,
+}
+
+/// What a server needs to take Kerberos tickets; see
+/// [`ScratchKdc::samba`](crate::ScratchKdc::samba).
+#[derive(Debug, Clone)]
+pub struct SambaKerberos {
+    /// Realm of its users.
+    pub realm: String,
+    /// File with the keys of its services.
+    pub keytab: PathBuf,
+    /// The `krb5.conf` to use instead of the system's.
+    pub configuration: PathBuf,
+}
+
+impl SambaKerberos {
+    /// Lines of the global section of `smb.conf`.
+    fn lines(&self) -> Result<[String; 3], LabError> {
+        Ok([
+            format!("realm = {}", self.realm),
+            "kerberos method = dedicated keytab".to_owned(),
+            format!("dedicated keytab file = {}", config::plain(&self.keytab)?),
+        ])
+    }
 }
 
 /// A share of a [`ScratchSamba`], with a folder of its own.
@@ -110,10 +135,14 @@ impl ScratchSamba {
         let SambaOptions {
             password,
             signing,
-            extra_global,
+            mut extra_global,
             extra_share,
             shares,
+            kerberos,
         } = options;
+        if let Some(kerberos) = &kerberos {
+            extra_global.extend(kerberos.lines()?);
+        }
         let shares = with_main_share(extra_share, shares)?;
         let account = invoking_account()?;
         let password = match password {
@@ -135,7 +164,8 @@ impl ScratchSamba {
         }
         .write()?;
         add_account(&pdbedit, root.path(), &configuration, &account, &password)?;
-        let processes = launch(&smbd, root.path(), &configuration)?;
+        let krb5_conf = kerberos.map(|kerberos| kerberos.configuration);
+        let processes = launch(&smbd, root.path(), &configuration, krb5_conf.as_deref())?;
         let samba = Self {
             account,
             password,
@@ -281,20 +311,6 @@ fn invoking_account() -> Result<String, LabError> {
     Ok(user.name)
 }
 
-/// Takes a free port of 127.0.0.1 and keeps it from everyone but `smbd`.
-///
-/// The socket is bound and never listens. The kernel gives its port to nobody
-/// else that asks for a free one, while `smbd`, which sets `SO_REUSEPORT` too,
-/// can listen on it.
-fn reserve_port() -> io::Result<(TcpSocket, u16)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?;
-    socket.set_reuseport(true)?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-    let port = socket.local_addr()?.port();
-    Ok((socket, port))
-}
-
 /// Makes the folders of an instance; returns the sections of its shares.
 fn make_folders<'a>(
     root: &Path,
@@ -373,7 +389,12 @@ fn add_account(
     })
 }
 
-fn launch(smbd: &Path, root: &Path, configuration: &Path) -> Result<ProcessGroup, LabError> {
+fn launch(
+    smbd: &Path,
+    root: &Path,
+    configuration: &Path,
+    krb5_conf: Option<&Path>,
+) -> Result<ProcessGroup, LabError> {
     let failed = || LabError::io("start smbd");
     let startup = File::create(root.join(STARTUP_LOG)).map_err(failed())?;
     let mut command = Command::new(smbd);
@@ -386,6 +407,9 @@ fn launch(smbd: &Path, root: &Path, configuration: &Path) -> Result<ProcessGroup
         .arg(root.join("log"))
         .stdout(startup.try_clone().map_err(failed())?)
         .stderr(startup);
+    if let Some(krb5_conf) = krb5_conf {
+        command.env("KRB5_CONFIG", krb5_conf);
+    }
     ProcessGroup::spawn(&mut command).map_err(failed())
 }
 
@@ -409,10 +433,8 @@ fn tail(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SambaShare, reserve_port, with_main_share};
+    use super::{SambaShare, with_main_share};
     use crate::{LabError, ShareAccess};
-    use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-    use tokio::net::TcpSocket;
 
     fn shares(names: &[&str]) -> Vec<SambaShare> {
         names
@@ -437,18 +459,5 @@ mod tests {
         }
         let error = with_main_share(Vec::new(), shares(&["a]\npath = /"])).unwrap_err();
         assert!(matches!(error, LabError::Name { .. }), "{error}");
-    }
-
-    #[test]
-    fn a_reserved_port_is_free_for_smbd_alone() {
-        let (_reservation, port) = reserve_port().unwrap();
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        TcpStream::connect(address).unwrap_err();
-        TcpSocket::new_v4().unwrap().bind(address).unwrap_err();
-        // The options smbd sets before it binds.
-        let like_smbd = TcpSocket::new_v4().unwrap();
-        like_smbd.set_reuseaddr(true).unwrap();
-        like_smbd.set_reuseport(true).unwrap();
-        like_smbd.bind(address).unwrap();
     }
 }

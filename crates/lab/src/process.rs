@@ -1,10 +1,10 @@
-//! The processes of one `smbd`: a group of their own, ended as a whole.
+//! The processes of one server: a group of their own, ended as a whole.
 //!
 //! Invariant: the leader is reaped last, so its process id, which names the
 //! group, cannot come to mean anything else while signals are sent to it. If
-//! this process dies without a chance to clean up, `smbd` ends by itself: run
-//! in the foreground it exits when the pipe on its standard input closes, and
-//! its children follow.
+//! this process dies without a chance to clean up, the server is to end by
+//! itself when the pipe on its standard input closes: `smbd` in the foreground
+//! does, and its children follow; others need a shell around them.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-/// How long smbd may take to end when asked to.
+/// How long a server may take to end when asked to.
 const TERM_LIMIT: Duration = Duration::from_secs(5);
 /// How long the kernel may take to end it by force.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A process group led by a child; dropping it ends every member.
 #[derive(Debug)]
-pub(super) struct ProcessGroup {
+pub(crate) struct ProcessGroup {
     leader: Child,
     /// How long the group may take to end when asked to.
     term_limit: Duration,
@@ -35,7 +35,7 @@ pub(super) struct ProcessGroup {
 impl ProcessGroup {
     /// Starts `command` as the leader of a new group, with a pipe as standard
     /// input that closes when this process ends, however it ends.
-    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         let leader = command.stdin(Stdio::piped()).process_group(0).spawn()?;
         Ok(Self {
             leader,
@@ -44,14 +44,14 @@ impl ProcessGroup {
     }
 
     /// Whether the leader has ended. Does not reap it.
-    pub(super) fn has_exited(&self) -> bool {
+    pub(crate) fn has_exited(&self) -> bool {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         let status = waitid(Id::Pid(self.id()), flags);
         !matches!(status, Ok(WaitStatus::StillAlive))
     }
 
     /// The process ids of all members that still run.
-    pub(super) fn members(&self) -> Vec<u32> {
+    pub(crate) fn members(&self) -> Vec<u32> {
         running_members(self.leader.id())
     }
 

@@ -1,0 +1,302 @@
+//! A real MIT KDC with everything it owns in a temporary folder.
+//!
+//! Configuration, database, logs, keytabs and caches live below one folder that
+//! goes away with the KDC; no system configuration is read or written, and it
+//! listens on loopback only, over TCP. It runs as whoever starts it. Written
+//! against MIT Kerberos 1.20.
+//!
+//! Invariant: dropping a [`ScratchKdc`] leaves no process, no folder and no
+//! bound port.
+
+mod config;
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::net::TcpSocket;
+
+use crate::options::check_name;
+use crate::port::reserve_port;
+use crate::process::ProcessGroup;
+use crate::{LabError, Password, SambaKerberos, Tool};
+
+/// How long the KDC may take until it accepts connections.
+const READY_LIMIT: Duration = Duration::from_secs(20);
+/// How often it is tried meanwhile.
+const READY_INTERVAL: Duration = Duration::from_millis(20);
+/// Runs the KDC until it ends, or until standard input does. A job in the
+/// background has no standard input of its own, hence the copy.
+const WHILE_WE_LIVE: &str =
+    r#"exec 3<&0; "$@" & kdc=$!; (cat <&3 >/dev/null; kill $kdc) & wait $kdc"#;
+
+/// How a [`ScratchKdc`] is set up.
+#[derive(Debug, Clone)]
+pub struct KdcOptions {
+    /// Name of the realm.
+    pub realm: String,
+}
+
+impl Default for KdcOptions {
+    fn default() -> Self {
+        Self {
+            realm: "LAB.EXAMPLE".to_owned(),
+        }
+    }
+}
+
+/// A running KDC; dropping it stops it and deletes everything it had.
+#[derive(Debug)]
+pub struct ScratchKdc {
+    realm: String,
+    port: u16,
+    // Fields drop in this order, as in `ScratchSamba`.
+    process: ProcessGroup,
+    root: TempDir,
+    _reservation: TcpSocket,
+}
+
+impl ScratchKdc {
+    /// The programs that a scratch KDC needs.
+    pub const TOOLS: [Tool; 4] = [
+        Tool::KRB5KDC,
+        Tool::KDB5_UTIL,
+        Tool::KADMIN_LOCAL,
+        Tool::KINIT,
+    ];
+
+    /// Starts a KDC without users and returns once it accepts connections.
+    ///
+    /// # Errors
+    /// [`LabError::MissingTool`] when MIT Kerberos is not installed,
+    /// [`LabError::Name`] for an unusable realm, [`LabError::Kerberos`] with
+    /// what was said when a program fails or the KDC does not come up within
+    /// 20 seconds, and [`LabError::Io`] otherwise.
+    pub fn start(options: KdcOptions) -> Result<Self, LabError> {
+        let KdcOptions { realm } = options;
+        check_name("realm", &realm)?;
+        let krb5kdc = Tool::KRB5KDC.find()?;
+        let (reservation, port) = reserve_port().map_err(LabError::io("reserve a port"))?;
+        let root = TempDir::with_prefix("smbench-kdc-")
+            .map_err(LabError::io("make a temporary folder"))?;
+        config::write(root.path(), &realm, port)?;
+        make_database(root.path(), &realm)?;
+        let log =
+            || File::create(root.path().join("startup.log")).map_err(LabError::io("start krb5kdc"));
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", WHILE_WE_LIVE, "sh"])
+            .arg(krb5kdc)
+            .args(["-n", "-r", &realm])
+            .stdout(log()?)
+            .stderr(log()?);
+        config::environment(&mut command, root.path());
+        let process = ProcessGroup::spawn(&mut command).map_err(LabError::io("start krb5kdc"))?;
+        let kdc = Self {
+            realm,
+            port,
+            process,
+            root,
+            _reservation: reservation,
+        };
+        kdc.wait_until_ready()?;
+        Ok(kdc)
+    }
+
+    fn wait_until_ready(&self) -> Result<(), LabError> {
+        let deadline = Instant::now() + READY_LIMIT;
+        while Instant::now() < deadline && !self.process.has_exited() {
+            if TcpStream::connect_timeout(&self.address(), READY_LIMIT).is_ok() {
+                return Ok(());
+            }
+            thread::sleep(READY_INTERVAL);
+        }
+        Err(LabError::Kerberos {
+            program: "krb5kdc",
+            output: self.log(),
+        })
+    }
+
+    /// The realm's name.
+    #[must_use]
+    pub fn realm(&self) -> &str {
+        &self.realm
+    }
+
+    /// The address the KDC listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    }
+
+    /// A `krb5.conf` with this realm as the only one.
+    #[must_use]
+    pub fn configuration(&self) -> PathBuf {
+        config::krb5_conf(self.root.path())
+    }
+
+    /// What the KDC has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        ["startup.log", "kdc.log"]
+            .iter()
+            .filter_map(|file| fs::read_to_string(self.root.path().join(file)).ok())
+            .collect()
+    }
+
+    /// Adds a user with a password.
+    ///
+    /// # Errors
+    /// [`LabError::Name`] for a name that would need quoting, and
+    /// [`LabError::Kerberos`] when the user cannot be added.
+    pub fn add_user(&self, name: &str, password: &Password) -> Result<(), LabError> {
+        check_name("user", name)?;
+        let password = password.as_str();
+        self.administer(&["addprinc", name], &format!("{password}\n{password}\n"))
+    }
+
+    /// Adds a service such as `cifs/HOST` and returns a keytab with its keys.
+    ///
+    /// # Errors
+    /// As [`ScratchKdc::add_user`].
+    pub fn add_service(&self, service: &str, host: &str) -> Result<PathBuf, LabError> {
+        check_name("service", service)?;
+        check_name("host", host)?;
+        let principal = format!("{service}/{host}");
+        self.administer(&["addprinc", "-randkey", &principal], "")?;
+        self.keytab(&principal)
+    }
+
+    /// Limits how long the tickets of a user, or for a service, last.
+    ///
+    /// # Errors
+    /// [`LabError::Kerberos`] when there is no such principal.
+    pub fn limit_life(&self, principal: &str, life: Duration) -> Result<(), LabError> {
+        let life = format!("{} sec", life.as_secs());
+        self.administer(&["modprinc", "-maxlife", &life, principal], "")
+    }
+
+    /// A keytab with the present keys of a user or service.
+    ///
+    /// # Errors
+    /// [`LabError::Kerberos`] when there is no such principal.
+    pub fn keytab(&self, principal: &str) -> Result<PathBuf, LabError> {
+        let name = format!("{}.keytab", principal.replace('/', "_"));
+        let path = self.root.path().join(name);
+        let shown = path.display().to_string();
+        self.administer(&["ktadd", "-norandkey", "-k", &shown, principal], "")?;
+        // Without the principal, kadmin makes no file and ends well.
+        match path.exists() {
+            true => Ok(path),
+            false => Err(LabError::Kerberos {
+                program: "kadmin.local",
+                output: format!("there is no principal {principal}"),
+            }),
+        }
+    }
+
+    /// A credential cache with a ticket of `user`, as `kinit` gets it.
+    ///
+    /// # Errors
+    /// [`LabError::Kerberos`] when `kinit` fails.
+    pub fn kinit(&self, user: &str, password: &Password) -> Result<PathBuf, LabError> {
+        let path = self.root.path().join(format!("{user}.ccache"));
+        let mut command = Command::new(Tool::KINIT.find()?);
+        command.arg("-c").arg(&path).arg(user);
+        self.run("kinit", command, &format!("{}\n", password.as_str()))?;
+        Ok(path)
+    }
+
+    /// What makes a scratch Samba take this KDC's tickets for `keytab`'s
+    /// service.
+    #[must_use]
+    pub fn samba(&self, keytab: PathBuf) -> SambaKerberos {
+        SambaKerberos {
+            realm: self.realm.clone(),
+            keytab,
+            configuration: self.configuration(),
+        }
+    }
+
+    /// One command of kadmin; passwords go to standard input, where no process
+    /// list shows them.
+    fn administer(&self, arguments: &[&str], input: &str) -> Result<(), LabError> {
+        let mut command = Command::new(Tool::KADMIN_LOCAL.find()?);
+        command.args(["-r", &self.realm]).args(arguments);
+        self.run("kadmin.local", command, input)
+    }
+
+    fn run(&self, program: &'static str, command: Command, input: &str) -> Result<(), LabError> {
+        run(self.root.path(), program, command, input)
+    }
+}
+
+/// Runs a program with the KDC's configuration.
+fn run(
+    root: &Path,
+    program: &'static str,
+    mut command: Command,
+    input: &str,
+) -> Result<(), LabError> {
+    let failed = || LabError::io(format!("run {program}"));
+    config::environment(&mut command, root);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that ended early is reported by its status.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(failed())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(LabError::Kerberos {
+        program,
+        output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+fn make_database(root: &Path, realm: &str) -> Result<(), LabError> {
+    let master = Password::random()?;
+    let master = master.as_str();
+    let mut command = Command::new(Tool::KDB5_UTIL.find()?);
+    command.args(["-r", realm, "create", "-s"]);
+    run(root, "kdb5_util", command, &format!("{master}\n{master}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KdcOptions, ScratchKdc};
+    use crate::{LabError, Password, require};
+
+    #[test]
+    fn it_serves_tickets_and_leaves_nothing_behind() {
+        if let Err(skip) = require(&ScratchKdc::TOOLS) {
+            return eprintln!("{skip}");
+        }
+        let kdc = ScratchKdc::start(KdcOptions::default()).unwrap();
+        let password = Password::random().unwrap();
+        kdc.add_user("ann", &password).unwrap();
+        let cache = kdc.kinit("ann", &password).unwrap();
+        assert!(cache.exists());
+        let wrong = kdc.kinit("ann", &Password::from("wrong")).unwrap_err();
+        assert!(matches!(wrong, LabError::Kerberos { .. }), "{wrong}");
+        let nobody = kdc.keytab("nobody").unwrap_err();
+        assert!(nobody.to_string().contains("nobody"), "{nobody}");
+        let keytab = kdc.add_service("cifs", "localhost").unwrap();
+        assert!(keytab.exists());
+        let (address, root) = (kdc.address(), kdc.root.path().to_owned());
+        drop(kdc);
+        assert!(std::net::TcpStream::connect(address).is_err());
+        assert!(!root.exists());
+    }
+}

@@ -1,0 +1,42 @@
+//! Ports on loopback that nobody else is given.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::TcpSocket;
+
+/// Takes a free port of 127.0.0.1 and keeps it from everyone but our server.
+///
+/// The socket is bound and never listens. The kernel gives its port to nobody
+/// else that asks for a free one, while `smbd`, which sets `SO_REUSEPORT` too,
+/// can listen on it, and so can `krb5kdc`, which sets `SO_REUSEADDR`.
+pub(crate) fn reserve_port() -> io::Result<(TcpSocket, u16)> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(true)?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let port = socket.local_addr()?.port();
+    Ok((socket, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+
+    use tokio::net::TcpSocket;
+
+    use super::reserve_port;
+
+    #[test]
+    fn a_reserved_port_is_free_for_smbd_alone() {
+        let (_reservation, port) = reserve_port().unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        TcpStream::connect(address).unwrap_err();
+        TcpSocket::new_v4().unwrap().bind(address).unwrap_err();
+        // The options smbd sets before it binds.
+        let like_smbd = TcpSocket::new_v4().unwrap();
+        like_smbd.set_reuseaddr(true).unwrap();
+        like_smbd.set_reuseport(true).unwrap();
+        like_smbd.bind(address).unwrap();
+    }
+}
