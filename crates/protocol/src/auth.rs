@@ -99,7 +99,13 @@ pub enum AuthError {
     Malformed(#[from] DecodeError),
     /// Kerberos did not work out.
     #[error(transparent)]
-    Kerberos(#[from] KerberosError),
+    Kerberos(Box<KerberosError>),
+}
+
+impl From<KerberosError> for AuthError {
+    fn from(error: KerberosError) -> Self {
+        Self::Kerberos(Box::new(error))
+    }
 }
 
 /// The client's half of one authentication.

@@ -342,8 +342,11 @@ impl Connection {
             {
                 return Err(ProtocolError::SessionEnded(header.status));
             }
-            // Interim answers are never signed (MS-SMB2 3.2.5.1.3).
-            Protection::Signed(signer) if !interim && !signer.verify(bytes) => {
+            // Interim answers are never signed (MS-SMB2 3.2.5.1.3), and some
+            // servers do not sign a challenge, as at first.
+            Protection::Signed(signer)
+                if !interim && !is_unsigned_challenge(&header) && !signer.verify(bytes) =>
+            {
                 return Err(ProtocolError::Signature(header.command.name()));
             }
             _ => {}
@@ -383,6 +386,14 @@ impl Connection {
             None => self.interim.push(new),
         }
     }
+}
+
+/// Whether a message asks for more proof while authenticating again, which
+/// leaves all to be decided by an answer that is signed.
+fn is_unsigned_challenge(header: &Header) -> bool {
+    header.command == Command::SessionSetup
+        && header.status == NtStatus::MORE_PROCESSING_REQUIRED
+        && !header.flags.contains(Flags::SIGNED)
 }
 
 /// What comes without having been asked can only be a break (MS-SMB2 2.2.23).

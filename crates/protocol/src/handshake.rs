@@ -36,6 +36,10 @@ const SMB1_PROTOCOL_ID: [u8; 4] = *b"\xFFSMB";
 
 /// What a received message led to.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and it is taken apart at once"
+)]
 pub enum Progress {
     /// Send what was appended and wait for the answer.
     Continue,

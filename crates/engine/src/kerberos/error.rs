@@ -105,7 +105,7 @@ pub enum TicketError {
         /// The KDC, if one was asked.
         at: Option<String>,
         /// The reason.
-        source: KerberosError,
+        source: Box<KerberosError>,
     },
 }
 

@@ -95,7 +95,7 @@ async fn fetch(
     let refused = |source: KerberosError, at| TicketError::Refused {
         service: service.clone(),
         at,
-        source,
+        source: Box::new(source),
     };
     let (mut request, mut step) = first.map_err(|source| refused(source, None))?;
     loop {

@@ -341,7 +341,7 @@ fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
         (NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED, Who::Guest | Who::Anonymous) => {
             "; the server takes only users whom it knows"
         }
-        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, Who::Kerberos { .. }) => {
+        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, Who::Kerberos(_)) => {
             "; check that the server's keytab has this service with its present key, that the \
              server knows the user, and that its clock is right"
         }

@@ -68,3 +68,186 @@ const fn refused(status: NtStatus) -> HandshakeError {
         status,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use smbench_lab::{
+        EmbeddedOptions, EmbeddedServer, KdcOptions, Password, SambaOptions, ScratchKdc,
+        ScratchSamba, Tool, require,
+    };
+    use smbench_protocol::command::create::{
+        CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+    };
+    use smbench_protocol::command::flush::FlushRequest;
+    use smbench_protocol::{Credentials, FileId, Logon};
+
+    use super::*;
+    use crate::login::{KerberosLogin, Login};
+    use crate::plan::{Limits, Mode, SessionOptions};
+    use crate::session::Endpoint;
+    use crate::target::{Secret, Target};
+
+    /// Plain, signed and encrypted.
+    const PROTECTIONS: [(Mode, Mode); 3] = [
+        (Mode::Off, Mode::Off),
+        (Mode::Required, Mode::Off),
+        (Mode::Auto, Mode::Required),
+    ];
+
+    async fn open(target: &Target, (signing, encryption): (Mode, Mode)) -> Session {
+        let options = SessionOptions {
+            signing,
+            encryption,
+            ..SessionOptions::default()
+        };
+        let endpoint = Endpoint::resolve(target, options, Limits::default(), 16);
+        Session::open(&endpoint.await.unwrap()).await.unwrap()
+    }
+
+    async fn create(session: &mut Session) -> FileId {
+        let request = CreateRequest {
+            name: "file",
+            desired_access: access::FILE_WRITE_DATA | access::FILE_READ_DATA,
+            file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+            share_access: share::ALL,
+            disposition: Disposition::OpenIf,
+            options: options::FILE_NON_DIRECTORY_FILE,
+            oplock: OplockLevel::None,
+            contexts: &[],
+        };
+        let opened = session.create("create a file", &request).await;
+        opened.unwrap().file_id
+    }
+
+    /// FLUSH once, without authenticating again.
+    async fn flush_as_it_is(session: &mut Session, file_id: FileId) -> NtStatus {
+        let mut body = Vec::new();
+        FlushRequest { file_id }.encode(&mut body);
+        let reply = session.attempt("flush", Command::Flush, 0, &body).await;
+        reply.unwrap().status
+    }
+
+    fn block_on(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(test);
+    }
+
+    fn ntlm(url: &str, password: &str) -> Target {
+        let (mut target, _) = Target::parse(url).unwrap();
+        target.password = Secret::new(password);
+        target
+    }
+
+    /// NTLM needs two requests, the second after the first's answer.
+    async fn reauthenticates_by_ntlm(target: &Target) {
+        for protection in PROTECTIONS {
+            let mut session = open(target, protection).await;
+            let file = create(&mut session).await;
+            for _ in 0..2 {
+                session.reauthenticate().await.unwrap();
+                assert_eq!(flush_as_it_is(&mut session, file).await, NtStatus::SUCCESS);
+            }
+            session.log_off().await;
+        }
+    }
+
+    #[test]
+    fn the_embedded_server_takes_ntlm_again() {
+        let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+        block_on(reauthenticates_by_ntlm(&ntlm(
+            &server.url(),
+            server.password(),
+        )));
+    }
+
+    #[test]
+    fn samba_takes_ntlm_again_but_no_wrong_password() {
+        if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+            return eprintln!("{skip}");
+        }
+        let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+        let target = ntlm(&samba.url(), samba.password());
+        block_on(async {
+            reauthenticates_by_ntlm(&target).await;
+            let mut session = open(&target, PROTECTIONS[1]).await;
+            let Credentials::Ntlm(account) = &mut session.credentials else {
+                panic!("NTLM is the default");
+            };
+            "wrong".clone_into(&mut account.password);
+            let refused = session.reauthenticate().await.unwrap_err();
+            assert_eq!(refused.status(), Some(NtStatus::LOGON_FAILURE));
+            let lost = session.reauthenticate().await.unwrap_err();
+            assert!(matches!(lost, SessionError::OutOfStep { .. }), "{lost}");
+        });
+    }
+
+    #[test]
+    fn a_session_outlives_its_kerberos_ticket() {
+        if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+            return eprintln!("{skip}");
+        }
+        if let Err(skip) = require(&ScratchKdc::TOOLS) {
+            return eprintln!("{skip}");
+        }
+        let kdc = ScratchKdc::start(KdcOptions::default()).unwrap();
+        let keytab = kdc.add_service("cifs", "127.0.0.1").unwrap();
+        kdc.limit_life("cifs/127.0.0.1", Duration::from_secs(4))
+            .unwrap();
+        let samba = ScratchSamba::start(SambaOptions {
+            kerberos: Some(kdc.samba(keytab)),
+            ..SambaOptions::default()
+        })
+        .unwrap();
+        let password = Password::random().unwrap();
+        kdc.add_user(samba.user(), &password).unwrap();
+        let target = Target {
+            login: Login::Kerberos(KerberosLogin {
+                configuration: vec![kdc.configuration()],
+                ..KerberosLogin::default()
+            }),
+            ..ntlm(&samba.url(), password.as_str())
+        };
+        block_on(async {
+            let mut sessions = Vec::new();
+            for protection in PROTECTIONS {
+                let mut session = open(&target, protection).await;
+                assert_eq!(session.connection.negotiated().logon, Logon::Kerberos);
+                let file = create(&mut session).await;
+                sessions.push((session, file));
+            }
+            let expiry = sessions
+                .iter()
+                .map(|(session, _)| ticket_end(session))
+                .max();
+            let left = expiry.unwrap().duration_since(clock::wall());
+            // Servers reckon in whole seconds.
+            let past = left.unwrap_or_default() + Duration::from_secs(2);
+            tokio::time::sleep(past).await;
+            for (mut session, file) in sessions {
+                let before = ticket_end(&session);
+                let expired = flush_as_it_is(&mut session, file).await;
+                assert_eq!(expired, NtStatus::NETWORK_SESSION_EXPIRED);
+                // What was open stays open, and requests go on as if nothing
+                // had happened.
+                let flush = FlushRequest { file_id: file };
+                let flushed = session.expect("flush", Command::Flush, 0, |out| flush.encode(out));
+                flushed.await.unwrap();
+                assert!(ticket_end(&session) > before);
+                session.close("close", file).await.unwrap();
+                session.log_off().await;
+            }
+        });
+    }
+
+    fn ticket_end(session: &Session) -> std::time::SystemTime {
+        match &session.credentials {
+            Credentials::Kerberos(ticket) => ticket.expires(),
+            other => panic!("not Kerberos but {other:?}"),
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! Who logs on, for messages.
 
 use std::fmt;
+use std::sync::Arc;
 
 use smbench_protocol::Credentials;
-use smbench_protocol::kerberos::Principal;
+use smbench_protocol::kerberos::ServiceTicket;
 
 /// Who logs on, and how; shown as an adverbial phrase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Who {
     /// A user with a password.
     User(String),
@@ -15,12 +16,7 @@ pub enum Who {
     /// Nobody.
     Anonymous,
     /// A user with a Kerberos ticket.
-    Kerberos {
-        /// The user.
-        client: Principal,
-        /// What the ticket is for.
-        service: Principal,
-    },
+    Kerberos(Arc<ServiceTicket>),
 }
 
 impl From<&Credentials> for Who {
@@ -29,10 +25,7 @@ impl From<&Credentials> for Who {
             Credentials::Ntlm(account) => Self::User(account.user.clone()),
             Credentials::Guest(_) => Self::Guest,
             Credentials::Anonymous => Self::Anonymous,
-            Credentials::Kerberos(ticket) => Self::Kerberos {
-                client: ticket.client().clone(),
-                service: ticket.service().clone(),
-            },
+            Credentials::Kerberos(ticket) => Self::Kerberos(Arc::clone(ticket)),
         }
     }
 }
@@ -43,7 +36,8 @@ impl fmt::Display for Who {
             Self::User(user) => write!(f, "as user '{user}'"),
             Self::Guest => f.write_str("as a guest"),
             Self::Anonymous => f.write_str("anonymously"),
-            Self::Kerberos { client, service } => {
+            Self::Kerberos(ticket) => {
+                let (client, service) = (ticket.client(), ticket.service());
                 write!(f, "as {client} with the ticket for {service}")
             }
         }

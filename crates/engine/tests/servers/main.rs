@@ -5,6 +5,8 @@
 mod capture;
 mod connections;
 mod hostile;
+mod kerberos;
+mod limited;
 mod matrix;
 mod probe;
 mod proxy;

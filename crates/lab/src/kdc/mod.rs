@@ -172,6 +172,23 @@ impl ScratchKdc {
         self.keytab(&principal)
     }
 
+    /// Gives a user another password, and with it other keys.
+    ///
+    /// # Errors
+    /// [`LabError::Kerberos`] when there is no such user.
+    pub fn change_password(&self, user: &str, password: &Password) -> Result<(), LabError> {
+        let password = password.as_str();
+        self.administer(&["cpw", user], &format!("{password}\n{password}\n"))
+    }
+
+    /// Refuses all tickets to a user from now on.
+    ///
+    /// # Errors
+    /// [`LabError::Kerberos`] when there is no such user.
+    pub fn lock(&self, user: &str) -> Result<(), LabError> {
+        self.administer(&["modprinc", "-allow_tix", user], "")
+    }
+
     /// Limits how long the tickets of a user, or for a service, last.
     ///
     /// # Errors

@@ -10,9 +10,10 @@
 
 mod config;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -224,6 +225,27 @@ impl ScratchSamba {
     #[must_use]
     pub fn data_dir_of(&self, share: &str) -> PathBuf {
         data_dir(self.root.path(), share)
+    }
+
+    /// Lets every account of this machine, so also the one that stands in for
+    /// guests, write into the folder behind a share.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] when the system refuses.
+    pub fn open_to_all(&self, share: &str) -> Result<(), LabError> {
+        let open = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode))
+                .map_err(LabError::io(format!("open {}", path.display())))
+        };
+        let folder = self.data_dir_of(share);
+        // Its parents can be passed through, and not be looked into.
+        for parent in folder.ancestors().skip(1) {
+            open(parent, 0o711)?;
+            if parent == self.root.path() {
+                break;
+            }
+        }
+        open(&folder, 0o777)
     }
 
     /// The process ids of `smbd` and its children, of which there is one per

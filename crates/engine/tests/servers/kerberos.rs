@@ -1,0 +1,233 @@
+//! Kerberos against a real KDC and a Samba with a keytab: whole runs, and what
+//! is said when there is no ticket.
+
+use smbench_engine::login::{KerberosLogin, Login, Proof};
+use smbench_engine::plan::{Mode, Verify};
+use smbench_engine::record::RunRecord;
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::{Secret, Target};
+use smbench_engine::{Cancel, probe};
+use smbench_lab::{
+    KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, Skip, Tool, require,
+};
+use smbench_protocol::Logon;
+
+use crate::support::{plan, short};
+
+/// Skips a test, loudly, or fails it in CI.
+fn tools() -> Result<(), Skip> {
+    require(&[Tool::SMBD, Tool::PDBEDIT])?;
+    require(&ScratchKdc::TOOLS)
+}
+
+/// A KDC and a Samba that trusts it; the Samba's account is a user there too,
+/// with another password.
+struct Lab {
+    kdc: ScratchKdc,
+    samba: ScratchSamba,
+    password: Password,
+}
+
+impl Lab {
+    fn start() -> Self {
+        let kdc = ScratchKdc::start(KdcOptions::default()).unwrap();
+        let keytab = kdc.add_service("cifs", "127.0.0.1").unwrap();
+        let samba = ScratchSamba::start(SambaOptions {
+            kerberos: Some(kdc.samba(keytab)),
+            ..SambaOptions::default()
+        })
+        .unwrap();
+        let password = Password::random().unwrap();
+        kdc.add_user(samba.user(), &password).unwrap();
+        Self {
+            kdc,
+            samba,
+            password,
+        }
+    }
+
+    fn target(&self, proof: Proof) -> Target {
+        let (mut target, _) = Target::parse(&self.samba.url()).unwrap();
+        target.password = Secret::new(self.password.as_str());
+        target.login = Login::Kerberos(KerberosLogin {
+            proof,
+            configuration: vec![self.kdc.configuration()],
+            ..KerberosLogin::default()
+        });
+        target
+    }
+
+    /// How many tickets for services the KDC has given.
+    fn tickets(&self) -> usize {
+        self.kdc.log().matches("TGS_REQ").count()
+    }
+}
+
+fn run(target: Target, options: &RunOptions) -> Result<RunRecord, String> {
+    let plan = plan("file-server", options, target);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    record.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    let lab = Lab::start();
+    let user = lab.samba.user();
+    let cache = lab.kdc.kinit(user, &lab.password).unwrap();
+    let keytab = lab.kdc.keytab(user).unwrap();
+    let protections = [
+        (Mode::Off, Mode::Off),
+        (Mode::Required, Mode::Off),
+        (Mode::Auto, Mode::Required),
+    ];
+    for proof in [Proof::Password, Proof::Keytab(keytab), Proof::Cache(cache)] {
+        for (sign, encrypt) in protections {
+            let before = lab.tickets();
+            let options = RunOptions {
+                clients: Some("3".parse().unwrap()),
+                sign: Some(sign),
+                encrypt: Some(encrypt),
+                verify: Some(Verify::ReadBack),
+                ..short()
+            };
+            let record = run(lab.target(proof.clone()), &options).unwrap();
+            let facts = &record.server;
+            assert_eq!(facts.logon, Logon::Kerberos);
+            assert_eq!(facts.signing.is_some(), sign == Mode::Required);
+            assert_eq!(facts.encryption.is_some(), encrypt == Mode::Required);
+            let [point] = &record.load_points[..] else {
+                panic!("one load point was asked for");
+            };
+            assert_eq!(point.ops.errors(), 0, "{:?}", point.ops.failures());
+            assert_eq!(point.dropouts, []);
+            assert!(point.ops.window_all().count > 0);
+            assert_eq!(record.leftover, None);
+            // One ticket serves all sessions of a run.
+            assert_eq!(lab.tickets() - before, 1, "{proof:?}");
+        }
+    }
+}
+
+#[test]
+fn a_probe_tells_how_it_logged_on() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    let lab = Lab::start();
+    let target = lab.target(Proof::Password);
+    let found = probe::probe(&target, Default::default(), Default::default()).unwrap();
+    assert_eq!(found.session.negotiated.logon, Logon::Kerberos);
+    // With every dialect, algorithm and cipher there is, and one ticket.
+    assert!(found.dialects.iter().all(|(_, outcome)| outcome.is_ok()));
+    assert!(found.signing.iter().all(|(_, outcome)| outcome.is_ok()));
+    assert!(found.ciphers.iter().all(|(_, outcome)| outcome.is_ok()));
+    assert_eq!(lab.tickets(), 1);
+}
+
+#[test]
+fn each_missing_ticket_has_its_line() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    let lab = Lab::start();
+    let (user, realm) = (lab.samba.user(), lab.kdc.realm());
+    let at = lab.kdc.address();
+    let service = format!("cifs/127.0.0.1@{realm}");
+    let refused = |change: &dyn Fn(&mut Target, &mut KerberosLogin)| {
+        let mut target = lab.target(Proof::Password);
+        let Login::Kerberos(mut login) = std::mem::take(&mut target.login) else {
+            unreachable!("that is what it is");
+        };
+        change(&mut target, &mut login);
+        target.login = Login::Kerberos(login);
+        run(target, &short()).unwrap_err()
+    };
+    let failed = format!("failed to get a Kerberos ticket for {service}");
+    assert_eq!(
+        refused(&|target, _| target.password = Secret::new("wrong")),
+        format!(
+            "{failed} from the KDC at {at}: the password of {user}@{realm} is wrong; \
+             check the password (SMBENCH_PASSWORD)"
+        )
+    );
+    assert_eq!(
+        refused(&|target, _| "nobody-here".clone_into(&mut target.user)),
+        format!(
+            "{failed} from the KDC at {at}: the KDC knows no user nobody-here@{realm}; \
+             check the user in the target URL, and --realm"
+        )
+    );
+    assert_eq!(
+        refused(&|_, login| login.service = Some("cifs/elsewhere".to_owned())),
+        format!(
+            "failed to get a Kerberos ticket for cifs/elsewhere@{realm} from the KDC at {at}: \
+             the KDC knows no service cifs/elsewhere@{realm}; write the server's full name in \
+             the target URL, or name the service with --service-principal"
+        )
+    );
+    let keytab = lab.kdc.keytab(user).unwrap();
+    assert_eq!(
+        refused(&|target, login| {
+            "ann".clone_into(&mut target.user);
+            login.proof = Proof::Keytab(keytab.clone());
+        }),
+        format!(
+            "{failed}: the keytab has no key of ann@{realm}; check the user in the target URL \
+             and --realm against `klist -k`"
+        )
+    );
+    let cache = lab.kdc.kinit(user, &lab.password).unwrap();
+    let other = refused(&|target, login| {
+        "ann".clone_into(&mut target.user);
+        login.proof = Proof::Cache(cache.clone());
+    });
+    assert!(
+        other.contains(&format!("is of {user}@{realm}, not of user 'ann'")),
+        "{other}"
+    );
+    let nowhere = refused(&|_, login| login.realm = Some("NOWHERE".to_owned()));
+    assert!(
+        nowhere.contains("no KDC of realm NOWHERE is known; give --kdc HOST"),
+        "{nowhere}"
+    );
+    let unknown = refused(&|_, login| login.configuration.clear());
+    assert!(
+        unknown.contains("the user's realm is not known; give --realm"),
+        "{unknown}"
+    );
+    // The server has no key of the service that the ticket is for.
+    lab.kdc.add_service("cifs", "elsewhere").unwrap();
+    let stranger = refused(&|_, login| login.service = Some("cifs/elsewhere".to_owned()));
+    assert!(
+        stranger.contains("check that the server's keytab has this service"),
+        "{stranger}"
+    );
+}
+
+#[test]
+fn the_wrong_key_in_a_keytab_and_a_locked_account_are_told() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    let lab = Lab::start();
+    let user = lab.samba.user();
+    let keytab = lab.kdc.keytab(user).unwrap();
+    lab.kdc
+        .change_password(user, &Password::random().unwrap())
+        .unwrap();
+    let stale = run(lab.target(Proof::Keytab(keytab)), &short()).unwrap_err();
+    assert!(
+        stale.contains("is not the one that the KDC has; write a new keytab"),
+        "{stale}"
+    );
+    lab.kdc.lock(user).unwrap();
+    let locked = run(lab.target(Proof::Password), &short()).unwrap_err();
+    assert!(
+        locked.contains("the KDC has closed the account"),
+        "{locked}"
+    );
+}
