@@ -9,7 +9,8 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Header};
 use smbench_protocol::{
-    CipherList, Connection, Credentials, Event, FileId, Handshake, Policy, Progress, SessionConfig,
+    Account, CipherList, Connection, Credentials, Event, FileId, Handshake, Policy, Progress,
+    SessionConfig,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -111,11 +112,12 @@ impl Site {
             signing_algorithm: None,
             encryption: Policy::Off,
             ciphers: CipherList::default(),
-            credentials: Credentials {
+            credentials: Credentials::Ntlm(Account {
                 domain: target.domain.clone(),
                 user: target.user.clone(),
                 password: self.password.clone(),
-            },
+            }),
+            now: std::time::SystemTime::now(),
             host: target.host.clone(),
             share: target.share.clone(),
             credit_target: 8,

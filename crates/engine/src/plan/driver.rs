@@ -12,6 +12,8 @@ use smbench_protocol::{CipherList, Dialect};
 #[cfg(feature = "smb-rs")]
 use super::{Action, Mode};
 use super::{Plan, PlanError, Problem};
+#[cfg(feature = "smb-rs")]
+use crate::login::Login;
 use crate::spec::RunOptions;
 
 /// A client that operations are carried out with. Those that this build has.
@@ -129,6 +131,14 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             field: "driver",
             is_given: |options| options.driver.is_some(),
             why: "only reads, writes and flushes, without parameters: use --driver native",
+        });
+    }
+    if plan.target.login != Login::Ntlm {
+        return Some(Objection {
+            field: "auth",
+            // No profile can say it.
+            is_given: |_| true,
+            why: "logs on by NTLM with a user and a password only: give ntlm, or use --driver native",
         });
     }
     if session.signing == Mode::Off {

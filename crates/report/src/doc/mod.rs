@@ -108,7 +108,7 @@ pub struct ServerDoc {
     pub url: String,
     /// As what sessions were let in: `ntlm`, `kerberos`, `guest` or
     /// `anonymous`; `null` where an older release did not say.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<String>,
     /// Negotiated dialect: `2.0.2` to `3.1.1`.
     pub dialect: String,

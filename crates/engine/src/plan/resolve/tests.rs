@@ -3,6 +3,8 @@
 use smbench_protocol::{Dialect, DialectRange};
 
 use super::*;
+#[cfg(feature = "smb-rs")]
+use crate::plan::DriverKind;
 use crate::plan::Mode;
 use crate::profile;
 use crate::record::OpKind;

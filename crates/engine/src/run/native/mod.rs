@@ -184,7 +184,7 @@ impl Driver for Native {
                         moved: 0,
                         data: None,
                     })?,
-                    Event::Break(_) => {}
+                    Event::Break(_) | Event::Reauthentication(_) => {}
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smb::{Connection, File, FileAccessMask, FileAttributes, FileCreateArgs, Guid};
 use smb::{CreateDisposition, CreateOptions, Resource, Session, Tree, UncPath};
 use smbench_protocol::header::Command;
-use smbench_protocol::{AuthError, HandshakeError};
+use smbench_protocol::{AuthError, HandshakeError, Logon};
 use sspi::{AuthIdentity, Username};
 use tokio::time::timeout;
 
@@ -14,7 +14,7 @@ use super::translate::{cipher, config, dialect_from, signing, status_in};
 use super::transport::{Form, Line, Transport};
 use crate::plan::{Mode, Plan};
 use crate::record::ServerFacts;
-use crate::session::{Endpoint, SessionError};
+use crate::session::{Endpoint, SessionError, Who};
 
 const SET_UP: &str = "set up a session with smb-rs";
 
@@ -152,6 +152,8 @@ pub(in crate::run) async fn facts(
         max_read: negotiation.max_read_size,
         max_write: negotiation.max_write_size,
         max_transact: negotiation.max_transact_size,
+        // The plan allows nothing else.
+        logon: Logon::Ntlm,
     };
     let _ = timeout(crate::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)
@@ -199,7 +201,7 @@ fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
     let target = endpoint.target();
     SessionError::Handshake {
         at: endpoint.at(),
-        user: target.user.clone(),
+        who: Who::User(target.user.clone()),
         share: target.share.clone(),
         source,
     }
