@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use smbench_engine::clients::ClientList;
+use smbench_engine::login::{Login, Proof};
 use smbench_engine::plan::{
     Access, Connections, DriverKind, Mode, Plan, Requests, Scope, Verify, WeightedAction,
 };
@@ -53,6 +54,7 @@ fn describe(request: &Request) -> String {
     // What nobody asked for need not be told.
     let other = (plan.driver != DriverKind::default()).then(|| plan.driver.to_string());
     lines.extend(other.map(|name| ("driver", name)));
+    lines.extend(login(&plan.target.login).map(|text| ("log on", text)));
     lines.extend(connections(plan).map(|text| ("connections", text)));
     lines.extend([
         ("limits", limits(plan)),
@@ -67,6 +69,21 @@ fn describe(request: &Request) -> String {
         let _ = writeln!(text, "{label:<13}{value}");
     }
     text
+}
+
+fn login(login: &Login) -> Option<String> {
+    match login {
+        Login::Ntlm => None,
+        Login::Guest => Some("as a guest".to_owned()),
+        Login::Anonymous => Some("anonymously".to_owned()),
+        Login::Kerberos(login) => Some(match &login.proof {
+            Proof::Password => "by Kerberos, with the password".to_owned(),
+            Proof::Keytab(path) => format!("by Kerberos, with the keytab {}", path.display()),
+            Proof::Cache(path) => {
+                format!("by Kerberos, with the credential cache {}", path.display())
+            }
+        }),
+    }
 }
 
 fn clients(plan: &Plan) -> String {

@@ -9,6 +9,7 @@ mod connections;
 #[cfg(feature = "smb-rs")]
 mod drivers;
 mod lab;
+mod login;
 mod passwords;
 mod runs;
 mod samba;

@@ -44,7 +44,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Looks the host up, and gets what sessions log on with: no session's
+    /// Gets what sessions log on with, and looks the host up. No session's
     /// set-up time has a KDC's in it, unless a ticket expires meanwhile.
     pub(crate) async fn resolve(
         target: &Target,
@@ -52,6 +52,10 @@ impl Endpoint {
         limits: Limits,
         credit_target: u16,
     ) -> Result<Self, SessionError> {
+        let tickets = Arc::new(Tickets::default());
+        if let Login::Kerberos(login) = &target.login {
+            tickets.get(target, login, &limits).await?;
+        }
         let lookup = tokio::net::lookup_host((target.host.as_str(), target.port));
         let addresses: Arc<[SocketAddr]> = match timeout(limits.connect, lookup).await {
             Ok(Ok(found)) => found.collect(),
@@ -69,7 +73,7 @@ impl Endpoint {
                 });
             }
         };
-        let endpoint = Self {
+        Ok(Self {
             addresses,
             target: Arc::new(target.clone()),
             options,
@@ -77,10 +81,8 @@ impl Endpoint {
             credit_target,
             credit_cap: None,
             sources: None,
-            tickets: Arc::default(),
-        };
-        endpoint.credentials().await?;
-        Ok(endpoint)
+            tickets,
+        })
     }
 
     /// The same, connecting from these addresses of this machine.

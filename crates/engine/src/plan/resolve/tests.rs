@@ -422,6 +422,27 @@ fn what_smb_rs_cannot_honour_is_refused() {
     );
 }
 
+#[cfg(feature = "smb-rs")]
+#[test]
+fn smb_rs_logs_on_by_ntlm_only() {
+    use crate::login::Login;
+
+    let profile = profile::load("file-server").unwrap();
+    let options = RunOptions {
+        driver: Some(DriverKind::SmbRs),
+        ..RunOptions::default()
+    };
+    let target = Target {
+        login: Login::Anonymous,
+        ..target()
+    };
+    let refused = Plan::resolve(&profile, &options, target, Limits::default(), 2);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "--auth: the driver smb-rs logs on by NTLM only: give ntlm, or use --driver native"
+    );
+}
+
 #[test]
 fn the_profile_in_the_readme_runs() {
     let readme = include_str!("../../../../../README.md");
