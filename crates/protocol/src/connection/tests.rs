@@ -1,3 +1,4 @@
+mod allocations;
 mod breaks;
 mod cancel;
 mod chain;
