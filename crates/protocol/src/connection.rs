@@ -5,6 +5,7 @@
 //! only with a valid signature where the session is signed, or encrypted where
 //! it is encrypted. Setting a connection up is [`crate::handshake`]'s business.
 
+mod cancel;
 mod chain;
 mod error;
 mod event;
@@ -21,6 +22,7 @@ use crate::header::{Command, Flags, Header, UNSOLICITED};
 use crate::status::NtStatus;
 
 pub use crate::command::bodyless::EMPTY_BODY;
+use cancel::Interim;
 pub use chain::Chain;
 pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
 pub use event::{Completion, Event};
@@ -37,14 +39,6 @@ struct InFlight {
     command: Command,
     /// Nothing once an interim answer has come.
     payment: Payment,
-}
-
-/// The name an interim answer gave a request in flight. Few requests ever get
-/// one, so it has no room in each [`InFlight`].
-#[derive(Clone, Copy, Debug)]
-struct Interim {
-    message_id: u64,
-    async_id: u64,
 }
 
 /// A session and a tree connect on one TCP connection.
@@ -199,34 +193,6 @@ impl Connection {
         })
     }
 
-    /// Appends a CANCEL of the request in flight with this tag (MS-SMB2
-    /// 3.2.4.24). It costs no credit and is not answered; the request is, with
-    /// STATUS_CANCELLED unless it was too late.
-    ///
-    /// Once per request: a second one would be signed under the same nonce.
-    ///
-    /// # Errors
-    /// [`NotInFlight`], and nothing is appended.
-    pub fn cancel(&mut self, tag: u32, out: &mut Vec<u8>) -> Result<(), NotInFlight> {
-        let in_flight = self.in_flight.iter().find(|entry| entry.tag == tag);
-        let InFlight { message_id, .. } = *in_flight.ok_or(NotInFlight)?;
-        let mut header = Header {
-            credit_charge: 0,
-            credits: 0,
-            session_id: self.session_id,
-            ..Header::request(Command::Cancel, message_id).with_tree(self.tree_id)
-        };
-        let mut interim = self.interim.iter();
-        if let Some(known) = interim.find(|known| known.message_id == message_id) {
-            header.flags = Flags::ASYNC;
-            header.async_or_tree = known.async_id;
-        }
-        append_framed(&header, out, self.protection.next(), |out| {
-            out.extend_from_slice(&EMPTY_BODY);
-        });
-        Ok(())
-    }
-
     /// Whether the credits at hand suffice for requests of these charges.
     #[must_use]
     pub fn affords(&self, charges: &[u16]) -> bool {
@@ -371,20 +337,6 @@ impl Connection {
             bytes,
             total_len,
         }))
-    }
-
-    /// Remembers the name of a request that is answered later. A server that
-    /// says so again and again renames it.
-    fn went_async(&mut self, interim: &Header) {
-        let new = Interim {
-            message_id: interim.message_id,
-            async_id: interim.async_or_tree,
-        };
-        let mut known = self.interim.iter_mut();
-        match known.find(|known| known.message_id == new.message_id) {
-            Some(known) => *known = new,
-            None => self.interim.push(new),
-        }
     }
 }
 
