@@ -138,7 +138,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             field: "auth",
             // No profile can say it.
             is_given: |_| true,
-            why: "logs on by NTLM with a user and a password only: give ntlm, or use --driver native",
+            why: "logs on by NTLM only: give ntlm, or use --driver native",
         });
     }
     if session.signing == Mode::Off {

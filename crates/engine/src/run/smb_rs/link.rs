@@ -155,7 +155,6 @@ pub(in crate::run) async fn facts(
         max_write: negotiation.max_write_size,
         max_transact: negotiation.max_transact_size,
         // The plan allows nothing else.
-        logon: Logon::Ntlm,
     };
     let _ = timeout(crate::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)
