@@ -250,10 +250,14 @@ impl TicketRequest {
                     Some((_, info)) => messages::etype_info(info)?,
                     None => defaults(reply.part.enctype),
                 };
+                // There is to be one, of the reply's type (RFC 4120 5.2.7.5).
+                // Making a key takes long enough once; anyone could forge a
+                // reply that asks for thousands.
                 infos
                     .iter()
-                    .filter_map(|info| proof.key(&self.user, info))
-                    .find_map(|key| reply.part.decrypt(&key, usage::AS_REP))
+                    .find(|info| i64::from(info.enctype.number()) == reply.part.enctype)
+                    .and_then(|info| proof.key(&self.user, info))
+                    .and_then(|key| reply.part.decrypt(&key, usage::AS_REP))
             }
         };
         let part = part.ok_or_else(|| proof.wrong(&self.user))?;

@@ -272,35 +272,58 @@ fn check_proof(request: &[u8], body: &[u8]) {
     assert!(session_key().verifies(usage::TGS_REQ_CHECKSUM, &[body], checksum));
 }
 
+/// The reply to a request without proof, encrypted under a key of `salt`, with
+/// what it says of how keys are made.
+fn unproven_reply(body: &[u8], salt: &[u8], infos: &[Vec<u8>]) -> Vec<u8> {
+    let reply = Reply {
+        key: Key::from_password(Enctype::Aes256Sha1, PASSWORD, salt, &[]).unwrap(),
+        ..Reply::to_user(body)
+    };
+    let encoded = reply.encode();
+    if infos.is_empty() {
+        return encoded;
+    }
+    // Puts the data where they belong: between type and realm.
+    let infos = pa_data(preauth::ETYPE_INFO2, &der::sequence(infos));
+    let data = der::context(2, &der::sequence(&[infos]));
+    let mut outer = Der::new(&encoded).expect(0x6b, "reply").unwrap();
+    let mut fields = outer.sequence("reply").unwrap();
+    fields.field(0, "version").unwrap();
+    fields.field(1, "type").unwrap();
+    let head = [
+        der::context(0, &der::integer(5)),
+        der::context(1, &der::integer(AS_REP.into())),
+    ];
+    let fields = [head.concat(), data, fields.rest().to_vec()].concat();
+    der::application(AS_REP, &der::element(der::SEQUENCE, &fields))
+}
+
 #[test]
 fn a_kdc_that_wants_no_proof_is_answered_with_the_password_too() {
-    // With the salt it names, and with the one it leaves to be known.
-    for salt in [Some(SALT), None] {
+    // With the salt it names, also behind another type, and with the one it
+    // leaves to be known.
+    let default = ann().default_salt();
+    for (salt, infos) in [
+        (SALT, vec![info(18, SALT)]),
+        (SALT, vec![info(17, b"of another type"), info(18, SALT)]),
+        (&default[..], vec![]),
+    ] {
         let (mut request, step) = password(PASSWORD);
         let (_, body) = parts(&asked(step).1, AS_REQ);
-        let key_salt = salt.map_or_else(|| ann().default_salt(), <[u8]>::to_vec);
-        let reply = Reply {
-            key: Key::from_password(Enctype::Aes256Sha1, PASSWORD, &key_salt, &[]).unwrap(),
-            ..Reply::to_user(&body)
-        };
-        let mut encoded = reply.encode();
-        if let Some(salt) = salt {
-            // Puts the data where they belong: between type and realm.
-            let info = pa_data(preauth::ETYPE_INFO2, &der::sequence(&[info(18, salt)]));
-            let data = der::context(2, &der::sequence(&[info]));
-            let mut outer = Der::new(&encoded).expect(0x6b, "reply").unwrap();
-            let mut fields = outer.sequence("reply").unwrap();
-            fields.field(0, "version").unwrap();
-            fields.field(1, "type").unwrap();
-            let head = [
-                der::context(0, &der::integer(5)),
-                der::context(1, &der::integer(AS_REP.into())),
-            ];
-            let fields = [head.concat(), data, fields.rest().to_vec()].concat();
-            encoded = der::application(AS_REP, &der::element(der::SEQUENCE, &fields));
-        }
-        asked(request.receive(&encoded, now()).unwrap());
+        let reply = unproven_reply(&body, salt, &infos);
+        asked(request.receive(&reply, now()).unwrap());
     }
+}
+
+#[test]
+fn a_reply_makes_no_more_than_one_key() {
+    // Each would take a while, and anyone may have sent the reply.
+    let (mut request, step) = password(PASSWORD);
+    let (_, body) = parts(&asked(step).1, AS_REQ);
+    let infos = [info(18, b"wrong"), info(18, SALT)];
+    let reply = unproven_reply(&body, SALT, &infos);
+    let error = request.receive(&reply, now()).unwrap_err();
+    assert_eq!(error, KerberosError::WrongPassword(ann()));
 }
 
 #[test]
