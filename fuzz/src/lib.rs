@@ -4,6 +4,7 @@
 //! - [`codec`]: decoders of single messages
 //! - [`stream`]: the byte stream cut into messages, and whole connections and
 //!   handshakes that arbitrary servers talk to
+//! - [`kerberos`]: keytabs, ticket caches, KDCs and the tokens of file servers
 //! - [`text`]: what users write: profiles, URLs, lists, names, sizes, durations
 //! - [`peer`]: the server's side, where a target needs one
 //! - [`document`]: result documents
@@ -16,6 +17,7 @@
 
 pub mod codec;
 pub mod document;
+pub mod kerberos;
 pub mod peer;
 pub mod stream;
 pub mod text;
@@ -56,6 +58,12 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("handshake_bytes", stream::handshake_bytes),
     ("handshake_answers", stream::handshake_answers),
     ("auth_tokens", stream::auth_tokens),
+    ("kerberos_tokens", kerberos::kerberos_tokens),
+    ("anonymous_tokens", kerberos::anonymous_tokens),
+    ("kerberos_opened", kerberos::kerberos_opened),
+    ("kdc_answers", kerberos::kdc_answers),
+    ("keytab", kerberos::keytab),
+    ("credential_cache", kerberos::credential_cache),
     ("profile", text::profile),
     ("target_url", text::target_url),
     ("client_list", text::client_list),

@@ -14,7 +14,7 @@ use smbench_protocol::fuzzing::{self, Shield};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN};
 use smbench_protocol::{
     Account, Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId,
-    Handshake, NtStatus, Policy, Progress, SessionConfig, SigningAlgorithm,
+    Handshake, NtStatus, Policy, Progress, Reauthentication, SessionConfig, SigningAlgorithm,
 };
 
 use crate::peer::{self, byte, record};
@@ -65,6 +65,9 @@ pub fn frames(mut data: &[u8]) {
     }
 }
 
+/// The tag of a re-authentication's requests, which has no name outside.
+const REAUTHENTICATION: u32 = u32::MAX;
+
 /// A connection with requests of several kinds in flight.
 struct Busy {
     connection: Connection,
@@ -78,7 +81,13 @@ struct Busy {
 }
 
 impl Busy {
-    fn new(shield: Shield, payload: Payload) -> Self {
+    /// `selector`: the lowest bit for the payloads of READs, the highest for
+    /// a re-authentication under way.
+    fn new(shield: Shield, selector: u8) -> Self {
+        let payload = match selector & 1 {
+            0 => Payload::Keep,
+            _ => Payload::Discard,
+        };
         let mut connection = fuzzing::connection(shield);
         let mut out = Vec::new();
         let file_id = FileId::default();
@@ -125,6 +134,14 @@ impl Busy {
             .finish();
         chained.expect("there are credits");
         open.extend([12, 13]);
+        if selector & 0x80 != 0 {
+            let SessionConfig {
+                credentials, now, ..
+            } = config(1);
+            let begun = connection.reauthenticate(&credentials, now, &mut out);
+            begun.expect("there are credits");
+            open.insert(REAUTHENTICATION);
+        }
         Self {
             connection,
             inbound: Inbound::default(),
@@ -151,6 +168,18 @@ impl Busy {
         {
             self.next_tag += 1;
             self.open.insert(tag);
+        }
+    }
+
+    /// Goes on, if there is still a credit for it.
+    fn reauthenticate(&mut self, progress: Reauthentication) {
+        assert!(self.open.remove(&REAUTHENTICATION), "answered once");
+        let mut out = Vec::new();
+        if progress == Reauthentication::Unfinished
+            && self.connection.continue_reauthentication(&mut out).is_ok()
+            && !out.is_empty()
+        {
+            self.open.insert(REAUTHENTICATION);
         }
     }
 
@@ -186,6 +215,10 @@ impl Busy {
                     }
                     Event::Pending { tag } => self.cancel(tag),
                     Event::Break(notification) => self.acknowledge(&notification),
+                    Event::Reauthentication(progress) => {
+                        completed += 1;
+                        self.reauthenticate(progress);
+                    }
                 }
                 assert_eq!(self.connection.in_flight(), self.open.len());
             }
@@ -207,13 +240,6 @@ impl Busy {
     }
 }
 
-fn payload(selector: u8) -> Payload {
-    match selector & 1 {
-        0 => Payload::Keep,
-        _ => Payload::Discard,
-    }
-}
-
 /// A whole connection that is fed the bytes as they are, in pieces.
 pub fn connection_bytes(mut data: &[u8]) {
     let selector = byte(&mut data);
@@ -223,7 +249,7 @@ pub fn connection_bytes(mut data: &[u8]) {
         2 => Shield::Signed(SigningAlgorithm::AesCmac),
         _ => Shield::Encrypted(Cipher::Aes128Gcm),
     };
-    let mut busy = Busy::new(shield, payload(selector));
+    let mut busy = Busy::new(shield, selector);
     let mut stream = data.to_vec();
     for piece in stream.chunks_mut(piece) {
         match busy.take(piece) {
@@ -237,7 +263,7 @@ pub fn connection_bytes(mut data: &[u8]) {
 
 /// A whole connection; the input is messages.
 pub fn connection_plain(mut data: &[u8]) {
-    let mut busy = Busy::new(Shield::None, payload(byte(&mut data)));
+    let mut busy = Busy::new(Shield::None, byte(&mut data));
     while let Some(message) = record(&mut data) {
         if busy.take(&mut peer::framed(message)).is_none() {
             return;
@@ -283,7 +309,7 @@ pub fn connection_signed(mut data: &[u8]) {
     let algorithm = SigningAlgorithm::ALL[usize::from(selector >> 1) % 3];
     let preauth = PreauthHash::default();
     let signer = Signer::new(algorithm, &fuzzing::keys(&preauth).signing());
-    let mut busy = Busy::new(Shield::Signed(algorithm), payload(selector));
+    let mut busy = Busy::new(Shield::Signed(algorithm), selector);
     loop {
         let tampering = Tampering::read(&mut data);
         let Some(message) = record(&mut data) else {
@@ -308,7 +334,7 @@ pub fn connection_signed(mut data: &[u8]) {
 pub fn connection_encrypted(mut data: &[u8]) {
     let selector = byte(&mut data);
     let cipher = Cipher::ALL[usize::from(selector >> 1) % 4];
-    let mut busy = Busy::new(Shield::Encrypted(cipher), payload(selector));
+    let mut busy = Busy::new(Shield::Encrypted(cipher), selector);
     loop {
         let tampering = Tampering::read(&mut data);
         let Some(message) = record(&mut data) else {
@@ -368,8 +394,12 @@ struct Setup {
 
 impl Setup {
     fn start(selector: u8) -> Self {
+        Self::with(config(selector))
+    }
+
+    fn with(config: SessionConfig) -> Self {
         let mut out = Vec::new();
-        let handshake = Handshake::start(config(selector), &mut out).expect("usable credentials");
+        let handshake = Handshake::start(config, &mut out).expect("usable credentials");
         Self {
             handshake,
             inbound: Inbound::default(),
@@ -434,9 +464,22 @@ pub fn handshake_answers(mut data: &[u8]) {
     }
 }
 
-/// Authentication with a server that sends these tokens.
-pub fn auth_tokens(mut data: &[u8]) {
-    let mut setup = Setup::start(1);
+/// Authentication by NTLM with a server that sends these tokens.
+pub fn auth_tokens(data: &[u8]) {
+    let SessionConfig {
+        credentials, now, ..
+    } = config(1);
+    log_on(credentials, now, data);
+}
+
+/// A log-on at a server that sends what `data` holds: whether each is the last
+/// answer, and a token. None of them proves anything.
+pub(crate) fn log_on(credentials: Credentials, now: SystemTime, mut data: &[u8]) {
+    let mut setup = Setup::with(SessionConfig {
+        credentials,
+        now,
+        ..config(1)
+    });
     let negotiate = peer::negotiate_body(Dialect::Smb21);
     if setup
         .answer(NtStatus::SUCCESS, Flags::default(), &negotiate)

@@ -116,3 +116,8 @@ pub fn session_setup_response(message: &[u8]) -> Result<(), DecodeError> {
 pub fn tree_connect_response(message: &[u8]) -> Result<(), DecodeError> {
     setup::decode::<TreeConnectResponse>(message, "TREE_CONNECT response").map(|_| ())
 }
+
+/// Decodes `bytes` as each of the messages of Kerberos that come encrypted.
+pub fn kerberos_opened(bytes: &[u8]) {
+    crate::auth::kerberos::decode_opened(bytes);
+}
