@@ -32,6 +32,9 @@ impl Workspace {
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
         let waiting: VecDeque<_> = plan.files().collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
         let writers = PREPARE_SESSIONS.min(waiting.len());
         let jobs = Arc::new(Jobs {
             waiting: Mutex::new(waiting),

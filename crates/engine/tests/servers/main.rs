@@ -8,6 +8,7 @@ mod hostile;
 mod kerberos;
 mod limited;
 mod matrix;
+mod mix;
 mod probe;
 mod proxy;
 mod run;
