@@ -16,7 +16,7 @@ use smbench_protocol::Dialect;
 
 use crate::support::{plan, short, target};
 
-const TSHARK: Tool = Tool::TSHARK;
+pub(crate) const TSHARK: Tool = Tool::TSHARK;
 /// Command codes (MS-SMB2 2.2.1.2).
 const NEGOTIATE: u16 = 0;
 const SESSION_SETUP: u16 = 1;
@@ -84,14 +84,14 @@ impl Capture {
 }
 
 /// One direct-TCP message, without its four bytes of length.
-struct Message(Vec<u8>);
+pub(crate) struct Message(pub(crate) Vec<u8>);
 
 impl Message {
-    fn u16_at(&self, at: usize) -> u16 {
+    pub(crate) fn u16_at(&self, at: usize) -> u16 {
         u16::from_le_bytes(*self.0[at..].first_chunk().unwrap())
     }
 
-    fn u32_at(&self, at: usize) -> u32 {
+    pub(crate) fn u32_at(&self, at: usize) -> u32 {
         u32::from_le_bytes(*self.0[at..].first_chunk().unwrap())
     }
 
@@ -99,7 +99,7 @@ impl Message {
         self.0.starts_with(b"\xFDSMB")
     }
 
-    fn command(&self) -> u16 {
+    pub(crate) fn command(&self) -> u16 {
         assert!(
             self.0.starts_with(b"\xFESMB"),
             "neither plain nor encrypted"
@@ -107,20 +107,36 @@ impl Message {
         self.u16_at(12)
     }
 
-    fn status(&self) -> u32 {
+    pub(crate) fn status(&self) -> u32 {
         self.u32_at(8)
     }
 
     fn nonce(&self) -> &[u8] {
         &self.0[20..36]
     }
+
+    /// The messages that this frame holds: several when compounded.
+    pub(crate) fn parts(&self) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut rest = Self(self.0.clone());
+        loop {
+            let next = rest.u32_at(20) as usize;
+            if next == 0 {
+                parts.push(rest);
+                return parts;
+            }
+            let behind = rest.0.split_off(next);
+            parts.push(rest);
+            rest = Self(behind);
+        }
+    }
 }
 
 /// What one connection carried.
 #[derive(Default)]
-struct Conversation {
-    requests: Vec<Message>,
-    responses: Vec<Message>,
+pub(crate) struct Conversation {
+    pub(crate) requests: Vec<Message>,
+    pub(crate) responses: Vec<Message>,
 }
 
 /// Every connection of a capture.
@@ -182,23 +198,34 @@ fn messages(mut stream: &[u8]) -> Vec<Message> {
     messages
 }
 
-/// One run under a capture without holes.
+/// One run without errors under a capture without holes.
 fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Conversation>) {
+    captured_while(samba, || {
+        let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+        let point = &record.load_points[0];
+        assert_eq!((point.ops.errors(), point.dropouts.len()), (0, 0));
+        record
+    })
+}
+
+/// One run under a capture without holes.
+pub(crate) fn captured_while(
+    samba: &ScratchSamba,
+    run: impl Fn() -> RunRecord,
+) -> (RunRecord, Vec<Conversation>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.pcapng");
     for _ in 0..CAPTURES_AT_MOST {
         let capture = Capture::start(samba.port(), &file);
-        let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+        let record = run();
         let said = capture.stop();
-        let point = &record.load_points[0];
-        assert_eq!((point.ops.errors(), point.dropouts.len()), (0, 0));
         // "Packets received/dropped on interface 'Loopback: lo': 4711/0 (pcap:...".
         if !said.contains("/0 (pcap:") {
             continue;
         }
         let conversations = conversations(&file);
         // The workspace's session, one per client, those that prepared.
-        assert!(conversations.len() > plan.max_clients() as usize);
+        assert!(conversations.len() > record.plan.max_clients() as usize);
         return (record, conversations);
     }
     panic!("no capture without holes in {CAPTURES_AT_MOST} runs");

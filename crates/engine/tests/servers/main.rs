@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod capture;
+mod chains;
 mod connections;
 mod hostile;
 mod kerberos;
