@@ -19,6 +19,7 @@ use smbench_protocol::command::query_directory::{DirectoryClass, QueryDirectoryR
 use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::read::ReadResponse;
 use smbench_protocol::command::set_info::SetInfoResponse;
+use smbench_protocol::command::tree_connect::TreeConnectResponse;
 use smbench_protocol::command::write::WriteResponse;
 use smbench_protocol::crypto::{NONCE_SEED_LEN, PreauthHash, TRANSFORM_PROTOCOL_ID, Transform};
 use smbench_protocol::header::{Command, Header};
@@ -207,9 +208,10 @@ pub fn session_setup_response(body: &[u8]) {
     check(&message, fuzzing::session_setup_response(&message));
 }
 
-/// TREE_CONNECT.
+/// TREE_CONNECT, as the handshake reads it and as a further one is read.
 pub fn tree_connect_response(body: &[u8]) {
     let message = message(body);
+    check(&message, TreeConnectResponse::decode(&message));
     check(&message, fuzzing::tree_connect_response(&message));
 }
 

@@ -9,6 +9,7 @@ mod cancel;
 mod chain;
 mod error;
 mod event;
+mod further;
 mod negotiated;
 mod protection;
 mod reauthentication;
@@ -26,6 +27,8 @@ use cancel::Interim;
 pub use chain::Chain;
 pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
 pub use event::{Completion, Event};
+pub use further::TreeId;
+pub(crate) use further::{Further, has_validation};
 pub use negotiated::Negotiated;
 use protection::try_append_framed;
 pub(crate) use protection::{Protect, Protection, append_framed};
@@ -53,6 +56,7 @@ pub struct Connection {
     interim: Vec<Interim>,
     /// Few sessions ever have one under way.
     reauthentication: Option<Box<reauthentication::Exchange>>,
+    further: Option<Box<Further>>,
 }
 
 /// What a request that is not sent after all goes back to.
@@ -80,6 +84,7 @@ impl Connection {
             in_flight: Vec::new(),
             interim: Vec::new(),
             reauthentication: None,
+            further: None,
         }
     }
 
@@ -313,6 +318,9 @@ impl Connection {
             Protection::Signed(signer)
                 if !interim && !is_unsigned_challenge(&header) && !signer.verify(bytes) =>
             {
+                return Err(ProtocolError::Signature(header.command.name()));
+            }
+            Protection::None if !interim && !self.is_signed_where_due(&header, bytes) => {
                 return Err(ProtocolError::Signature(header.command.name()));
             }
             _ => {}

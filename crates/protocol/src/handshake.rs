@@ -17,7 +17,8 @@ use smb_msg::{
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::auth::{Authenticator, Logon};
 use crate::connection::{
-    Connection, Negotiated, Protect, Protection, ProtocolError, append_framed,
+    Connection, Further, Negotiated, Protect, Protection, ProtocolError, append_framed,
+    has_validation,
 };
 use crate::credit::{CREDIT_UNIT, CreditLedger, Payment};
 use crate::crypto::{KeySource, PreauthHash, Signer, Transform};
@@ -445,12 +446,19 @@ impl Handshake {
     /// The session that stands.
     fn connection(&mut self) -> Connection {
         let negotiated = self.negotiated;
+        let mut further = Further::default();
+        if has_validation(negotiated.dialect) {
+            self.offer.encode_validation(&mut further.validation);
+        }
         let protection = match (self.transform.take(), self.signer.take()) {
             (Some(transform), _) if negotiated.encryption.is_some() => {
                 Protection::Encrypted(transform)
             }
             (_, Some(signer)) if negotiated.signing.is_some() => Protection::Signed(signer),
-            _ => Protection::None,
+            (_, signer) => {
+                further.signer = signer;
+                Protection::None
+            }
         };
         Connection::new(
             negotiated,
@@ -459,6 +467,7 @@ impl Handshake {
             protection,
             self.credits,
         )
+        .with_further(further)
     }
 
     /// Appends the request of `step`, whose answer is awaited next.

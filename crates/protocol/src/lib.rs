@@ -31,7 +31,7 @@ pub use command::FileId;
 pub use command::lease::{LeaseKey, LeaseState, UnknownLease};
 pub use connection::{
     Chain, Completion, Connection, Event, Negotiated, NoCredit, NotInFlight, ProtocolError,
-    Reauthentication, ReauthenticationError, RequestError,
+    Reauthentication, ReauthenticationError, RequestError, TreeId,
 };
 pub use dialect::{Dialect, DialectRange, UnknownDialect};
 pub use handshake::{Handshake, HandshakeError, Policy, Progress, SessionConfig};

@@ -87,8 +87,12 @@ pub enum Action {
     CopyChunk,
     /// FSCTL_QUERY_NETWORK_INTERFACE_INFO (3.0 on).
     QueryInterfaces,
+    /// FSCTL_VALIDATE_NEGOTIATE_INFO (3.0 and 3.0.2).
+    ValidateNegotiate,
     /// ECHO.
     Echo,
+    /// TREE_CONNECT to the share once more, then TREE_DISCONNECT.
+    TreeConnect,
     /// CREATE, READ and CLOSE of a file in one frame.
     CreateReadClose,
     /// CREATE, QUERY_INFO and CLOSE of a file in one frame.
@@ -151,7 +155,9 @@ impl Action {
             Self::ChangeNotify { .. } => "change_notify",
             Self::CopyChunk => "copy_chunk",
             Self::QueryInterfaces => "query_interfaces",
+            Self::ValidateNegotiate => "validate_negotiate",
             Self::Echo => "echo",
+            Self::TreeConnect => "tree_connect",
             Self::CreateReadClose => "create_read_close",
             Self::CreateQueryClose { .. } => "create_query_close",
             Self::CreateSetClose { .. } => "create_set_close",
@@ -196,7 +202,9 @@ impl Action {
             Self::ChangeNotify { .. } => &[K::ChangeNotify, K::Cancel],
             Self::CopyChunk => &[K::Create, K::CopyChunk, K::Close],
             Self::QueryInterfaces => &[K::QueryInterfaces],
+            Self::ValidateNegotiate => &[K::ValidateNegotiate],
             Self::Echo => &[K::Echo],
+            Self::TreeConnect => &[K::TreeConnect, K::TreeDisconnect],
             Self::CreateReadClose => &[K::CreateReadClose],
             Self::CreateQueryClose { .. } => &[K::CreateQueryClose],
             Self::CreateSetClose { .. } => &[K::CreateSetClose],

@@ -66,8 +66,14 @@ kinds! {
     CopyChunk = "copy_chunk";
     /// IOCTL FSCTL_QUERY_NETWORK_INTERFACE_INFO.
     QueryInterfaces = "query_interfaces";
+    /// IOCTL FSCTL_VALIDATE_NEGOTIATE_INFO.
+    ValidateNegotiate = "validate_negotiate";
     /// ECHO.
     Echo = "echo";
+    /// TREE_CONNECT.
+    TreeConnect = "tree_connect";
+    /// TREE_DISCONNECT.
+    TreeDisconnect = "tree_disconnect";
     /// CREATE, READ and CLOSE in one frame.
     CreateReadClose = "create_read_close";
     /// CREATE, QUERY_INFO and CLOSE in one frame.

@@ -91,7 +91,9 @@ op_names! {
     ChangeNotify = "change_notify", ["filter", "recursive"];
     CopyChunk = "copy_chunk", [];
     QueryInterfaces = "query_interfaces", [];
+    ValidateNegotiate = "validate_negotiate", [];
     Echo = "echo", [];
+    TreeConnect = "tree_connect", [];
     CreateReadClose = "create_read_close", [];
     CreateQueryClose = "create_query_close", ["class"];
     CreateSetClose = "create_set_close", ["class"];

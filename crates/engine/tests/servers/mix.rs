@@ -47,7 +47,11 @@ fn every_command(dialect: Dialect) -> String {
     let text = profile::builtin("all-commands").unwrap();
     match dialect {
         Dialect::Smb202 | Dialect::Smb21 => text.replace("query_interfaces", "echo"),
-        _ => text.to_owned(),
+        // What the profile cannot have: only these know it.
+        Dialect::Smb30 | Dialect::Smb302 => {
+            text.replace("op = \"echo\"", "op = \"validate_negotiate\"")
+        }
+        Dialect::Smb311 => text.to_owned(),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod query_directory;
 pub mod query_info;
 pub mod read;
 pub mod set_info;
+pub mod tree_connect;
 pub mod write;
 
 pub use name::WireName;

@@ -2,6 +2,7 @@ mod allocations;
 mod breaks;
 mod cancel;
 mod chain;
+mod further;
 mod reauthentication;
 
 use super::*;

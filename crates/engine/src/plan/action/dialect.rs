@@ -19,6 +19,10 @@ pub struct DialectNeed {
 #[must_use]
 pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
     let (what, needs, has): (_, _, fn(Dialect) -> bool) = match action {
+        // A server of 3.1.1 ends the connection over it (MS-SMB2 3.3.5.15.12).
+        Action::ValidateNegotiate => ("operation validate_negotiate", "3.0 or 3.0.2", |dialect| {
+            matches!(dialect, Dialect::Smb30 | Dialect::Smb302)
+        }),
         Action::QueryInterfaces => ("operation query_interfaces", "3.0 or later", |dialect| {
             dialect >= Dialect::Smb30
         }),

@@ -112,7 +112,9 @@ fn action(spec: &OperationSpec) -> Result<Action, Problem> {
         },
         OpName::CopyChunk => Action::CopyChunk,
         OpName::QueryInterfaces => Action::QueryInterfaces,
+        OpName::ValidateNegotiate => Action::ValidateNegotiate,
         OpName::Echo => Action::Echo,
+        OpName::TreeConnect => Action::TreeConnect,
         OpName::CreateReadClose => Action::CreateReadClose,
         OpName::CreateQueryClose => Action::CreateQueryClose {
             class: needed_class(spec)?,

@@ -60,21 +60,32 @@ pub(super) fn of<'a>(
                 place.open = created.file_id;
             }
         }
-        Command::Close => drop(CloseResponse::decode(done.message())?),
-        Command::Lock => drop(LockResponse::decode(done.message())?),
-        Command::QueryInfo => drop(QueryInfoResponse::decode(done.message())?),
-        Command::SetInfo => drop(SetInfoResponse::decode(done.message())?),
-        Command::QueryDirectory => drop(QueryDirectoryResponse::decode(done.message())?),
-        Command::ChangeNotify => drop(ChangeNotifyResponse::decode(done.message())?),
+        Command::Close => ignore(CloseResponse::decode(done.message())?),
+        Command::Lock => ignore(LockResponse::decode(done.message())?),
+        Command::QueryInfo => ignore(QueryInfoResponse::decode(done.message())?),
+        Command::SetInfo => ignore(SetInfoResponse::decode(done.message())?),
+        Command::QueryDirectory => ignore(QueryDirectoryResponse::decode(done.message())?),
+        Command::ChangeNotify => ignore(ChangeNotifyResponse::decode(done.message())?),
         Command::Ioctl => {
             let moved = copied(&IoctlResponse::decode(done.message())?)?;
             return Ok(Answer { moved, ..bare });
         }
-        Command::Flush | Command::Echo => drop(EmptyResponse::decode(done.message())?),
+        Command::TreeConnect => {
+            let tree = done.tree()?;
+            if let Some(place) = place {
+                place.tree = tree;
+            }
+        }
+        Command::Flush | Command::Echo | Command::TreeDisconnect => {
+            ignore(EmptyResponse::decode(done.message())?);
+        }
         _ => {}
     }
     Ok(bare)
 }
+
+/// Nobody asks what it says, only that it can be read.
+fn ignore<T: Copy>(_: T) {}
 
 /// Bytes that the server copied, if that is what it was asked for.
 fn copied(response: &IoctlResponse<'_>) -> Result<u32, DecodeError> {

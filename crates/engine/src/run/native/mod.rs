@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::frame::Payload;
-use smbench_protocol::{Event, FileId, NtStatus, ProtocolError};
+use smbench_protocol::{Event, FileId, NtStatus, ProtocolError, TreeId};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::clock;
@@ -39,6 +39,8 @@ pub(super) struct Native {
     places: Box<[Place]>,
     /// By action of the mix; none where nothing is listed.
     patterns: Box<[WireName]>,
+    /// The share, for connecting to it once more.
+    share: WireName,
     /// Bytes in each file.
     file_size: u64,
     unique: Unique,
@@ -78,6 +80,8 @@ impl Unique {
 struct Place {
     /// What the CREATE of its action opened.
     open: FileId,
+    /// What the TREE_CONNECT of its action connected.
+    tree: TreeId,
     /// Answers still to come to its frame of several requests.
     due: u8,
     /// Paths of its scratch names, in the order of
@@ -103,6 +107,7 @@ impl Driver for Native {
                 held: Box::from([held]),
                 places,
                 patterns: open::patterns(worker)?,
+                share: open::share(worker)?,
                 file_size: worker.plan.workload.files.size,
                 unique: Unique {
                     seed: session::random_u64(),

@@ -46,6 +46,18 @@ pub(super) async fn hold(
     Ok(held)
 }
 
+/// The share as a TREE_CONNECT names it; empty where none is sent.
+pub(super) fn share(worker: &Assignment) -> Result<WireName, SessionError> {
+    let target = worker.endpoint.target();
+    let path = match worker.mix.actions().contains(&Action::TreeConnect) {
+        true => format!(r"\\{}\{}", target.host, target.share),
+        false => String::new(),
+    };
+    WireName::new(&path).map_err(|_| SessionError::Path {
+        doing: format!("connect to '{path}'"),
+    })
+}
+
 /// What to list, by action.
 pub(super) fn patterns(worker: &Assignment) -> Result<Box<[WireName]>, SessionError> {
     let actions = worker.mix.actions();

@@ -101,6 +101,19 @@ impl Native {
             OpKind::Echo => self.request(Command::Echo, call, out, |out| {
                 out.extend_from_slice(&EMPTY_BODY);
             }),
+            OpKind::ValidateNegotiate => {
+                let connection = &mut self.session.connection;
+                connection.validate_negotiation(call.slot, out)
+            }
+            OpKind::TreeConnect => {
+                let connection = &mut self.session.connection;
+                connection.tree_connect(call.slot, &self.share, out)
+            }
+            OpKind::TreeDisconnect => {
+                let tree = self.places[call.slot as usize].tree;
+                let connection = &mut self.session.connection;
+                connection.tree_disconnect(call.slot, tree, out)
+            }
             OpKind::CreateReadClose | OpKind::CreateQueryClose | OpKind::CreateSetClose => {
                 self.frame(call, out)
             }
