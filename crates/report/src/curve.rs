@@ -61,7 +61,8 @@ impl<'a> Curve<'a> {
     }
 
     /// The row with the highest throughput among the valid ones that saw
-    /// operations; the one with fewer clients when two are equal.
+    /// operations; the one with fewer clients when two are equal. Where no row
+    /// moved any data, the one with the most operations per second.
     #[must_use]
     pub fn peak_row(&self) -> Option<&Row<'a>> {
         self.peak_index().map(|at| &self.rows[at])
@@ -73,13 +74,13 @@ impl<'a> Curve<'a> {
         let at = self.peak_index()?;
         let row = &self.rows[at];
         let latency = row.latency_ns?;
-        let near = |row: &&Row<'_>| {
-            quotable(row) && row.throughput_mbps >= 0.95 * self.rows[at].throughput_mbps
-        };
+        let height = self.height();
+        let near = |row: &&Row<'_>| quotable(row) && height(row) >= 0.95 * height(&self.rows[at]);
         let last = self.rows[at..].iter().take_while(near).last();
         let first = self.rows[..=at].iter().rev().take_while(near).last();
         Some(PeakDoc {
             throughput_mbps: row.throughput_mbps,
+            ops_per_s: Some(row.ops_per_s),
             clients: row.clients,
             latency_mean_ns: latency.mean,
             latency_p99_ns: latency.p99,
@@ -89,7 +90,16 @@ impl<'a> Curve<'a> {
         })
     }
 
+    /// What makes a row high.
+    fn height(&self) -> fn(&Row<'_>) -> f64 {
+        match self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
+            true => |row| row.throughput_mbps,
+            false => |row| row.ops_per_s,
+        }
+    }
+
     fn peak_index(&self) -> Option<usize> {
+        let height = self.height();
         let mut peak: Option<usize> = None;
         for (at, row) in self
             .rows
@@ -97,7 +107,7 @@ impl<'a> Curve<'a> {
             .enumerate()
             .filter(|(_, row)| quotable(row))
         {
-            if peak.is_none_or(|best| row.throughput_mbps > self.rows[best].throughput_mbps) {
+            if peak.is_none_or(|best| height(row) > height(&self.rows[best])) {
                 peak = Some(at);
             }
         }

@@ -260,8 +260,13 @@ pub struct SetupDoc {
 /// The highest point of the curve averaged over the valid passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeakDoc {
-    /// Mean over the valid passes, in Mbit/s.
+    /// Mean over the valid passes, in Mbit/s. Where it is 0 no load point moved
+    /// any data, and the peak is that of operations per second.
     pub throughput_mbps: f64,
+    /// Operations per second, mean over the valid passes. Not in documents of
+    /// releases that only read and wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_s: Option<f64>,
     /// At this many clients.
     pub clients: u32,
     /// Mean response time there, over all operations of those passes.
@@ -270,9 +275,9 @@ pub struct PeakDoc {
     pub latency_p99_ns: u64,
     /// Valid passes averaged there.
     pub passes: u32,
-    /// The last load point, counting up from the peak, before throughput
-    /// falls below 95 % of it.
+    /// The last load point, counting up from the peak, before what it is the
+    /// peak of falls below 95 % of it.
     pub within_95_percent_clients: u32,
-    /// The same counting down: from here on throughput stays within 95 %.
+    /// The same counting down: from here on it stays within 95 %.
     pub within_95_percent_from_clients: u32,
 }

@@ -79,9 +79,14 @@ pub(super) fn peak_line(curve: &Curve<'_>) -> String {
     } else {
         String::new()
     };
+    let height = match peak.ops_per_s {
+        Some(ops_per_s) if peak.throughput_mbps == 0.0 => {
+            format!("{} ops/s", units::rate(ops_per_s))
+        }
+        _ => format!("{} Mbit/s", units::throughput(peak.throughput_mbps)),
+    };
     format!(
-        "peak {} Mbit/s at {}, mean response {}{plateau}\n",
-        units::throughput(peak.throughput_mbps),
+        "peak {height} at {}, mean response {}{plateau}\n",
         units::counted(peak.clients.into(), "client"),
         units::latency(peak.latency_mean_ns)
     )

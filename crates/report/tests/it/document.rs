@@ -7,7 +7,7 @@ use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
 use smbench_report::latency::{LatencyDoc, pool};
 
-use crate::samples::{PASSWORD, curve, document, dropped, point, run};
+use crate::samples::{PASSWORD, curve, document, dropped, metadata_plan, point, run};
 
 fn json(doc: &RunDoc) -> Value {
     serde_json::from_str(&doc.to_json()).unwrap()
@@ -273,4 +273,39 @@ fn the_plan_is_kept_whole() {
     assert_eq!(plan["workload"]["flush_every_writes"], 100);
     assert_eq!(plan["bytes_on_share"], 16 << 20);
     assert_eq!(plan["digest"], curve().plan.digest());
+}
+
+#[test]
+fn a_mix_is_kept_with_its_parameters() {
+    let mut record = curve();
+    record.plan = metadata_plan(&[1]);
+    let document = document(&record);
+    let json = json(&document);
+    let workload = &json["plan"]["workload"];
+    assert_eq!(workload["read_percent"], serde_json::Value::Null);
+    assert_eq!(
+        workload["operations"],
+        serde_json::json!([
+            {"op": "query_info", "weight_percent": 30.0, "class": "fs_size"},
+            {"op": "echo", "weight_percent": 50.0},
+            {"op": "query_info", "weight_percent": 20.0, "class": "basic"},
+        ])
+    );
+    let read: RunDoc = serde_json::from_value(json).unwrap();
+    assert_eq!(read.plan, document.plan);
+}
+
+#[test]
+fn copies_on_the_server_are_no_throughput() {
+    let mut record = curve();
+    let ops = &mut record.load_points[0].ops;
+    let (before, kind) = (ops.clone(), OpKind::CopyChunk);
+    ops.success(kind, 1 << 20, Nanos(1), Phase::Window);
+    ops.success(OpKind::CreateReadClose, 512, Nanos(1), Phase::Window);
+    let point = &document(&record).load_points[0];
+    let read = before.window(OpKind::Read).bytes + 512;
+    assert_eq!(point.bytes_read, read);
+    assert_eq!(point.bytes_written, before.window(OpKind::Write).bytes);
+    assert_eq!(point.ops["copy_chunk"].bytes, 1 << 20);
+    assert_eq!(point.ops["create_read_close"].bytes, 512);
 }

@@ -4,9 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use smbench_engine::clock::Nanos;
 use smbench_engine::login::Login;
+use smbench_engine::plan::action::QueryClass;
 use smbench_engine::plan::{
-    Access, Connections, DriverKind, FileSet, Limits, Mode, Plan, Requests, Scope, SessionOptions,
-    SizeWeight, Verify, Workload,
+    Access, Action, Connections, DriverKind, FileSet, Limits, Mode, Plan, Requests, Scope,
+    SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
 use smbench_engine::record::{
     ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Recorder, RunRecord,
@@ -71,6 +72,44 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         connections: Connections::default(),
         verify: Verify::Off,
         limits: Limits::default(),
+    }
+}
+
+/// A plan of a mix of commands that move no data.
+pub(crate) fn metadata_plan(load_points: &[u32]) -> Plan {
+    let weighted = |action, weight| WeightedAction { action, weight };
+    let mut plan = plan(load_points, 1);
+    plan.profile = "metadata".to_owned();
+    plan.workload.sizes = Vec::new();
+    plan.workload.requests = Requests::Mix(vec![
+        weighted(
+            Action::QueryInfo {
+                class: QueryClass::FsSize,
+            },
+            30.0,
+        ),
+        weighted(Action::Echo, 50.0),
+        weighted(
+            Action::QueryInfo {
+                class: QueryClass::Basic,
+            },
+            20.0,
+        ),
+    ]);
+    plan
+}
+
+/// One pass of it: per second of its 10 s window, `echos` echos of 1 ms and
+/// as many queries of 2 ms.
+pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
+    let mut ops = Recorder::default();
+    for _ in 0..echos * 10 {
+        ops.success(OpKind::Echo, 0, Nanos(1_000_000), Phase::Window);
+        ops.success(OpKind::QueryFile, 0, Nanos(2_000_000), Phase::Window);
+    }
+    LoadPointRecord {
+        ops,
+        ..point(clients, 1, 0)
     }
 }
 

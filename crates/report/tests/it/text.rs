@@ -8,7 +8,7 @@ use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
 use smbench_protocol::NtStatus;
 use smbench_report::{render, write_csv};
 
-use crate::samples::{curve, document, dropped, point, run};
+use crate::samples::{curve, document, dropped, metadata_plan, metadata_point, point, run};
 
 /// The report without its header, which one test shows whole.
 fn body(text: &str) -> &str {
@@ -40,6 +40,33 @@ fn a_plain_run() {
     read   16000  79.96 %    52.4  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       0
     write   4000  19.99 %    13.1  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
     flush     10   0.05 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
+    ");
+}
+
+#[test]
+fn a_mix_that_moves_no_data_peaks_in_operations() {
+    let mut record = run(vec![
+        metadata_point(1, 50),
+        metadata_point(4, 150),
+        metadata_point(8, 100),
+    ]);
+    record.plan = metadata_plan(&[1, 4, 8]);
+    let text = render(&document(&record));
+    let profile = text.lines().nth(1).unwrap();
+    assert_eq!(profile, "profile  metadata: 50 % query_info, 50 % echo");
+    assert_snapshot!(body(&text), @"
+    clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          1     0.0    100  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    500
+          4     0.0    300  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    167
+          8     0.0    200  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    250
+    us/op: CPU time of the generator, not of the server, per operation
+
+    peak 300 ops/s at 4 clients, mean response 1.50 ms; no other load point within 95 %
+
+    operations at 4 clients
+    op          count  share  Mbit/s     mean      p50      p95      p99      max  errors
+    query_file   1500   50 %       -  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
+    echo         1500   50 %       -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       0
     ");
 }
 
