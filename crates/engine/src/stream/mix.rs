@@ -18,8 +18,6 @@ const PAST_END: u64 = 1 << 62;
 /// A workload made ready for drawing; all clients share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// Below the n-th of these, a draw is at most the n-th action.
-    drawn_below: Vec<u64>,
     drawn: Vec<Drawn>,
     /// What is drawn, then what is not.
     actions: Vec<Action>,
@@ -34,6 +32,8 @@ pub struct Mix {
 /// What the stream has to know of an action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drawn {
+    /// Below this, a draw is this action or one before.
+    below: u64,
     pub(super) action: u8,
     pub(super) kind: OpKind,
     pub(super) range: Range,
@@ -81,13 +81,17 @@ impl Mix {
     #[must_use]
     pub fn new(workload: &Workload) -> Arc<Self> {
         let shares = workload.drawn();
-        let drawn = shares.iter().enumerate().map(|(at, (action, _))| Drawn {
-            // A plan has at most OPERATIONS_MAX of them.
-            action: at as u8,
-            kind: action.first(),
-            range: action.range(),
-        });
-        let drawn: Vec<_> = drawn.collect();
+        let below = thresholds(shares.iter().map(|(_, share)| *share), 1.0);
+        // A plan has at most OPERATIONS_MAX of them.
+        let drawn: Vec<_> = (0u8..)
+            .zip(shares.iter().zip(below))
+            .map(|(at, ((action, _), below))| Drawn {
+                below,
+                action: at,
+                kind: action.first(),
+                range: action.range(),
+            })
+            .collect();
         let flush = workload.flush_every_writes().map(|every_writes| FlushRule {
             every_writes,
             action: drawn.len() as u8,
@@ -95,7 +99,6 @@ impl Mix {
         let sizes = || workload.sizes.iter().filter(|size| size.weight > 0.0);
         let total: f64 = sizes().map(|size| size.weight).sum();
         Arc::new(Self {
-            drawn_below: thresholds(shares.iter().map(|(_, share)| *share), 1.0),
             drawn,
             actions: workload.actions(),
             sizes_below: thresholds(sizes().map(|size| size.weight), total),
@@ -149,7 +152,9 @@ impl Mix {
     /// Action `index` of the client with this key.
     pub(super) fn drawn(&self, key: u64, index: u64) -> Drawn {
         let share = pick(key, index, Purpose::Kind) >> 1;
-        self.drawn[self.drawn_below.partition_point(|below| *below <= share)]
+        // Most workloads have two; a search would cost more than it saves.
+        let at = self.drawn.iter().position(|drawn| share < drawn.below);
+        self.drawn[at.unwrap_or(0)]
     }
 
     /// The size of that action.

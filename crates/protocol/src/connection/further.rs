@@ -114,17 +114,21 @@ impl Connection {
 
     /// Whether an answer on a session that goes unsigned is as it should be:
     /// what was signed by exception is answered signed.
+    #[inline]
     pub(super) fn is_signed_where_due(&self, header: &Header, bytes: &mut [u8]) -> bool {
-        let signer = self
-            .further
-            .as_ref()
-            .and_then(|further| further.signer.as_ref());
-        let Some(signer) = signer else {
+        let is_exception =
+            header.command == Command::TreeConnect || header.flags.contains(Flags::SIGNED);
+        !is_exception || self.is_signed_exception(header, bytes)
+    }
+
+    #[cold]
+    fn is_signed_exception(&self, header: &Header, bytes: &mut [u8]) -> bool {
+        let further = self.further.as_ref();
+        let Some(signer) = further.and_then(|further| further.signer.as_ref()) else {
             return true;
         };
-        let is_due = header.command == Command::TreeConnect
-            && self.negotiated.dialect == Dialect::Smb311
-            && header.status == NtStatus::SUCCESS;
+        let is_due =
+            self.negotiated.dialect == Dialect::Smb311 && header.status == NtStatus::SUCCESS;
         (!is_due && !header.flags.contains(Flags::SIGNED)) || signer.verify(bytes)
     }
 }

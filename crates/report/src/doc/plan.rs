@@ -109,7 +109,8 @@ pub struct OperationDoc {
     pub op: String,
     /// Percent of the operations that are this one.
     pub weight_percent: f64,
-    /// Its parameters, as in a profile, those that were not written included.
+    /// Its parameters, as in a profile, those that were not written included;
+    /// of a `create` also its `subject`: what it opens.
     #[serde(flatten)]
     pub parameters: BTreeMap<String, serde_json::Value>,
 }

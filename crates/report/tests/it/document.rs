@@ -282,7 +282,7 @@ fn a_mix_is_kept_with_its_parameters() {
     let document = document(&record);
     let json = json(&document);
     let workload = &json["plan"]["workload"];
-    assert_eq!(workload["read_percent"], serde_json::Value::Null);
+    assert_eq!(workload["read_percent"], Value::Null);
     assert_eq!(
         workload["operations"],
         serde_json::json!([

@@ -17,7 +17,8 @@ use crate::units::{Size, format_duration};
 pub enum Place {
     /// In a profile, by its name or path.
     Profile(String),
-    /// In a command-line option, by its field in [`RunOptions`].
+    /// In a command-line option, by its field in
+    /// [`RunOptions`](crate::spec::RunOptions).
     Option(&'static str),
 }
 
