@@ -1,5 +1,7 @@
 //! What runs, what is refused, and in which words.
 
+mod readme;
+
 use smbench_protocol::{Dialect, DialectRange};
 
 use super::*;
@@ -441,44 +443,4 @@ fn smb_rs_logs_on_by_ntlm_only() {
         refused.unwrap_err().to_string(),
         "--auth: the driver smb-rs logs on by NTLM only: give ntlm, or use --driver native"
     );
-}
-
-#[test]
-fn the_profiles_in_the_readme_run() {
-    let readme = include_str!("../../../../../README.md");
-    let blocks = readme.split("```toml\n").skip(1);
-    let plans: Vec<_> = blocks
-        .map(|block| {
-            let (text, _) = block.split_once("```").unwrap();
-            let profile = Profile::parse("README.md", text).unwrap();
-            resolve(&profile, &RunOptions::default()).unwrap()
-        })
-        .collect();
-    let names: Vec<_> = plans.iter().map(|plan| plan.profile.as_str()).collect();
-    assert_eq!(names, ["database-like", "office-like"]);
-    assert_eq!(plans[0].workload.flush_every_writes(), Some(100));
-    assert_eq!(plans[1].workload.actions().len(), 4);
-}
-
-#[test]
-fn the_readme_has_every_operation_and_class() {
-    use crate::plan::action::{Action, Change, DirectoryClass, QueryClass, SetClass};
-    let readme = include_str!("../../../../../README.md");
-    let word = |value: serde_json::Value| format!("`{}`", value.as_str().unwrap());
-    for action in plan("all-commands").workload.actions() {
-        let op = Action::name(&action);
-        assert!(readme.contains(&format!("`{op}`")), "{op}");
-        for kind in action.kinds() {
-            assert!(readme.contains(&format!("`{}`", kind.name())), "{kind:?}");
-        }
-    }
-    let words = [
-        serde_json::to_value(QueryClass::FsSectorSize),
-        serde_json::to_value(SetClass::EndOfFile),
-        serde_json::to_value(DirectoryClass::IdFullDirectory),
-        serde_json::to_value(Change::StreamWrite),
-    ];
-    for written in words.map(|value| word(value.unwrap())) {
-        assert!(readme.contains(&written), "{written}");
-    }
 }
