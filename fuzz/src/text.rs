@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use smbench_engine::clients::ClientList;
+use smbench_engine::login::KdcAddress;
 use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::Profile;
 use smbench_engine::sources::{SOURCES_MAX, SourceList};
@@ -80,7 +81,7 @@ pub fn source_list(data: &[u8]) {
     }
 }
 
-/// Names of dialects, algorithms, ciphers and leases.
+/// Names of dialects, algorithms, ciphers and leases; addresses of KDCs.
 pub fn protocol_names(data: &[u8]) {
     fn check<T: FromStr + Display + PartialEq>(text: &str) {
         if let Ok(value) = text.parse::<T>() {
@@ -97,4 +98,5 @@ pub fn protocol_names(data: &[u8]) {
     check::<SigningAlgorithm>(text);
     check::<CipherList>(text);
     check::<LeaseState>(text);
+    check::<KdcAddress>(text);
 }
