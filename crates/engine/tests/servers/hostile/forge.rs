@@ -95,3 +95,20 @@ pub(super) fn read_of(message: &[u8], data: &[u8]) -> Vec<u8> {
     forged.extend_from_slice(data);
     forged
 }
+
+/// A listing of `names` files that no run makes, in answer to `message`
+/// (MS-FSCC 2.4.10).
+pub(super) fn listing(message: &[u8], names: usize) -> Vec<u8> {
+    const ENTRY_LEN: usize = 72;
+    let mut entry = [0; ENTRY_LEN];
+    entry[0] = ENTRY_LEN as u8;
+    entry[60] = 8;
+    entry[64..].copy_from_slice(b"a\0b\0c\0d\0");
+    let mut forged = with(message[..BODY].to_vec(), STATUS, [0; 4]);
+    forged.extend([9, 0, 72, 0]);
+    forged.extend(((names * ENTRY_LEN) as u32).to_le_bytes());
+    forged.extend(entry.repeat(names));
+    let last = forged.len() - ENTRY_LEN;
+    forged[last] = 0;
+    forged
+}

@@ -10,7 +10,7 @@ use smbench_protocol::header::Command;
 
 use super::forge::{
     BODY, COMMAND, CREDITS, FLAGS, MESSAGE_ID, NEXT_COMMAND, SESSION_ID, STATUS, break_storm,
-    flipped, oplock_break, pending, read_of, with,
+    flipped, listing, oplock_break, pending, read_of, with,
 };
 use super::relay::{Answer, Of, Reaction, Script, framed, prefixed};
 use super::{Case, End, check};
@@ -359,19 +359,19 @@ const FLOW: &[Case] = &[
         |answer| Reaction::send(&with(answer.message, CREDITS, [0xFF, 0xFF])),
         End::Valid,
     ),
+];
+
+const LISTINGS: &[Case] = &[
     Case {
         name: "a listing without end",
         of: Of::Command(Command::QueryDirectory),
-        script: |answer| {
-            let mut body = vec![9, 0, 72, 0, 104, 0, 0, 0];
-            // One entry, with a name that no run makes.
-            body.resize(8 + 60, 0);
-            body.extend(40u32.to_le_bytes());
-            body.resize(8 + 104, b'a');
-            body[8 + 60..8 + 64].copy_from_slice(&40u32.to_le_bytes());
-            let header = with(answer.message, STATUS, [0; 4]);
-            Reaction::send(&[&header[..BODY], &body[..]].concat())
-        },
+        script: |answer| Reaction::send(&listing(&answer.message, 1)),
+        end: End::Leftover("the listing does not end"),
+    },
+    Case {
+        name: "a listing of more names than any run makes",
+        of: Of::Command(Command::QueryDirectory),
+        script: |answer| Reaction::send(&listing(&answer.message, 100_000)),
         end: End::Leftover("the listing does not end"),
     },
 ];
@@ -394,6 +394,11 @@ fn bodies_that_lie() {
 #[test]
 fn storms_and_credits() {
     check(FLOW, "read-4k", &plain());
+}
+
+#[test]
+fn listings_that_grow_and_grow() {
+    check(LISTINGS, "read-4k", &plain());
 }
 
 #[test]
