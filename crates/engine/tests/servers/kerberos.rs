@@ -31,7 +31,11 @@ struct Lab {
 
 impl Lab {
     fn start() -> Self {
-        let kdc = ScratchKdc::start(KdcOptions::default()).unwrap();
+        Self::with_kdc(KdcOptions::default())
+    }
+
+    fn with_kdc(options: KdcOptions) -> Self {
+        let kdc = ScratchKdc::start(options).unwrap();
         let keytab = kdc.add_service("cifs", "127.0.0.1").unwrap();
         let samba = ScratchSamba::start(SambaOptions {
             kerberos: Some(kdc.samba(keytab)),
@@ -108,6 +112,35 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
             assert_eq!(record.leftover, None);
             // One ticket serves all sessions of a run.
             assert_eq!(lab.tickets() - before, 1, "{proof:?}");
+        }
+    }
+}
+
+#[test]
+fn every_encryption_type_that_is_spoken_works() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    for encryption in [
+        "aes128-cts-hmac-sha1-96",
+        "aes256-cts-hmac-sha1-96",
+        "aes128-cts-hmac-sha256-128",
+        "aes256-cts-hmac-sha384-192",
+    ] {
+        let lab = Lab::with_kdc(KdcOptions {
+            encryption: Some(encryption.to_owned()),
+            ..KdcOptions::default()
+        });
+        let keytab = lab.kdc.keytab(lab.samba.user()).unwrap();
+        for proof in [Proof::Password, Proof::Keytab(keytab)] {
+            let options = RunOptions {
+                clients: Some("1".parse().unwrap()),
+                sign: Some(Mode::Required),
+                ..short()
+            };
+            let record = run(lab.target(proof), &options);
+            let record = record.unwrap_or_else(|error| panic!("{encryption}: {error}"));
+            assert_eq!(record.load_points[0].ops.errors(), 0);
         }
     }
 }

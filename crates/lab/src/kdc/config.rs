@@ -25,8 +25,16 @@ pub(super) fn environment(command: &mut Command, root: &Path) {
         .env_remove("KRB5_TRACE");
 }
 
-pub(super) fn write(root: &Path, realm: &str, port: u16) -> Result<(), LabError> {
+pub(super) fn write(
+    root: &Path,
+    realm: &str,
+    port: u16,
+    encryption: Option<&str>,
+) -> Result<(), LabError> {
     let shown = root.display();
+    let encryption = encryption.map_or_else(String::new, |encryption| {
+        format!("supported_enctypes = {encryption}:normal\nmaster_key_type = {encryption}\n")
+    });
     let clients = format!(
         "[libdefaults]\n\
          default_realm = {realm}\n\
@@ -52,6 +60,7 @@ pub(super) fn write(root: &Path, realm: &str, port: u16) -> Result<(), LabError>
          key_stash_file = {shown}/stash\n\
          acl_file = {shown}/acl\n\
          disable_pac = true\n\
+         {encryption}\
          }}\n\
          [logging]\n\
          kdc = FILE:{shown}/kdc.log\n\

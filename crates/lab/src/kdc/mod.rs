@@ -40,12 +40,16 @@ const WHILE_WE_LIVE: &str =
 pub struct KdcOptions {
     /// Name of the realm.
     pub realm: String,
+    /// The one encryption type of all keys, such as
+    /// `aes128-cts-hmac-sha256-128`; the KDC's defaults when absent.
+    pub encryption: Option<String>,
 }
 
 impl Default for KdcOptions {
     fn default() -> Self {
         Self {
             realm: "LAB.EXAMPLE".to_owned(),
+            encryption: None,
         }
     }
 }
@@ -74,17 +78,20 @@ impl ScratchKdc {
     ///
     /// # Errors
     /// [`LabError::MissingTool`] when MIT Kerberos is not installed,
-    /// [`LabError::Name`] for an unusable realm, [`LabError::Kerberos`] with
+    /// [`LabError::Name`] for an unusable realm or encryption type, [`LabError::Kerberos`] with
     /// what was said when a program fails or the KDC does not come up within
     /// 20 seconds, and [`LabError::Io`] otherwise.
     pub fn start(options: KdcOptions) -> Result<Self, LabError> {
-        let KdcOptions { realm } = options;
+        let KdcOptions { realm, encryption } = options;
         check_name("realm", &realm)?;
+        if let Some(encryption) = &encryption {
+            check_name("encryption type", encryption)?;
+        }
         let krb5kdc = Tool::KRB5KDC.find()?;
         let (reservation, port) = reserve_port().map_err(LabError::io("reserve a port"))?;
         let root = TempDir::with_prefix("smbench-kdc-")
             .map_err(LabError::io("make a temporary folder"))?;
-        config::write(root.path(), &realm, port)?;
+        config::write(root.path(), &realm, port, encryption.as_deref())?;
         make_database(root.path(), &realm)?;
         let log =
             || File::create(root.path().join("startup.log")).map_err(LabError::io("start krb5kdc"));

@@ -166,3 +166,203 @@ impl Initiator {
                 .verifies(mic::USAGE_ACCEPTOR, &[data, header], checksum)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::super::super::der::{self, Der};
+    use super::super::enctype::Enctype;
+    use super::super::principal::Principal;
+    use super::super::ticket::Ticket;
+    use super::*;
+
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::new(1_800_000_000, 123_456_000)
+    }
+
+    fn ticket(key: &Key) -> Arc<ServiceTicket> {
+        Arc::new(ServiceTicket::new(Ticket {
+            client: Principal::user("ann", "R"),
+            service: Principal::service("cifs/files", "R"),
+            key: key.clone(),
+            starts: now(),
+            expires: now() + Duration::from_secs(60),
+            encoded: der::application(1, b"opaque"),
+        }))
+    }
+
+    /// What the server reads in the client's token: time, subkey, first number.
+    fn read_by_server(token: &[u8], key: &Key) -> (SystemTime, i64, Key, i64) {
+        let (mechanism, token) = spnego::unframed(token).unwrap();
+        assert_eq!(mechanism, spnego::KERBEROS);
+        assert_eq!(token[..2], AP_REQ_TOKEN);
+        let mut request = Der::new(&token[2..])
+            .expect(der::application_tag(14), "AP-REQ")
+            .and_then(|mut request| request.sequence("AP-REQ"))
+            .unwrap();
+        request.field(0, "version").unwrap();
+        request.field(1, "type").unwrap();
+        let options = request.field(2, "options").unwrap().rest();
+        assert_eq!(options, der::flags(MUTUAL_REQUIRED));
+        request.field(3, "ticket").unwrap();
+        let mut part = request.field(4, "part").unwrap();
+        let mut part = part.sequence("part").unwrap();
+        part.field(0, "enctype").unwrap();
+        let cipher = part.field(2, "cipher").unwrap().octets("cipher").unwrap();
+        let plain = key.decrypt(usage::AP_REQ_AUTHENTICATOR, cipher).unwrap();
+        let mut fields = Der::new(&plain)
+            .expect(der::application_tag(2), "authenticator")
+            .and_then(|mut inner| inner.sequence("authenticator"))
+            .unwrap();
+        for number in 0..3 {
+            fields.field(number, "name").unwrap();
+        }
+        let mut checksum = fields.field(3, "checksum").unwrap();
+        let mut checksum = checksum.sequence("checksum").unwrap();
+        let kind = checksum.field(0, "kind").unwrap().integer("kind").unwrap();
+        assert_eq!(kind, CHECKSUM_GSS);
+        let checksum = checksum.field(1, "checksum").unwrap().octets("it").unwrap();
+        assert_eq!(checksum[..4], 16u32.to_le_bytes());
+        assert_eq!(checksum[20..], GSS_FLAGS.to_le_bytes());
+        let mut integer = |number| {
+            let mut field = fields.field(number, "field").unwrap();
+            field.integer("field").unwrap()
+        };
+        let microseconds = integer(4);
+        let seconds = fields.field(5, "time").unwrap().time("time").unwrap();
+        let mut subkey = fields.field(6, "subkey").unwrap();
+        let mut subkey = subkey.sequence("subkey").unwrap();
+        subkey.field(0, "type").unwrap();
+        let bytes = subkey.field(1, "key").unwrap().octets("key").unwrap();
+        let subkey = Key::new(key.enctype(), bytes).unwrap();
+        let mut sequence = fields.field(7, "sequence").unwrap();
+        (
+            seconds,
+            microseconds,
+            subkey,
+            sequence.integer("it").unwrap(),
+        )
+    }
+
+    fn ap_rep(key: &Key, seconds: SystemTime, microseconds: i64, subkey: Option<&Key>) -> Vec<u8> {
+        let mut fields = vec![
+            der::context(0, &der::time(seconds)),
+            der::context(1, &der::integer(microseconds)),
+        ];
+        if let Some(subkey) = subkey {
+            let key = der::sequence(&[
+                der::context(0, &der::integer(subkey.enctype().number().into())),
+                der::context(1, &der::octets(subkey.bytes())),
+            ]);
+            fields.push(der::context(2, &key));
+        }
+        let part = der::application(27, &der::sequence(&fields));
+        let reply = der::sequence(&[
+            der::context(0, &der::integer(5)),
+            der::context(1, &der::integer(15)),
+            der::context(2, &messages::encrypted(key, usage::AP_REP, &part)),
+        ]);
+        token(AP_REP_TOKEN, &der::application(15, &reply))
+    }
+
+    fn token(id: [u8; 2], message: &[u8]) -> Vec<u8> {
+        spnego::framed(spnego::KERBEROS, &[&id[..], message].concat())
+    }
+
+    /// A MIC of the server's.
+    fn server_mic(key: &Key, flags: u8, data: &[u8]) -> Vec<u8> {
+        let mut mic = vec![4, 4, flags, 0xff, 0xff, 0xff, 0xff, 0xff];
+        mic.extend([0; 8]);
+        let checksum = key.checksum(mic::USAGE_ACCEPTOR, &[data, &mic]);
+        mic.extend(checksum);
+        mic
+    }
+
+    #[test]
+    fn the_key_is_the_servers_where_it_chose_one_and_ours_otherwise() {
+        for enctype in Enctype::ALL {
+            let key = Key::random(enctype);
+            let chosen = Key::random(Enctype::Aes256Sha1);
+            for answer in [None, Some(&chosen)] {
+                let (mut initiator, token) = Initiator::start(ticket(&key), now()).unwrap();
+                let (seconds, microseconds, ours, first) = read_by_server(&token, &key);
+                assert_eq!(microseconds, 123_456);
+                assert!(!initiator.is_proven());
+                let reply = ap_rep(&key, seconds, microseconds, answer);
+                initiator.finish(&reply).unwrap();
+                assert!(initiator.is_proven());
+                let expected = answer.unwrap_or(&ours);
+                assert_eq!(initiator.session_key(), expected.bytes());
+
+                let by = if answer.is_some() {
+                    mic::ACCEPTOR_SUBKEY
+                } else {
+                    0
+                };
+                let mic = initiator.mic(b"mechanisms");
+                let (header, checksum) = mic.split_at(mic::HEADER_LEN);
+                assert_eq!(header[..8], [4, 4, by, 0xff, 0xff, 0xff, 0xff, 0xff]);
+                assert_eq!(header[8..], first.to_be_bytes());
+                let data = [&b"mechanisms"[..], header];
+                assert!(expected.verifies(mic::USAGE_INITIATOR, &data, checksum));
+
+                let flags = by | mic::SENT_BY_ACCEPTOR;
+                let good = server_mic(expected, flags, b"mechanisms");
+                assert!(initiator.verifies(b"mechanisms", &good));
+                assert!(!initiator.verifies(b"others", &good));
+                // Our own, sent back.
+                assert!(!initiator.verifies(b"mechanisms", &mic));
+                assert!(!initiator.verifies(b"mechanisms", &good[..10]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_could_not_read_the_token_proves_nothing() {
+        let key = Key::random(Enctype::Aes256Sha1);
+        let (mut initiator, sent) = Initiator::start(ticket(&key), now()).unwrap();
+        let (seconds, microseconds, ..) = read_by_server(&sent, &key);
+        let unproven = KerberosError::ServerUnproven(Principal::service("cifs/files", "R"));
+        for reply in [
+            ap_rep(
+                &Key::random(Enctype::Aes256Sha1),
+                seconds,
+                microseconds,
+                None,
+            ),
+            ap_rep(&key, seconds, microseconds + 1, None),
+            ap_rep(&key, seconds + Duration::from_secs(1), microseconds, None),
+            // The token of the client itself.
+            sent,
+        ] {
+            assert_eq!(initiator.finish(&reply).unwrap_err(), unproven);
+            assert!(!initiator.is_proven());
+        }
+    }
+
+    #[test]
+    fn an_expired_ticket_is_not_used() {
+        let key = Key::random(Enctype::Aes128Sha1);
+        let later = now() + Duration::from_secs(62);
+        let error = Initiator::start(ticket(&key), later).err().unwrap();
+        let expected = KerberosError::Expired {
+            user: Principal::user("ann", "R"),
+            ago: Duration::from_secs(2),
+        };
+        assert_eq!(error, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_tokens_never_panic(bytes: Vec<u8>, id in 0u8..4) {
+            let key = Key::random(Enctype::Aes128Sha1);
+            let (mut initiator, _) = Initiator::start(ticket(&key), now()).unwrap();
+            prop_assert!(initiator.finish(&bytes).is_err());
+            prop_assert!(initiator.finish(&token([id, 0], &bytes)).is_err());
+            prop_assert!(!initiator.verifies(b"data", &bytes));
+        }
+    }
+}

@@ -514,6 +514,9 @@ fn a_cache_gives_the_best_it_has() {
 }
 
 proptest! {
+    // Each case stretches a password several times.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn a_damaged_answer_is_an_error_or_harmless(at: prop::sample::Index, byte: u8, cut: bool) {
         let (mut request, message) = authenticated();
@@ -533,6 +536,9 @@ proptest! {
         let _ = request.receive(&bytes, now());
     }
 
+}
+
+proptest! {
     #[test]
     fn arbitrary_answers_never_panic(bytes: Vec<u8>) {
         let (mut request, _) = password(PASSWORD);
