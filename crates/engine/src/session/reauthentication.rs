@@ -1,7 +1,9 @@
 //! Authenticating a session again that the server has let expire.
 
 use smbench_protocol::header::Command;
-use smbench_protocol::{Event, HandshakeError, NtStatus, Reauthentication, ReauthenticationError};
+use smbench_protocol::{
+    Credentials, Event, HandshakeError, NtStatus, Reauthentication, ReauthenticationError,
+};
 
 use super::{Exchange, Session, SessionError, State, Who};
 use crate::clock;
@@ -14,18 +16,9 @@ impl Session {
     /// further request.
     pub(crate) async fn reauthenticate(&mut self) -> Result<(), SessionError> {
         self.check_step(DOING)?;
-        let credentials = self.endpoint.renewed(&self.credentials).await?;
+        let credentials = self.renewal().await?;
         let mut out = Vec::with_capacity(2048);
-        self.connection
-            .reauthenticate(&credentials, clock::wall(), &mut out)
-            .map_err(|error| match error {
-                ReauthenticationError::NoCredit(_) => self.no_credit(DOING),
-                ReauthenticationError::Auth(error) => self.not_logged_on(error.into()),
-                ReauthenticationError::UnderWay => {
-                    unreachable!("one is begun and ended within this function")
-                }
-            })?;
-        self.credentials = credentials;
+        self.begin_reauthentication(credentials, &mut out)?;
         loop {
             let mut progress = Reauthentication::Unfinished;
             self.exchange(DOING, &out, |event| match event {
@@ -50,6 +43,35 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// What to authenticate with again. It borrows nothing, so that whoever
+    /// drives the session can go on with other things while a KDC is asked.
+    pub(crate) fn renewal(
+        &self,
+    ) -> impl Future<Output = Result<Credentials, SessionError>> + use<> {
+        let (endpoint, used) = (self.endpoint.clone(), self.credentials.clone());
+        async move { endpoint.renewed(&used).await }
+    }
+
+    /// Appends the first request; the connection tells how it goes on.
+    pub(crate) fn begin_reauthentication(
+        &mut self,
+        credentials: Credentials,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SessionError> {
+        self.connection
+            .reauthenticate(&credentials, clock::wall(), out)
+            .map_err(|error| match error {
+                ReauthenticationError::NoCredit(_) => self.no_credit(DOING),
+                ReauthenticationError::Auth(error) => self.not_logged_on(error.into()),
+                ReauthenticationError::UnderWay => SessionError::OutOfStep {
+                    doing: DOING.to_owned(),
+                    at: self.endpoint.at(),
+                },
+            })?;
+        self.credentials = credentials;
+        Ok(())
     }
 
     fn not_logged_on(&self, source: HandshakeError) -> SessionError {
@@ -81,7 +103,7 @@ mod tests {
         CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
     };
     use smbench_protocol::command::flush::FlushRequest;
-    use smbench_protocol::{Credentials, FileId, Logon};
+    use smbench_protocol::{FileId, Logon};
 
     use super::*;
     use crate::login::{KerberosLogin, Login};
