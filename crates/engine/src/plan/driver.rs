@@ -193,3 +193,45 @@ fn is_plain(action: &Action) -> bool {
             | Action::Flush
     )
 }
+
+#[cfg(feature = "smb-rs")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Limits;
+    use crate::profile::Profile;
+    use crate::target::Target;
+
+    /// What a plan for smb-rs with this mix comes to.
+    fn judged(operations: &str) -> Result<(), String> {
+        let profile = format!(
+            "sizes = [{{ size = 4096, weight = 100 }}]\noperations = [{operations}]\n\
+             [run]\ndriver = \"smb-rs\"\n"
+        );
+        let profile = Profile::parse("x.toml", &profile).unwrap();
+        let (target, _) = Target::parse("smb://ann@host/share").unwrap();
+        let options = RunOptions::default();
+        Plan::resolve(&profile, &options, target, Limits::default(), 1)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn operations_that_smb_rs_has_no_call_for_are_refused() {
+        let mix =
+            |other: &str| format!("{{ op = \"read\", weight = 60 }}, {{ {other}, weight = 40 }}");
+        for fine in ["op = \"write\"", "op = \"flush\""] {
+            judged(&mix(fine)).unwrap();
+        }
+        for other in [
+            "op = \"write\", write_through = true",
+            "op = \"lock\"",
+            "op = \"echo\"",
+            "op = \"create\"",
+        ] {
+            let refused = judged(&mix(other)).unwrap_err();
+            let expected = "profile x.toml: the driver smb-rs only reads, writes and flushes";
+            assert!(refused.starts_with(expected), "{other}: {refused}");
+        }
+    }
+}
