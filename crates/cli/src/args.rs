@@ -13,7 +13,7 @@ use clap::builder::{
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use smbench_engine::clients::ClientList;
-use smbench_engine::plan::{DriverKind, Mode};
+use smbench_engine::plan::{Caching, DriverKind, Mode};
 use smbench_engine::sources::SourceList;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
@@ -211,6 +211,10 @@ pub(crate) struct LoadArgs {
     /// [default: the profile's, else native]
     #[arg(long, value_name = "NAME", value_parser = drivers())]
     pub(crate) driver: Option<DriverKind>,
+    /// Oplock or lease that opens of files ask for; breaks are acknowledged and counted [default:
+    /// the profile's, else none]
+    #[arg(long, value_name = "NAME", value_parser = oplocks())]
+    pub(crate) oplock: Option<Caching>,
 }
 
 /// How sessions use connections.
@@ -334,6 +338,11 @@ fn signing_algorithms() -> impl TypedValueParser<Value = SigningAlgorithm> {
 fn drivers() -> impl TypedValueParser<Value = DriverKind> {
     PossibleValuesParser::new(DriverKind::ALL.iter().map(|kind| kind.name()))
         .try_map(|name| name.parse::<DriverKind>())
+}
+
+fn oplocks() -> impl TypedValueParser<Value = Caching> {
+    PossibleValuesParser::new(Caching::ALL.map(|(name, _)| name))
+        .try_map(|name| name.parse::<Caching>())
 }
 
 fn modes() -> impl TypedValueParser<Value = Mode> {

@@ -147,6 +147,7 @@ fn options(args: &RunArgs) -> RunOptions {
         seed: workload.seed,
         threads: load.threads,
         driver: load.driver,
+        oplock: load.oplock,
         dialect: server.session.dialect,
         sign: server.session.sign,
         signing_algorithm: server.session.signing_algorithm,

@@ -3,6 +3,7 @@
 //! invalid any more.
 
 pub mod action;
+mod caching;
 mod connections;
 mod digest;
 mod driver;
@@ -20,6 +21,7 @@ use crate::record::OpKind;
 use crate::target::Target;
 
 pub use action::{Action, WeightedAction};
+pub use caching::{Caching, UnknownCaching};
 pub use connections::{Connections, ConnectionsProblem};
 pub use driver::{DriverKind, UnknownDriver};
 pub use files::{ScratchName, WorkFile};
@@ -60,6 +62,8 @@ pub struct Plan {
     pub session: SessionOptions,
     /// The TCP connections that sessions use.
     pub connections: Connections,
+    /// What opens of files ask to be allowed to cache.
+    pub caching: Caching,
     /// Whether data read back is compared with what was written.
     pub verify: Verify,
     /// Bounds on every wait.

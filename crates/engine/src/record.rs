@@ -5,6 +5,7 @@
 //! percentiles over workers are percentiles over operations, never means of
 //! means.
 
+mod caching;
 mod kind;
 mod recorder;
 
@@ -14,6 +15,7 @@ use hdrhistogram::Histogram;
 
 use crate::plan::Plan;
 
+pub use caching::CachingRecord;
 pub use kind::{Direction, OpKind};
 pub use recorder::{
     Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OpTotals, Phase, Recorder,

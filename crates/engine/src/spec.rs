@@ -45,7 +45,7 @@ use serde::de::{Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
-use crate::plan::{Access, DriverKind, Mode, Scope, Verify};
+use crate::plan::{Access, Caching, DriverKind, Mode, Scope, Verify};
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
@@ -125,6 +125,10 @@ pub struct RunOptions {
     /// The client that carries the operations out, such as `native`.
     #[serde(deserialize_with = "from_text::<DriverKind, _>")]
     pub driver: Option<DriverKind>,
+    /// What opens of files ask to be allowed to cache, such as `batch` or
+    /// `lease-rh`.
+    #[serde(deserialize_with = "from_text::<Caching, _>")]
+    pub oplock: Option<Caching>,
     /// Dialects to offer, such as `3.1.1` or `2.1..3.0.2`.
     #[serde(deserialize_with = "from_text::<DialectRange, _>")]
     pub dialect: Option<DialectRange>,
@@ -165,6 +169,7 @@ impl RunOptions {
             seed: self.seed.or(fallback.seed),
             threads: self.threads.or(fallback.threads),
             driver: self.driver.or(fallback.driver),
+            oplock: self.oplock.or(fallback.oplock),
             dialect: self.dialect.or(fallback.dialect),
             sign: self.sign.or(fallback.sign),
             signing_algorithm: self.signing_algorithm.or(fallback.signing_algorithm),

@@ -25,6 +25,8 @@ use crate::wire::{DecodeError, Reader};
 pub(crate) const SIGNING_REQUIRED: u16 = 2;
 /// SMB2_GLOBAL_CAP_LARGE_MTU: requests of many credits.
 pub(crate) const LARGE_MTU: u32 = 4;
+/// SMB2_GLOBAL_CAP_LEASING.
+pub(crate) const LEASING: u32 = 2;
 /// SMB2_GLOBAL_CAP_ENCRYPTION.
 pub(crate) const ENCRYPTION: u32 = 0x40;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use smbench_engine::clients::ClientList;
 use smbench_engine::login::{Login, Proof};
 use smbench_engine::plan::{
-    Access, Connections, DriverKind, Mode, Plan, Requests, Scope, Verify, WeightedAction,
+    Access, Caching, Connections, DriverKind, Mode, Plan, Requests, Scope, Verify, WeightedAction,
 };
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
@@ -54,6 +54,8 @@ fn describe(request: &Request) -> String {
     // What nobody asked for need not be told.
     let other = (plan.driver != DriverKind::default()).then(|| plan.driver.to_string());
     lines.extend(other.map(|name| ("driver", name)));
+    let asked = (plan.caching != Caching::None).then(|| plan.caching.to_string());
+    lines.extend(asked.map(|name| ("oplock", name)));
     lines.extend(login(&plan.target.login).map(|text| ("log on", text)));
     lines.extend(connections(plan).map(|text| ("connections", text)));
     lines.extend([

@@ -7,7 +7,9 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde::Serialize;
 use smbench_protocol::SigningAlgorithm;
 
-use super::{Access, FileSet, Mode, Plan, Requests, SizeWeight, Verify, WeightedAction, Workload};
+use super::{
+    Access, Caching, FileSet, Mode, Plan, Requests, SizeWeight, Verify, WeightedAction, Workload,
+};
 
 /// What determines the work, in the order it is digested. Not here: where it
 /// runs (host, account), how many threads share it, which client (driver)
@@ -34,6 +36,8 @@ struct Work<'a> {
     /// choice stay what they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     credits: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oplock: Option<&'static str>,
 }
 
 /// A workload, in the words that digests have always been made of. What one
@@ -100,6 +104,7 @@ impl Plan {
             ciphers: self.session.ciphers.to_string(),
             verify: self.verify == Verify::ReadBack,
             credits: self.connections.credits,
+            oplock: (self.caching != Caching::None).then(|| self.caching.name()),
         };
         serde_json::to_string(&work)
             .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))

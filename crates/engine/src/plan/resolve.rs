@@ -85,6 +85,7 @@ impl Plan {
             seed: merged.seed.unwrap_or(1),
             threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
             driver: merged.driver.unwrap_or_default(),
+            caching: merged.oplock.unwrap_or_default(),
             session: SessionOptions {
                 dialects: merged.dialect.unwrap_or_default(),
                 signing: merged.sign.unwrap_or_default(),

@@ -80,6 +80,9 @@ kinds! {
     CreateQueryClose = "create_query_close";
     /// CREATE, SET_INFO and CLOSE in one frame.
     CreateSetClose = "create_set_close";
+    /// The acknowledgement of an oplock or lease break. The server asks for
+    /// it, not the workload, so that it is in no sum over operations.
+    OplockBreak = "oplock_break";
 }
 
 /// Which way the data of an application goes.

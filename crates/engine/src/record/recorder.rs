@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
-use super::{Direction, OpKind};
+use super::{CachingRecord, Direction, OpKind};
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
 
@@ -103,6 +103,7 @@ pub struct Recorder {
     window: [Option<OpRecord>; OpKind::ALL.len()],
     whole: [OpTotals; OpKind::ALL.len()],
     failures: BTreeMap<(OpKind, Failure), u64>,
+    caching: CachingRecord,
     first_wrong_data: Option<String>,
 }
 
@@ -192,6 +193,7 @@ impl Recorder {
             self.whole[at].bytes += other.whole[at].bytes;
             self.whole[at].errors += other.whole[at].errors;
         }
+        self.caching.merge(&other.caching);
         for (&(kind, failure), &count) in &other.failures {
             self.count_failures(kind, failure, count);
         }
@@ -225,14 +227,29 @@ impl Recorder {
         &self.failures
     }
 
-    /// All kinds of the window as one.
+    /// All kinds of the window as one: the operations of the workload.
     #[must_use]
     pub fn window_all(&self) -> OpRecord {
         let mut all = OpRecord::default();
-        for record in self.window.iter().flatten() {
-            all.merge(record);
+        for kind in OpKind::ALL {
+            if let Some(record) = &self.window[kind.index()]
+                && kind != OpKind::OplockBreak
+            {
+                all.merge(record);
+            }
         }
         all
+    }
+
+    /// What was granted to be cached, and taken back.
+    #[must_use]
+    pub const fn caching(&self) -> &CachingRecord {
+        &self.caching
+    }
+
+    /// The same, to be counted on.
+    pub const fn caching_mut(&mut self) -> &mut CachingRecord {
+        &mut self.caching
     }
 
     /// Errors from the first operation to the last, ramps included.

@@ -11,9 +11,11 @@ use std::task::{Context, Poll};
 use smbench_protocol::NtStatus;
 
 use crate::clock::Nanos;
+use crate::plan::Caching;
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
 use crate::session::SessionError;
+pub(super) use crate::session::caching::Acknowledged;
 use crate::stream::Operation;
 
 /// Bytes taken from a socket at a time; whole 64 KiB answers fit several times.
@@ -66,6 +68,18 @@ pub(super) enum Extent {
     Final,
 }
 
+/// Where a driver tells what the server said.
+pub(super) trait Sink {
+    /// A call was answered, or a part of it.
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped>;
+    /// An open was granted this, having asked for caching.
+    fn granted(&mut self, caching: Caching);
+    /// The server takes caching back.
+    fn broken(&mut self);
+    /// What was sent at `sent` to agree to that has been answered.
+    fn acknowledged(&mut self, sent: Nanos, outcome: Acknowledged);
+}
+
 /// No credit is at hand for the call; nothing was sent.
 pub(super) struct Busy;
 
@@ -74,6 +88,10 @@ pub(super) struct Opened<D> {
     pub(super) driver: D,
     /// How long each session took to set up.
     pub(super) session_setup: Vec<Nanos>,
+    /// What the files held open were granted, where caching was asked for.
+    pub(super) granted: Vec<Caching>,
+    /// Notifications of breaks so far.
+    pub(super) breaks: u64,
 }
 
 /// Carries out the operations of a group of clients.
@@ -104,12 +122,14 @@ pub(super) trait Driver: Sized + 'static {
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>>;
 
-    /// Hands every complete answer in what was received to `each`.
+    /// Tells `sink` of everything complete in what was received, at `now`, and
+    /// submits what the server waits for.
     fn take_answers(
         &mut self,
         received: usize,
+        now: Nanos,
         scratch: &mut Scratch,
-        each: impl FnMut(&Answer<'_>) -> Result<(), Dropped>,
+        sink: &mut impl Sink,
     ) -> Result<(), Dropped>;
 
     /// Why an answer is overdue, where the server is not to blame.

@@ -19,8 +19,9 @@ use tokio::time::Sleep;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::record::{OpKind, Phase, Recorder};
-use crate::run::driver::{Answer, Call, Driver, Extent, Scratch};
+use crate::plan::Caching;
+use crate::record::{Failure, OpKind, Phase, Recorder};
+use crate::run::driver::{Acknowledged, Answer, Call, Driver, Extent, Scratch, Sink};
 use crate::run::live::Interval;
 use crate::run::member::{Due, Member};
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
@@ -79,6 +80,10 @@ enum Filled {
 /// Clients that share a driver, and their operations in flight.
 pub(super) struct Group<D> {
     pub(super) driver: D,
+    /// What the files held open were granted.
+    pub(super) granted: Vec<Caching>,
+    /// Notifications of breaks before the load.
+    pub(super) breaks: u64,
     clients: Clients,
     /// Whose turn it is to be the first to get credits.
     turn: usize,
@@ -113,6 +118,8 @@ impl<D: Driver> Group<D> {
         }
         Self {
             driver,
+            granted: Vec::new(),
+            breaks: 0,
             clients: Clients {
                 members: members.into_boxed_slice(),
                 slots: slots.into_boxed_slice(),
@@ -143,6 +150,20 @@ impl<D: Driver> Group<D> {
     /// room for it, summed over the clients.
     pub(super) fn held_back(&self) -> Nanos {
         Nanos(self.held_back.0 * self.clients.members.len() as u64)
+    }
+
+    /// Answers the server while no load is on, without end: a client that had
+    /// something granted must give it back when others want to open the file.
+    pub(super) async fn idle(&mut self, shared: &RefCell<Shared>) -> Result<(), Dropped> {
+        poll_fn(|context| {
+            let shared = &mut shared.borrow_mut();
+            loop {
+                self.driver.flush(context, &mut shared.scratch)?;
+                let received = ready!(self.driver.poll_receive(context, &mut shared.scratch))?;
+                self.complete(received, clock::now(), shared, Phase::Outside)?;
+            }
+        })
+        .await
     }
 
     /// Keeps the load on until the schedule stops and everything in flight has
@@ -182,7 +203,7 @@ impl<D: Driver> Group<D> {
             match self.driver.poll_receive(context, &mut shared.scratch)? {
                 Poll::Ready(received) => {
                     now = clock::now();
-                    self.complete(received, now, shared, orders)?;
+                    self.complete(received, now, shared, orders.phase(now))?;
                 }
                 Poll::Pending => {
                     ready!(self.wait(context, now, orders.operation_limit))?;
@@ -263,7 +284,7 @@ impl<D: Driver> Group<D> {
         received: usize,
         now: Nanos,
         shared: &mut Shared,
-        orders: &Orders,
+        phase: Phase,
     ) -> Result<(), Dropped> {
         let Self {
             driver, clients, ..
@@ -273,10 +294,14 @@ impl<D: Driver> Group<D> {
             recorder,
             interval,
         } = shared;
-        let phase = orders.phase(now);
-        driver.take_answers(received, scratch, |answer| {
-            clients.book(answer, now, phase, recorder, interval)
-        })
+        let mut booking = Booking {
+            clients,
+            recorder,
+            interval,
+            phase,
+            now,
+        };
+        driver.take_answers(received, now, scratch, &mut booking)
     }
 
     /// Sleeps until the driver is ready; an error once the oldest operation has
@@ -315,6 +340,49 @@ impl<D: Driver> Group<D> {
         // Polled once to leave our waker with it. If it is due already, the
         // next round of the loop sees the time.
         timer.as_mut().poll(context).map(Ok)
+    }
+}
+
+/// Books what was received at one instant.
+struct Booking<'a> {
+    clients: &'a mut Clients,
+    recorder: &'a mut Recorder,
+    interval: &'a mut Interval,
+    phase: Phase,
+    now: Nanos,
+}
+
+impl Sink for Booking<'_> {
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
+        let Self {
+            clients,
+            recorder,
+            interval,
+            phase,
+            now,
+        } = self;
+        clients.book(answer, *now, *phase, recorder, interval)
+    }
+
+    fn granted(&mut self, caching: Caching) {
+        self.recorder.caching_mut().count(caching);
+    }
+
+    fn broken(&mut self) {
+        self.recorder.caching_mut().breaks += 1;
+    }
+
+    fn acknowledged(&mut self, sent: Nanos, outcome: Acknowledged) {
+        let (kind, phase) = (OpKind::OplockBreak, self.phase);
+        match outcome {
+            Acknowledged::Confirmed => {
+                self.recorder.success(kind, 0, self.now.since(sent), phase);
+            }
+            Acknowledged::Moot => self.recorder.caching_mut().moot += 1,
+            Acknowledged::Refused(status) => {
+                self.recorder.failure(kind, Failure::Status(status), phase);
+            }
+        }
     }
 }
 

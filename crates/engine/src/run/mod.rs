@@ -16,6 +16,7 @@ mod point;
 mod schedule;
 #[cfg(feature = "smb-rs")]
 mod smb_rs;
+mod standing;
 mod worker;
 
 use std::sync::Arc;

@@ -13,13 +13,14 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::plan::{Plan, Verify};
+use crate::plan::{Caching, Plan, Verify};
 use crate::record::{Dropout, Recorder, latency_histogram};
 use crate::run::driver::{Driver, Opened};
 use crate::run::group::{Group, Orders, Shared};
 use crate::run::live::Board;
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
+use crate::run::standing::Standing;
 use crate::session::{Endpoint, SessionError};
 use crate::stream::{Mix, OpStream};
 use crate::verify::Ledger;
@@ -123,18 +124,29 @@ pub(super) fn work<D: Driver>(
     let outcome = LocalSet::new().block_on(&runtime, async {
         let worker = Rc::new(assignment);
         let mut outcome = Outcome::default();
-        let setup = set_up(&worker, reports, &start, &mut outcome.session_setup);
-        let groups = match setup.await {
-            Ok(groups) => groups,
+        let shared = Rc::new(RefCell::new(Shared::new(Recorder::expecting(
+            worker.plan.workload.kinds(),
+        ))));
+        let setup = set_up(
+            &worker,
+            &shared,
+            reports,
+            &start,
+            &mut outcome.session_setup,
+        );
+        let standing = match setup.await {
+            Ok(standing) => standing,
             Err(error) => {
                 // The coordinator may have left already; then nobody asks.
                 let _ = reports.send(Report::SetupFailed(error));
                 return None;
             }
         };
-        let groups = match await_schedule(start).await {
+        let schedule = await_schedule(start).await;
+        let groups = standing.called_up(&mut outcome).await;
+        let groups = match schedule {
             Some(schedule) => {
-                let groups = put_load_on(&worker, schedule, groups, &mut outcome).await;
+                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await;
                 let _ = reports.send(Report::LoadEnded);
                 groups
             }
@@ -148,10 +160,11 @@ pub(super) fn work<D: Driver>(
 
 async fn set_up<D: Driver>(
     worker: &Rc<Assignment>,
+    shared: &Rc<RefCell<Shared>>,
     reports: &mpsc::UnboundedSender<Report>,
     start: &watch::Receiver<Option<Schedule>>,
     durations: &mut Histogram<u64>,
-) -> Result<Vec<Group<D>>, SessionError> {
+) -> Result<Standing<D>, SessionError> {
     let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
     let mut running = JoinSet::new();
     for group in 0..worker.groups.len() {
@@ -166,7 +179,7 @@ async fn set_up<D: Driver>(
             open_group(&worker, &worker.groups[group]).await
         });
     }
-    let mut groups = Vec::with_capacity(worker.groups.len());
+    let mut standing = Standing::new(worker);
     let mut called_off = start.clone();
     loop {
         let opened = tokio::select! {
@@ -182,12 +195,12 @@ async fn set_up<D: Driver>(
         let Some(opened) = opened else { break };
         let (group, took) = opened.unwrap_or_else(resume)?;
         let _ = reports.send(Report::Ready(group.numbers().count() as u32));
-        groups.push(group);
+        standing.push(group, shared, start);
         for session in took {
             durations.saturating_record(session.0);
         }
     }
-    Ok(groups)
+    Ok(standing)
 }
 
 fn resume<T>(error: tokio::task::JoinError) -> T {
@@ -203,6 +216,8 @@ async fn open_group<D: Driver>(
     let Opened {
         driver,
         session_setup,
+        granted,
+        breaks,
     } = D::open(worker, clients).await?;
     let members = clients
         .iter()
@@ -219,7 +234,9 @@ async fn open_group<D: Driver>(
             Member::new(number, worker.generation_run, operations, ledger)
         })
         .collect();
-    let group = Group::new(driver, members, plan.outstanding, &worker.mix);
+    let mut group = Group::new(driver, members, plan.outstanding, &worker.mix);
+    group.granted = granted;
+    group.breaks = breaks;
     Ok((group, session_setup))
 }
 
@@ -235,13 +252,11 @@ async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<
 /// Runs the clients through the schedule; the groups that still stand.
 async fn put_load_on<D: Driver>(
     worker: &Assignment,
+    shared: &Rc<RefCell<Shared>>,
     schedule: Schedule,
     groups: Vec<Group<D>>,
     outcome: &mut Outcome,
 ) -> Vec<Group<D>> {
-    let shared = Rc::new(RefCell::new(Shared::new(Recorder::expecting(
-        worker.plan.workload.kinds(),
-    ))));
     let orders = Rc::new(Orders {
         schedule,
         operation_limit: worker.plan.limits.operation.into(),
@@ -249,11 +264,23 @@ async fn put_load_on<D: Driver>(
     });
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let mut running = JoinSet::new();
+    let caches = worker.plan.caching != Caching::None;
     for mut group in groups {
-        let (shared, orders) = (Rc::clone(&shared), Rc::clone(&orders));
+        count_setup(&mut shared.borrow_mut().recorder, &group);
+        let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         running.spawn_local(async move {
             let ended = group.run(&shared, &orders).await;
-            (group, ended)
+            let figures = Figures::of(&group);
+            // Others may still wait for what this one was granted.
+            let standing = match (&ended, caches) {
+                (Ok(()), false) => Some(group),
+                (Ok(()), true) => {
+                    group.driver.close().await;
+                    None
+                }
+                (Err(_), _) => None,
+            };
+            (figures, standing, ended)
         });
     }
     let mut handed_in = clock::now();
@@ -273,19 +300,17 @@ async fn put_load_on<D: Driver>(
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let (group, ended) = ended.unwrap_or_else(resume);
-                    outcome.starved = outcome.starved + group.starved();
-                    outcome.held_back = outcome.held_back + group.held_back();
-                    for client in group.numbers() {
+                    let (figures, group, ended) = ended.unwrap_or_else(resume);
+                    outcome.starved = outcome.starved + figures.starved;
+                    outcome.held_back = outcome.held_back + figures.held_back;
+                    for client in figures.clients {
                         out.remove(&client);
                         if let Err(reason) = &ended {
                             let reason = reason.to_string();
                             outcome.dropouts.push(Dropout { client, reason });
                         }
                     }
-                    if ended.is_ok() {
-                        standing.push(group);
-                    }
+                    standing.extend(group);
                 }
             },
             _ = ticks.tick() => hand_in(),
@@ -303,6 +328,32 @@ async fn put_load_on<D: Driver>(
     hand_in();
     outcome.recorder = std::mem::take(&mut shared.borrow_mut().recorder);
     standing
+}
+
+/// What a group leaves to its worker.
+struct Figures {
+    clients: Vec<u32>,
+    starved: Nanos,
+    held_back: Nanos,
+}
+
+impl Figures {
+    fn of<D: Driver>(group: &Group<D>) -> Self {
+        Self {
+            clients: group.numbers().collect(),
+            starved: group.starved(),
+            held_back: group.held_back(),
+        }
+    }
+}
+
+/// Counts what was granted and broken before the load.
+fn count_setup<D>(recorder: &mut Recorder, group: &Group<D>) {
+    let caching = recorder.caching_mut();
+    for &granted in &group.granted {
+        caching.count(granted);
+    }
+    caching.breaks += group.breaks;
 }
 
 /// Logs all sessions off, which closes their files; those that have not been

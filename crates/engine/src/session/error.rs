@@ -182,6 +182,12 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
+    /// Leases were asked for where there are none.
+    #[error("the server {at} offers no leases; give --oplock another value")]
+    NoLeases {
+        /// Host, port and share.
+        at: String,
+    },
     /// The server wants more credits for a request than it ever grants.
     #[error("failed to {doing} on {at}: the server granted no credit for it")]
     NoCredit {

@@ -2,6 +2,7 @@
 //! time: for set-up, preparation and clean-up. The measured load is driven by
 //! [`crate::run`], which takes the parts of a [`Session`] over.
 
+pub(crate) mod caching;
 mod endpoint;
 mod error;
 mod reauthentication;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
+use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Messages, Payload};
@@ -22,6 +24,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::clock;
+use crate::plan::Caching;
+use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
 pub use who::Who;
@@ -44,6 +49,8 @@ pub(crate) struct Session {
     pub(crate) stream: TcpStream,
     pub(crate) inbound: Inbound,
     pub(crate) connection: Connection,
+    /// What it was granted to cache.
+    pub(crate) cache: Cache,
     endpoint: Endpoint,
     /// What it has logged on with.
     credentials: Credentials,
@@ -140,6 +147,11 @@ impl Session {
                             return Ok(Self {
                                 stream,
                                 inbound,
+                                cache: Cache::new(
+                                    Caching::None,
+                                    connection.negotiated().dialect,
+                                    0,
+                                ),
                                 connection,
                                 endpoint: endpoint.clone(),
                                 credentials: credentials.clone(),
@@ -323,10 +335,28 @@ impl Session {
                     .map_err(|error| broken(error.into()))?
                 {
                     let event = self.connection.receive(message).map_err(broken)?;
+                    match &event {
+                        Event::Break(notification) => self.cache.broken(notification, |_| None),
+                        Event::Completed(done) => {
+                            // One of its own, which nobody else waits for.
+                            let _ = self.cache.answered(done.tag, done.status);
+                        }
+                        _ => {}
+                    }
                     if take(&event) == Exchange::Complete {
                         exchange = Exchange::Complete;
                     }
                 }
+            }
+            if self.cache.is_due() {
+                // Others wait for it, this session's own next request maybe too.
+                let mut out = Vec::new();
+                let now = clock::now();
+                self.cache.acknowledge(&mut self.connection, now, &mut out);
+                self.stream
+                    .write_all(&out)
+                    .await
+                    .map_err(|source| endpoint.io(doing, source))?;
             }
         }
         Ok(())
@@ -384,6 +414,16 @@ impl Session {
         doing: &str,
         request: &CreateRequest<'_>,
     ) -> Result<CreateResponse, SessionError> {
+        let (created, _) = self.create_with(doing, request).await?;
+        Ok(created)
+    }
+
+    /// CREATE, and what it was granted beyond its fields.
+    pub(crate) async fn create_with(
+        &mut self,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<(CreateResponse, GrantedContexts), SessionError> {
         let mut body = Vec::with_capacity(256);
         // The encoder counts offsets from the header, which is of fixed size.
         request.encode(&mut body).map_err(|_| SessionError::Path {
@@ -394,7 +434,9 @@ impl Session {
                 out.extend_from_slice(&body);
             })
             .await?;
-        CreateResponse::decode(&message).map_err(|error| self.malformed(doing, error))
+        let decoded = CreateResponse::decode(&message)
+            .and_then(|created| Ok((created, GrantedContexts::decode(&message)?)));
+        decoded.map_err(|error| self.malformed(doing, error))
     }
 
     /// CLOSE.

@@ -31,6 +31,7 @@ fn a_full_profile_is_read() {
         seed = 7
         threads = 4
         driver = "native"
+        oplock = "lease-rh"
         dialect = "3.1.1"
         sign = "required"
         signing_algorithm = "aes-128-gmac"
@@ -74,6 +75,7 @@ fn a_full_profile_is_read() {
             seed: Some(7),
             threads: Some(4),
             driver: Some(DriverKind::Native),
+            oplock: Some("lease-rh".parse().unwrap()),
             dialect: Some("3.1.1".parse().unwrap()),
             sign: Some(Mode::Required),
             signing_algorithm: Some(SigningAlgorithm::AesGmac),
@@ -138,7 +140,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\nfile_size = 1",
-            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
+            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

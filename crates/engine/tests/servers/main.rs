@@ -10,6 +10,7 @@ mod kerberos;
 mod limited;
 mod matrix;
 mod mix;
+mod oplocks;
 mod probe;
 mod proxy;
 mod run;

@@ -3,7 +3,7 @@
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::auth::Logon;
 use crate::dialect::Dialect;
-use crate::negotiate::LARGE_MTU;
+use crate::negotiate::{LARGE_MTU, LEASING};
 
 /// What the server agreed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,13 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
+    /// Whether the server grants leases (SMB2_GLOBAL_CAP_LEASING; MS-SMB2
+    /// 2.2.4).
+    #[must_use]
+    pub fn offers_leases(&self) -> bool {
+        self.dialect > Dialect::Smb202 && self.capabilities & LEASING != 0
+    }
+
     /// Whether requests may cost several credits (MS-SMB2 3.2.5.2).
     #[must_use]
     pub fn multi_credit(&self) -> bool {

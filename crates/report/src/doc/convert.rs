@@ -8,14 +8,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use smbench_engine::plan::Caching;
 use smbench_engine::record::{
-    ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals, Outcome,
-    Recorder, RunRecord, ServerFacts, SetupRecord,
+    CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
+    Outcome, Recorder, RunRecord, ServerFacts, SetupRecord,
 };
 
 use super::{
-    ClientDoc, DropoutDoc, FailureDoc, LoadPointDoc, LoopDoc, OpDoc, OutcomeDoc, Place, PlanDoc,
-    RunDoc, SCHEMA_VERSION, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+    CachingDoc, ClientDoc, DropoutDoc, FailureDoc, LoadPointDoc, LoopDoc, OpDoc, OutcomeDoc, Place,
+    PlanDoc, RunDoc, SCHEMA_VERSION, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
 };
 use crate::curve::Curve;
 use crate::latency::{Hdr, LatencyDoc};
@@ -34,7 +35,15 @@ impl RunDoc {
     /// The document of a run, finished or not.
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
-        let load_points: Vec<_> = record.load_points.iter().map(load_point).collect();
+        let asked = record.plan.caching != Caching::None;
+        let load_points: Vec<_> = record
+            .load_points
+            .iter()
+            .map(|point| LoadPointDoc {
+                caching: asked.then(|| caching(point.ops.caching())),
+                ..load_point(point)
+            })
+            .collect();
         let peak = Curve::of(&load_points).peak();
         let (outcome, outcome_reason) = match &record.outcome {
             Outcome::Complete => (OutcomeDoc::Complete, None),
@@ -115,8 +124,20 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             .collect(),
         client: client(record.client, all.count),
         setup: setup(&record.setup),
+        caching: None,
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
+    }
+}
+
+fn caching(record: &CachingRecord) -> CachingDoc {
+    CachingDoc {
+        granted: record
+            .granted()
+            .map(|(name, opens)| (name.to_owned(), opens))
+            .collect(),
+        breaks: record.breaks,
+        moot: record.moot,
     }
 }
 

@@ -173,12 +173,31 @@ pub struct LoadPointDoc {
     pub client: ClientDoc,
     /// Setting up the sessions.
     pub setup: SetupDoc,
+    /// Oplocks and leases granted and broken. Not in documents of runs that
+    /// asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caching: Option<CachingDoc>,
     /// Seconds of the window, summed over clients, in which a request was due
     /// but the server had granted no credit for it.
     pub credit_starved_s: f64,
     /// Seconds of the window, summed over clients, in which a request was due
     /// but earlier ones still waited for the socket to take them.
     pub held_back_s: f64,
+}
+
+/// Oplocks and leases of a load point, from the first open to the last
+/// operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachingDoc {
+    /// Opens by what they were granted: `none`, `level2`, `batch`,
+    /// `lease-rh` and so on.
+    pub granted: BTreeMap<String, u64>,
+    /// Notifications that caching is taken back. `ops.oplock_break` has those
+    /// that were acknowledged, from then to the server's confirmation.
+    pub breaks: u64,
+    /// Acknowledgements that came too late: what had been granted was closed
+    /// while the notification was on its way.
+    pub moot: u64,
 }
 
 /// One kind of operation in the window of a load point.

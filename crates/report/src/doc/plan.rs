@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::{
-    Access, Limits, Mode, Plan, Requests, Scope, SessionOptions, Verify, WeightedAction, Workload,
+    Access, Caching, Limits, Mode, Plan, Requests, Scope, SessionOptions, Verify, WeightedAction,
+    Workload,
 };
 
 /// What was asked for.
@@ -39,6 +40,10 @@ pub struct PlanDoc {
     /// documents of releases that could not choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// The oplock or lease that opens of files asked for, such as `batch` or
+    /// `lease-rh`. Not in documents without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oplock: Option<String>,
     /// The dialects offered, such as `3.1.1` or `2.1..3.0.2`; `auto` for all.
     pub dialect: String,
     /// Signing as asked for; what came of it is `server.signing`.
@@ -183,6 +188,7 @@ impl From<&Plan> for PlanDoc {
             seed: plan.seed,
             threads: plan.threads,
             driver: Some(plan.driver.name().to_owned()),
+            oplock: (plan.caching != Caching::None).then(|| plan.caching.to_string()),
             dialect: match plan.session.dialects {
                 all if all == SessionOptions::default().dialects => "auto".to_owned(),
                 dialects => dialects.to_string(),

@@ -143,11 +143,15 @@ fn load(doc: &RunDoc) -> String {
         None | Some("native") => String::new(),
         Some(other) => format!(", driver {}", plain(other)),
     };
+    let oplock = match doc.plan.oplock.as_deref() {
+        None => String::new(),
+        Some(asked) => format!(", oplock {}", plain(asked)),
+    };
     // A thread without a client never starts.
     let most_clients = doc.plan.load_points.iter().copied().max();
     let threads = doc.plan.threads.min(most_clients.unwrap_or(u32::MAX));
     format!(
-        "{pacing}, {} outstanding per client, {}, seed {}{driver}{verify}",
+        "{pacing}, {} outstanding per client, {}, seed {}{driver}{oplock}{verify}",
         doc.plan.outstanding,
         counted(threads.into(), "thread"),
         doc.plan.seed

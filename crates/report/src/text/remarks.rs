@@ -52,6 +52,7 @@ pub(super) fn lines(doc: &RunDoc) -> String {
             .filter_map(|point| starved(point, cap)),
     );
     text.extend(doc.load_points.iter().filter_map(held_back));
+    text.extend(doc.load_points.iter().filter_map(cached));
     text.extend(
         doc.load_points
             .iter()
@@ -61,6 +62,21 @@ pub(super) fn lines(doc: &RunDoc) -> String {
         text += &format!("left on the share: {}\n", plain(leftover));
     }
     text
+}
+
+/// What clients were granted to cache, and what was taken back.
+fn cached(point: &LoadPointDoc) -> Option<String> {
+    let caching = point.caching.as_ref()?;
+    let granted = caching.granted.iter();
+    let granted: Vec<_> = granted
+        .map(|(name, opens)| format!("{opens} {}", plain(name)))
+        .collect();
+    Some(format!(
+        "oplocks: {}: granted {}; {}\n",
+        counted(point.clients.into(), "client"),
+        granted.join(", "),
+        counted(caching.breaks, "break")
+    ))
 }
 
 /// A line per operation and cause, over all load points, ramps included.

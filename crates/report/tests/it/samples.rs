@@ -64,6 +64,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         seed: 42,
         threads: 2,
         driver: DriverKind::Native,
+        caching: smbench_engine::plan::Caching::None,
         session: SessionOptions {
             dialects: Dialect::Smb311.into(),
             signing: Mode::Auto,

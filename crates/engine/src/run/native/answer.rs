@@ -58,6 +58,7 @@ pub(super) fn of<'a>(
             let created = CreateResponse::decode(done.message())?;
             if let Some(place) = place {
                 place.open = created.file_id;
+                place.level = created.oplock_level;
             }
         }
         Command::Close => ignore(CloseResponse::decode(done.message())?),

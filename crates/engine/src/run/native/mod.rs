@@ -12,17 +12,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, FileId, NtStatus, ProtocolError, TreeId};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::clock;
+use crate::clock::{self, Nanos};
 use crate::plan::Verify;
 use crate::run::backlog::{self, Backlog};
-use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch};
+use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
+use crate::session::caching::{self, Cache};
 use crate::session::{self, Session, SessionError};
 use crate::stream::Mix;
 
@@ -82,6 +84,8 @@ struct Place {
     open: FileId,
     /// What the TREE_CONNECT of its action connected.
     tree: TreeId,
+    /// The oplock it holds.
+    level: OplockLevel,
     /// Answers still to come to its frame of several requests.
     due: u8,
     /// Paths of its scratch names, in the order of
@@ -97,9 +101,13 @@ impl Driver for Native {
         let begin = clock::now();
         let mut session = Session::open(&worker.endpoint.of_connection(*client)).await?;
         let took = clock::now().since(begin);
-        let held = open::hold(worker, *client, &mut session).await?;
+        let asked = worker.plan.caching;
+        let dialect = session.connection.negotiated().dialect;
+        session.cache = Cache::new(asked, dialect, session::random_u64());
+        let (held, granted) = open::hold(worker, *client, &mut session).await?;
         let places = open::places(worker, clients, &mut session).await?;
         session.earn_credits(EARNING_ECHOS).await?;
+        let breaks = session.cache.take_breaks();
         Ok(Opened {
             driver: Self {
                 session,
@@ -120,6 +128,8 @@ impl Driver for Native {
                 },
             },
             session_setup: vec![took],
+            granted,
+            breaks,
         })
     }
 
@@ -137,6 +147,12 @@ impl Driver for Native {
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> std::io::Result<()> {
+        let Session {
+            connection, cache, ..
+        } = &mut self.session;
+        if cache.is_due() {
+            cache.acknowledge(connection, clock::now(), &mut scratch.output);
+        }
         self.backlog
             .flush(&mut self.session.stream, context, &mut scratch.output)
     }
@@ -161,12 +177,14 @@ impl Driver for Native {
     fn take_answers(
         &mut self,
         received: usize,
+        now: Nanos,
         scratch: &mut Scratch,
-        mut each: impl FnMut(&Answer<'_>) -> Result<(), Dropped>,
+        sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         let Session {
             inbound,
             connection,
+            cache,
             ..
         } = &mut self.session;
         let places = &mut self.places;
@@ -178,20 +196,41 @@ impl Driver for Native {
             let mut messages = connection.open(frame)?;
             while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
                 match connection.receive(message)? {
+                    Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
+                        if let Some((sent, outcome)) = cache.answered(done.tag, done.status) {
+                            sink.acknowledged(sent, outcome);
+                        }
+                    }
                     Event::Completed(done) => {
                         let place = places.get_mut(done.tag as usize);
-                        each(&answer::of(&done, place).map_err(ProtocolError::from)?)?;
+                        let answer = answer::of(&done, place).map_err(ProtocolError::from)?;
+                        if cache.is_on()
+                            && let Some(granted) =
+                                caching::granted(&done).map_err(ProtocolError::from)?
+                        {
+                            sink.granted(granted);
+                        }
+                        sink.answer(&answer)?;
                     }
-                    Event::Pending { tag } => each(&Answer {
+                    Event::Pending { tag } if tag >= caching::FIRST_TAG => {}
+                    Event::Pending { tag } => sink.answer(&Answer {
                         slot: tag,
                         extent: Extent::Interim,
                         status: NtStatus::PENDING,
                         moved: 0,
                         data: None,
                     })?,
-                    Event::Break(_) | Event::Reauthentication(_) => {}
+                    Event::Break(notification) => {
+                        sink.broken();
+                        cache.broken(&notification, |open| level_of(places, open));
+                    }
+                    Event::Reauthentication(_) => {}
                 }
             }
+        }
+        // Before any further operation takes the credits.
+        if cache.is_due() {
+            cache.acknowledge(connection, now, &mut scratch.output);
         }
         Ok(())
     }
@@ -199,4 +238,10 @@ impl Driver for Native {
     async fn close(self) {
         self.session.log_off().await;
     }
+}
+
+/// Where the oplock of what a slot opened is kept.
+fn level_of(places: &mut [Place], open: FileId) -> Option<&mut OplockLevel> {
+    let mut places = places.iter_mut();
+    places.find_map(|place| (place.open == open).then_some(&mut place.level))
 }

@@ -8,15 +8,16 @@ use smbench_protocol::command::create::{
 use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
 use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::header::Command;
-use smbench_protocol::{FileId, NtStatus};
+use smbench_protocol::{Dialect, FileId, NtStatus};
 
 use super::{Held, Place};
-use crate::plan::ScratchName;
 use crate::plan::action::{
     Action, CreateDisposition, QueryClass, SetClass, Subject, dialect_needed,
 };
+use crate::plan::{Caching, ScratchName};
 use crate::record::OpKind;
 use crate::run::worker::Assignment;
+use crate::session::caching::Object;
 use crate::session::{Session, SessionError};
 
 /// Opens what a client works on as long as the load point lasts.
@@ -24,15 +25,17 @@ pub(super) async fn hold(
     worker: &Assignment,
     client: u32,
     session: &mut Session,
-) -> Result<Held, SessionError> {
+) -> Result<(Held, Vec<Caching>), SessionError> {
     let actions = worker.mix.actions();
     check_dialect(actions, session)?;
+    check_leases(worker.plan.caching, session)?;
     let mut held = Held::default();
+    let mut granted = Vec::new();
     let paths: Vec<_> = (0..worker.plan.workload.files.count)
         .map(|file| path(worker, &worker.plan.file_name(client, file)))
         .collect();
     if actions.iter().any(Action::holds_file) {
-        held.files = open_files(session, &paths, held_access(actions)).await?;
+        held.files = open_files(session, &paths, held_access(actions), &mut granted).await?;
     }
     if actions.iter().any(Action::opens_file) {
         held.paths = wire_names(&paths)?;
@@ -43,7 +46,7 @@ pub(super) async fn hold(
     if actions.iter().any(Action::holds_directory) {
         held.directory = open_directory(session, &worker.directory).await?;
     }
-    Ok(held)
+    Ok((held, granted))
 }
 
 /// The share as a TREE_CONNECT names it; empty where none is sent.
@@ -151,23 +154,35 @@ async fn make_kept(
     Ok(())
 }
 
+/// Opens the files; what each was granted, where caching is asked for, is
+/// added to `granted`.
 async fn open_files(
     session: &mut Session,
     paths: &[String],
     desired_access: u32,
+    granted: &mut Vec<Caching>,
 ) -> Result<Box<[FileId]>, SessionError> {
     let mut files = Vec::with_capacity(paths.len());
-    for path in paths {
-        let opened = session
-            .create(
+    for (file, path) in (0..).zip(paths) {
+        let (oplock, lease) = session.cache.request(0, Object::File(file));
+        let (created, contexts) = session
+            .create_with(
                 &format!("open file '{path}'"),
                 &CreateRequest {
                     options: options::FILE_NON_DIRECTORY_FILE,
+                    oplock,
+                    contexts: lease.as_slice(),
                     ..request(path, desired_access)
                 },
             )
             .await?;
-        files.push(opened.file_id);
+        if session.cache.is_on() {
+            let level = created.oplock_level;
+            session.cache.hold(created.file_id, level);
+            let lease = contexts.lease.map(|lease| lease.state);
+            granted.push(Caching::granted(level, lease));
+        }
+        files.push(created.file_id);
     }
     Ok(files.into_boxed_slice())
 }
@@ -277,6 +292,28 @@ fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionErr
                 at: session.share(),
             });
         }
+    }
+    Ok(())
+}
+
+/// Refuses leases where the dialect or the server has none.
+fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
+    if !matches!(asked, Caching::Lease(_)) {
+        return Ok(());
+    }
+    let negotiated = session.connection.negotiated();
+    if negotiated.dialect < Dialect::Smb21 {
+        return Err(SessionError::NotInDialect {
+            what: "a lease",
+            needs: "2.1 or later",
+            dialect: negotiated.dialect,
+            at: session.share(),
+        });
+    }
+    if !negotiated.offers_leases() {
+        return Err(SessionError::NoLeases {
+            at: session.share(),
+        });
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod info;
 
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::ioctl::copy_chunk::{CopyChunk, CopyChunkRequest};
 use smbench_protocol::command::ioctl::{IoctlRequest, fsctl};
@@ -20,6 +21,7 @@ use crate::plan::ScratchName;
 use crate::plan::action::Action;
 use crate::record::OpKind;
 use crate::run::driver::{Busy, Call};
+use crate::session::caching::Object;
 use crate::stream::Operation;
 use create::Name;
 
@@ -67,6 +69,7 @@ impl Native {
             OpKind::Read | OpKind::Write | OpKind::Flush => {
                 unreachable!("requests that move data were told apart")
             }
+            OpKind::OplockBreak => unreachable!("no mix holds what servers ask for"),
             OpKind::Create => self.create(call, out),
             OpKind::Close => {
                 let request = close(self.opened(call));
@@ -189,12 +192,30 @@ impl Native {
     fn create(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         let dialect = self.session.connection.negotiated().dialect;
         let action = self.mix.action(&call.operation);
-        let (contexts, len) = create::contexts(action, dialect, || self.unique.next_guid());
-        let name = match create::name(action) {
-            Name::File => &self.held[call.member].paths[call.operation.file as usize],
-            Name::Scratch(name) => &self.places[call.slot as usize].paths[name as usize],
+        let (mut contexts, mut len) = create::contexts(action, dialect, || self.unique.next_guid());
+        let (name, object) = match create::name(action) {
+            Name::File => {
+                let file = call.operation.file;
+                let name = &self.held[call.member].paths[file as usize];
+                (name, Object::File(file))
+            }
+            Name::Scratch(name) => {
+                let path = &self.places[call.slot as usize].paths[name as usize];
+                (path, Object::Scratch(call.slot, name))
+            }
         };
-        let request = create::request(action, name, &contexts[..len]);
+        let (oplock, lease) = match create::may_cache(action) {
+            true => self.session.cache.request(call.member, object),
+            false => (OplockLevel::None, None),
+        };
+        if let Some(lease) = lease {
+            contexts[len] = lease;
+            len += 1;
+        }
+        let mut request = create::request(action, name, &contexts[..len]);
+        if oplock != OplockLevel::None {
+            request.oplock = oplock;
+        }
         let connection = &mut self.session.connection;
         connection.request(Command::Create, 1, call.slot, out, |out| {
             request.encode(out);

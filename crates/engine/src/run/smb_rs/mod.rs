@@ -24,9 +24,9 @@ use tokio::time::timeout;
 
 use self::link::Link;
 use self::translate::status_in;
-use crate::clock;
+use crate::clock::{self, Nanos};
 use crate::record::OpKind;
-use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch};
+use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
 use crate::session::{LOGOFF_LIMIT, SessionError};
@@ -88,6 +88,8 @@ impl Driver for SmbRs {
         Ok(Opened {
             driver,
             session_setup,
+            granted: Vec::new(),
+            breaks: 0,
         })
     }
 
@@ -174,12 +176,13 @@ impl Driver for SmbRs {
     fn take_answers(
         &mut self,
         _: usize,
+        _: Nanos,
         _: &mut Scratch,
-        mut each: impl FnMut(&Answer<'_>) -> Result<(), Dropped>,
+        sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         for mut done in self.done.drain(..) {
             let filled = done.buffer.as_deref();
-            each(&Answer {
+            sink.answer(&Answer {
                 slot: done.slot,
                 extent: Extent::Final,
                 status: done.status,

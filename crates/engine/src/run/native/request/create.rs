@@ -14,7 +14,7 @@ use crate::plan::action::{
 use crate::run::native::open::set_access;
 
 /// Contexts of a CREATE at most.
-pub(super) const CONTEXTS_MAX: usize = 2;
+pub(super) const CONTEXTS_MAX: usize = 3;
 
 /// Which name a CREATE goes to.
 pub(super) enum Name {
@@ -38,6 +38,17 @@ pub(super) const fn name(action: &Action) -> Name {
         | Action::CreateSetClose { .. } => Name::File,
         _ => Name::Scratch(ScratchName::Temporary),
     }
+}
+
+/// Whether the CREATE of an action opens a file, which a client may cache.
+pub(super) const fn may_cache(action: &Action) -> bool {
+    !matches!(
+        action,
+        Action::Create(Opening {
+            subject: Subject::ScratchDirectory,
+            ..
+        })
+    )
 }
 
 /// The CREATE of an action.

@@ -1,0 +1,128 @@
+//! What a client asks to be allowed to cache of the files it opens: an oplock
+//! or a lease (MS-SMB2 2.2.13, 2.2.13.2.8).
+//!
+//! smbench caches nothing itself; what the axis shows is what granting, and
+//! breaking, costs the server and the clients that wait for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use smbench_protocol::LeaseState;
+use smbench_protocol::command::create::OplockLevel;
+
+/// The caching asked for with every open of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Caching {
+    /// None.
+    #[default]
+    None,
+    /// An oplock: level II, exclusive or batch.
+    Oplock(OplockLevel),
+    /// A lease: R, RH, RW or RWH. SMB 2.1 and later.
+    Lease(LeaseState),
+}
+
+impl Caching {
+    /// All that can be asked for, by name.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("none", Self::None),
+        ("level2", Self::Oplock(OplockLevel::LevelII)),
+        ("exclusive", Self::Oplock(OplockLevel::Exclusive)),
+        ("batch", Self::Oplock(OplockLevel::Batch)),
+        ("lease-r", Self::Lease(LeaseState::R)),
+        ("lease-rh", Self::Lease(LeaseState::RH)),
+        ("lease-rw", Self::Lease(LeaseState::RW)),
+        ("lease-rwh", Self::Lease(LeaseState::RWH)),
+    ];
+
+    /// What results call it; `other` for what no server should grant.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let mut all = Self::ALL.into_iter();
+        all.find(|&(_, caching)| caching == self)
+            .map_or("other", |(name, _)| name)
+    }
+
+    /// What an open was granted, an empty lease being none.
+    #[must_use]
+    pub fn granted(oplock: OplockLevel, lease: Option<LeaseState>) -> Self {
+        match (oplock, lease) {
+            (OplockLevel::Lease, Some(LeaseState::NONE) | None) | (OplockLevel::None, _) => {
+                Self::None
+            }
+            (OplockLevel::Lease, Some(state)) => Self::Lease(state),
+            (level, _) => Self::Oplock(level),
+        }
+    }
+}
+
+impl fmt::Display for Caching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text names no caching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of none, level2, exclusive, batch, lease-r, lease-rh, lease-rw, lease-rwh")]
+pub struct UnknownCaching;
+
+impl FromStr for Caching {
+    type Err = UnknownCaching;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|(name, _)| name.eq_ignore_ascii_case(text))
+            .map(|(_, caching)| caching)
+            .ok_or(UnknownCaching)
+    }
+}
+
+impl TryFrom<String> for Caching {
+    type Error = UnknownCaching;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Caching> for String {
+    fn from(caching: Caching) -> Self {
+        caching.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for (name, caching) in Caching::ALL {
+            assert_eq!(name.parse(), Ok(caching));
+            assert_eq!(caching.to_string(), name);
+        }
+        assert_eq!("LEASE-RWH".parse(), Ok(Caching::Lease(LeaseState::RWH)));
+        assert_eq!("rwh".parse::<Caching>(), Err(UnknownCaching));
+        let message = UnknownCaching.to_string();
+        assert!(Caching::ALL.iter().all(|(name, _)| message.contains(name)));
+    }
+
+    #[test]
+    fn what_was_granted_is_told_from_level_and_lease() {
+        use OplockLevel as Level;
+        for (level, lease, granted) in [
+            (Level::None, None, "none"),
+            (Level::LevelII, None, "level2"),
+            (Level::Batch, Some(LeaseState::RWH), "batch"),
+            (Level::Lease, None, "none"),
+            (Level::Lease, Some(LeaseState::NONE), "none"),
+            (Level::Lease, Some(LeaseState::RH), "lease-rh"),
+            (Level::Lease, Some(LeaseState(2)), "other"),
+        ] {
+            assert_eq!(Caching::granted(level, lease).name(), granted);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Groups whose sessions stand while others are still being set up.
+//!
+//! Where clients were granted oplocks or leases, the opens of others break
+//! them, and a client that does not answer would stall those for as long as the
+//! server has patience (35 s in Samba). So such groups stay attentive.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::plan::Caching;
+use crate::record::Dropout;
+use crate::run::driver::Driver;
+use crate::run::group::{Group, Shared};
+use crate::run::operation::Dropped;
+use crate::run::schedule::Schedule;
+use crate::run::worker::{Assignment, Outcome};
+
+/// Groups of one worker that wait for the load to begin.
+pub(super) struct Standing<D> {
+    caching: Caching,
+    waiting: Vec<Group<D>>,
+    attentive: JoinSet<(Group<D>, Result<(), Dropped>)>,
+}
+
+impl<D: Driver> Standing<D> {
+    pub(super) fn new(worker: &Assignment) -> Self {
+        Self {
+            caching: worker.plan.caching,
+            waiting: Vec::with_capacity(worker.groups.len()),
+            attentive: JoinSet::new(),
+        }
+    }
+
+    /// Has a group wait for `start`, or for its sender to be gone.
+    pub(super) fn push(
+        &mut self,
+        mut group: Group<D>,
+        shared: &Rc<RefCell<Shared>>,
+        start: &watch::Receiver<Option<Schedule>>,
+    ) {
+        if self.caching == Caching::None {
+            return self.waiting.push(group);
+        }
+        let (shared, mut start) = (Rc::clone(shared), start.clone());
+        self.attentive.spawn_local(async move {
+            let ended = tokio::select! {
+                _ = start.wait_for(Option::is_some) => Ok(()),
+                ended = group.idle(&shared) => ended,
+            };
+            (group, ended)
+        });
+    }
+
+    /// The groups, once the load is to begin or has been called off; those
+    /// that were lost meanwhile become drop-outs.
+    pub(super) async fn called_up(mut self, outcome: &mut Outcome) -> Vec<Group<D>> {
+        while let Some(joined) = self.attentive.join_next().await {
+            let (group, ended) =
+                joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            match ended {
+                Ok(()) => self.waiting.push(group),
+                Err(reason) => outcome
+                    .dropouts
+                    .extend(group.numbers().map(|client| Dropout {
+                        client,
+                        reason: reason.to_string(),
+                    })),
+            }
+        }
+        self.waiting
+    }
+}

@@ -1,0 +1,326 @@
+//! Oplocks and leases: asked for with each open of a file, given back when the
+//! server asks (MS-SMB2 3.2.5.19).
+//!
+//! Invariant: an acknowledgement goes out before any further operation is
+//! submitted, as far as credits allow; at most one is due for each open or
+//! lease, however many notifications a server sends.
+
+use smbench_protocol::command::create::{CreateResponse, OplockLevel};
+use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
+use smbench_protocol::command::oplock_break::{BreakAcknowledgement, BreakNotification};
+use smbench_protocol::header::Command;
+use smbench_protocol::{Completion, Connection, DecodeError, Dialect, FileId, LeaseKey, NtStatus};
+
+use crate::clock::Nanos;
+use crate::plan::{Caching, ScratchName};
+
+/// Tags from here on are those of acknowledgements; slots are below.
+pub(crate) const FIRST_TAG: u32 = 1 << 31;
+/// Acknowledgements that wait for credits, or for their answer. A server that
+/// breaks more at a time than a client has opens is told no more.
+const AT_ONCE: usize = 4096;
+
+/// What a lease is on: its client's file, or what a slot makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Object {
+    /// The file with this index, of the client or shared.
+    File(u32),
+    /// A scratch file of this slot.
+    Scratch(u32, ScratchName),
+}
+
+/// The caching side of a connection.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    asked: Caching,
+    dialect: Dialect,
+    /// Makes the lease keys of this connection unlike all others.
+    seed: u64,
+    /// Oplocks of files that stay open.
+    held: Vec<(FileId, OplockLevel)>,
+    /// Notifications so far.
+    breaks: u64,
+    due: Vec<BreakAcknowledgement>,
+    sent: Vec<(u32, Nanos)>,
+    next_tag: u32,
+}
+
+/// What came of agreeing to a break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acknowledged {
+    /// The server confirmed.
+    Confirmed,
+    /// What had been granted was gone already: closed while the notification
+    /// was on its way.
+    Moot,
+    /// The server did not accept it.
+    Refused(NtStatus),
+}
+
+/// What a CREATE that was answered well was granted; `None` for everything
+/// else.
+pub(crate) fn granted(done: &Completion<'_>) -> Result<Option<Caching>, DecodeError> {
+    if (done.command, done.status) != (Command::Create, NtStatus::SUCCESS) {
+        return Ok(None);
+    }
+    let level = CreateResponse::decode(done.message())?.oplock_level;
+    let lease = match level {
+        OplockLevel::Lease => GrantedContexts::decode(done.message())?.lease,
+        _ => None,
+    };
+    Ok(Some(Caching::granted(
+        level,
+        lease.map(|lease| lease.state),
+    )))
+}
+
+impl Cache {
+    pub(crate) const fn new(asked: Caching, dialect: Dialect, seed: u64) -> Self {
+        Self {
+            asked,
+            dialect,
+            seed,
+            held: Vec::new(),
+            breaks: 0,
+            due: Vec::new(),
+            sent: Vec::new(),
+            next_tag: FIRST_TAG,
+        }
+    }
+
+    /// Whether opens ask for anything.
+    pub(crate) fn is_on(&self) -> bool {
+        self.asked != Caching::None
+    }
+
+    /// What an open of `object` by the client with this index asks for. All
+    /// opens of one file by one client share a lease, so that no client has to
+    /// wait for itself.
+    pub(crate) fn request(
+        &self,
+        member: usize,
+        object: Object,
+    ) -> (OplockLevel, Option<CreateContext>) {
+        let state = match self.asked {
+            Caching::None => return (OplockLevel::None, None),
+            Caching::Oplock(level) => return (level, None),
+            Caching::Lease(state) => state,
+        };
+        let key = self.key(member, object);
+        let context = if self.dialect >= Dialect::Smb30 {
+            CreateContext::LeaseV2 {
+                key,
+                state,
+                parent: None,
+                epoch: 0,
+            }
+        } else {
+            CreateContext::Lease { key, state }
+        };
+        (OplockLevel::Lease, Some(context))
+    }
+
+    fn key(&self, member: usize, object: Object) -> LeaseKey {
+        let object = match object {
+            Object::File(file) => u64::from(file),
+            Object::Scratch(slot, name) => u64::from(slot) | (name as u64 + 1) << 32,
+        };
+        let low = object | (member as u64) << 40;
+        LeaseKey((u128::from(self.seed) << 64 | u128::from(low)).to_le_bytes())
+    }
+
+    /// Remembers the oplock of a file that stays open.
+    pub(crate) fn hold(&mut self, open: FileId, level: OplockLevel) {
+        self.held.push((open, level));
+    }
+
+    /// Notifications since this was asked last.
+    pub(crate) fn take_breaks(&mut self) -> u64 {
+        std::mem::take(&mut self.breaks)
+    }
+
+    /// Takes a notification. `level` finds what an open that is not held has;
+    /// what is left of it is kept there.
+    pub(crate) fn broken<'a>(
+        &mut self,
+        notification: &BreakNotification,
+        level: impl FnOnce(FileId) -> Option<&'a mut OplockLevel>,
+    ) {
+        self.breaks += 1;
+        let mut held = self.held.iter_mut();
+        let acknowledgement = match notification {
+            BreakNotification::Lease(broken) => broken.acknowledgement(),
+            BreakNotification::Oplock(broken) => {
+                let level = held
+                    .find_map(|(open, level)| (*open == broken.file_id).then_some(level))
+                    .or_else(|| level(broken.file_id));
+                level.and_then(|level| {
+                    let was = std::mem::replace(level, broken.level);
+                    matches!(was, OplockLevel::Exclusive | OplockLevel::Batch)
+                        .then(|| broken.acknowledgement())
+                })
+            }
+        };
+        if let Some(acknowledgement) = acknowledgement
+            && !self.due.contains(&acknowledgement)
+            && self.due.len() + self.sent.len() < AT_ONCE
+        {
+            self.due.push(acknowledgement);
+        }
+    }
+
+    /// Whether an acknowledgement waits to be sent.
+    pub(crate) const fn is_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Appends what is due, as far as credits allow.
+    pub(crate) fn acknowledge(
+        &mut self,
+        connection: &mut Connection,
+        now: Nanos,
+        out: &mut Vec<u8>,
+    ) {
+        while let Some(acknowledgement) = self.due.last() {
+            let tag = self.next_tag;
+            if connection.acknowledge(tag, acknowledgement, out).is_err() {
+                break;
+            }
+            self.due.pop();
+            self.sent.push((tag, now));
+            self.next_tag = tag.wrapping_add(1).max(FIRST_TAG);
+        }
+    }
+
+    /// Takes the answer to an acknowledgement: when that was sent, and what
+    /// came of it. `None` when the tag is none of ours.
+    pub(crate) fn answered(&mut self, tag: u32, status: NtStatus) -> Option<(Nanos, Acknowledged)> {
+        let at = self.sent.iter().position(|&(sent, _)| sent == tag)?;
+        let (_, sent) = self.sent.swap_remove(at);
+        let outcome = match status {
+            NtStatus::SUCCESS => Acknowledged::Confirmed,
+            // Gone, or no longer breaking: another open under the same lease
+            // was closed meanwhile (MS-SMB2 3.3.5.22.1, 3.3.5.22.2).
+            NtStatus::FILE_CLOSED
+            | NtStatus::OBJECT_NAME_NOT_FOUND
+            | NtStatus::UNSUCCESSFUL
+            | NtStatus::INVALID_DEVICE_STATE => Acknowledged::Moot,
+            status => Acknowledged::Refused(status),
+        };
+        Some((sent, outcome))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_protocol::LeaseState;
+    use smbench_protocol::command::oplock_break::{ACK_REQUIRED, LeaseBreak, OplockBreak};
+
+    use super::*;
+
+    fn cache(asked: Caching, dialect: Dialect) -> Cache {
+        Cache::new(asked, dialect, 7)
+    }
+
+    fn oplock_break(level: OplockLevel) -> BreakNotification {
+        BreakNotification::Oplock(OplockBreak {
+            file_id: FileId::default(),
+            level,
+        })
+    }
+
+    fn lease_break(flags: u32) -> BreakNotification {
+        BreakNotification::Lease(LeaseBreak {
+            key: LeaseKey([9; 16]),
+            current: LeaseState::RWH,
+            new: LeaseState::RH,
+            flags,
+            epoch: 2,
+        })
+    }
+
+    #[test]
+    fn each_dialect_has_its_lease() {
+        let asked = Caching::Lease(LeaseState::RH);
+        for (dialect, is_v2) in [
+            (Dialect::Smb21, false),
+            (Dialect::Smb30, true),
+            (Dialect::Smb311, true),
+        ] {
+            let (level, context) = cache(asked, dialect).request(0, Object::File(0));
+            assert_eq!(level, OplockLevel::Lease);
+            assert_eq!(
+                matches!(context, Some(CreateContext::LeaseV2 { .. })),
+                is_v2,
+                "{dialect}"
+            );
+        }
+        let none = cache(Caching::None, Dialect::Smb311);
+        assert_eq!(none.request(0, Object::File(0)), (OplockLevel::None, None));
+        let batch = cache(Caching::Oplock(OplockLevel::Batch), Dialect::Smb202);
+        assert_eq!(
+            batch.request(0, Object::File(0)),
+            (OplockLevel::Batch, None)
+        );
+    }
+
+    #[test]
+    fn no_two_files_share_a_lease() {
+        let cache = cache(Caching::Lease(LeaseState::R), Dialect::Smb311);
+        let mut keys = std::collections::HashSet::new();
+        for member in 0..3 {
+            for index in 0..3 {
+                assert!(keys.insert(cache.key(member, Object::File(index))));
+                for name in ScratchName::ALL {
+                    assert!(keys.insert(cache.key(member, Object::Scratch(index, name))));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_the_server_waits_for_is_acknowledged() {
+        let mut cache = cache(Caching::None, Dialect::Smb311);
+        for (held, is_due) in [
+            (OplockLevel::None, false),
+            (OplockLevel::LevelII, false),
+            (OplockLevel::Exclusive, true),
+            (OplockLevel::Batch, true),
+        ] {
+            let mut level = held;
+            cache.broken(&oplock_break(OplockLevel::LevelII), |_| Some(&mut level));
+            assert_eq!(cache.is_due(), is_due, "{held:?}");
+            assert_eq!(level, OplockLevel::LevelII);
+            cache.due.clear();
+        }
+        cache.broken(&oplock_break(OplockLevel::None), |_| None);
+        cache.broken(&lease_break(0), |_| None);
+        assert!(!cache.is_due());
+        // However often it is told.
+        for _ in 0..3 {
+            cache.broken(&lease_break(ACK_REQUIRED), |_| None);
+        }
+        assert_eq!(cache.due.len(), 1);
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        let mut cache = cache(Caching::None, Dialect::Smb311);
+        let statuses = [
+            NtStatus::SUCCESS,
+            NtStatus::FILE_CLOSED,
+            NtStatus::ACCESS_DENIED,
+        ];
+        for (tag, status) in (FIRST_TAG..).zip(statuses) {
+            cache.sent.push((tag, Nanos(5)));
+            let outcome = match status {
+                NtStatus::SUCCESS => Acknowledged::Confirmed,
+                NtStatus::FILE_CLOSED => Acknowledged::Moot,
+                _ => Acknowledged::Refused(status),
+            };
+            assert_eq!(cache.answered(tag, status), Some((Nanos(5), outcome)));
+            assert!(cache.answered(tag, status).is_none());
+        }
+        assert!(cache.sent.is_empty());
+    }
+}

@@ -1,0 +1,159 @@
+//! Oplocks and leases on real servers: granted, fought over, given back.
+
+use smbench_engine::Cancel;
+use smbench_engine::plan::{Caching, Plan};
+use smbench_engine::record::{LoadPointRecord, OpKind};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_protocol::Dialect;
+
+use crate::support::{plan, short, target};
+
+/// A profile file with this mix, on one file.
+fn profile(scope: &str, operations: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let text = format!("[files]\nscope = \"{scope}\"\nsize = \"64KiB\"\n{operations}\n");
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+fn asking(caching: &str, clients: &str, dialect: Dialect) -> RunOptions {
+    RunOptions {
+        clients: Some(clients.parse().unwrap()),
+        dialect: Some(dialect.into()),
+        oplock: Some(caching.parse().unwrap()),
+        ..short()
+    }
+}
+
+fn measured(plan: &Plan) -> LoadPointRecord {
+    let mut record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.leftover, None);
+    record.load_points.remove(0)
+}
+
+fn run(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> LoadPointRecord {
+    let plan = plan(mix.path().to_str().unwrap(), options, target.clone());
+    let point = measured(&plan);
+    let failures = point.ops.failures();
+    assert!(failures.is_empty(), "{failures:?}");
+    assert!(point.dropouts.is_empty(), "{:?}", point.dropouts);
+    point
+}
+
+const OPENS: &str = "[[operations]]\nop = \"create\"\nweight = 100";
+const OPENS_AND_WRITES: &str = "[[operations]]\nop = \"create\"\nweight = 50\n\
+    [[operations]]\nop = \"write\"\nweight = 50\n[[sizes]]\nsize = \"4KiB\"\nweight = 100";
+
+#[test]
+fn one_client_is_granted_what_it_asks_for() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let target = target(&samba.url(), samba.password());
+    let mix = profile("private", OPENS);
+    for (caching, _) in Caching::ALL {
+        let is_lease = caching.starts_with("lease");
+        for dialect in [Dialect::Smb202, Dialect::Smb21, Dialect::Smb311] {
+            if is_lease && dialect == Dialect::Smb202 {
+                continue;
+            }
+            let point = run(&target, &mix, &asking(caching, "2", dialect));
+            let granted: Vec<_> = point.ops.caching().granted().collect();
+            match caching {
+                "none" => assert_eq!(granted, []),
+                // Each open that was made and no other.
+                _ => {
+                    let opens = point.ops.whole(OpKind::Create).count;
+                    assert_eq!(granted, [(caching, opens)], "{dialect}");
+                }
+            }
+            assert_eq!(point.ops.caching().breaks, 0);
+        }
+    }
+}
+
+#[test]
+fn two_clients_fight_over_one_file() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let target = target(&samba.url(), samba.password());
+    for (caching, operations) in [
+        ("exclusive", OPENS),
+        ("batch", OPENS),
+        ("lease-rw", OPENS),
+        ("lease-rwh", OPENS),
+        ("lease-rwh", OPENS_AND_WRITES),
+        ("lease-rh", OPENS_AND_WRITES),
+        ("batch", OPENS_AND_WRITES),
+    ] {
+        let mix = profile("shared", operations);
+        for dialect in [Dialect::Smb21, Dialect::Smb311] {
+            let options = asking(caching, "2", dialect);
+            let point = run(&target, &mix, &options);
+            let breaks = point.ops.caching().breaks;
+            let answered = point.ops.whole(OpKind::OplockBreak).count + point.ops.caching().moot;
+            assert!(breaks > 0, "{caching} {operations} {dialect}");
+            assert!(answered > 0, "{caching} {operations} {dialect}");
+            assert!(answered <= breaks, "{caching}: {answered} of {breaks}");
+            assert!(point.ops.whole(OpKind::Create).count > 0);
+        }
+    }
+    assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn breaks_are_answered_under_signatures_and_ciphers() {
+    use smbench_engine::plan::Mode;
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let target = target(&samba.url(), samba.password());
+    let mix = profile("shared", OPENS);
+    let required = Some(Mode::Required);
+    for (sign, encrypt) in [(required, None), (None, required)] {
+        let options = RunOptions {
+            sign,
+            encrypt,
+            outstanding: Some(4),
+            ..asking("lease-rwh", "4", Dialect::Smb311)
+        };
+        let point = run(&target, &mix, &options);
+        assert!(point.ops.whole(OpKind::OplockBreak).count > 0);
+    }
+}
+
+#[test]
+fn the_embedded_server_grants_leases() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let mix = profile("private", OPENS_AND_WRITES);
+    let point = run(&target, &mix, &asking("lease-rh", "2", Dialect::Smb311));
+    let granted: Vec<_> = point.ops.caching().granted().collect();
+    // The opens of the load, and one for each client before it.
+    let opens = point.ops.whole(OpKind::Create).count + 2;
+    assert_eq!(granted, [("lease-rh", opens)]);
+}
+
+#[test]
+fn leases_need_a_dialect_that_has_them() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let mix = profile("private", OPENS);
+    let options = asking("lease-r", "1", Dialect::Smb202);
+    let plan = plan(mix.path().to_str().unwrap(), &options, target);
+    let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "a lease needs SMB 2.1 or later, but 2.0.2 was agreed on with {}/bench; see --dialect",
+            server.address()
+        )
+    );
+}
