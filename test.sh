@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. Runs on a fresh Debian
 # machine that has a Rust toolchain and nothing else: installs what is missing
-# (as root, or with sudo), then formatting, lints, tests, instruction counts of
-# the hot paths, documentation and, where it is present, cargo-deny. Ends non-zero at the first failure.
+# (as root, or with sudo), then formatting, lints, tests, fuzz targets,
+# instruction counts of the hot paths, documentation and, where it is present,
+# cargo-deny. Ends non-zero at the first failure.
 set -euo pipefail
 cd "$(dirname "$0")"
 
