@@ -40,7 +40,7 @@ pub fn receive_read_response(framed: &mut [u8], payload: Payload) -> Option<(u64
     let mut inbound = Inbound::default();
     let mut input = black_box(framed);
     let frame = inbound.next(&mut input, payload).ok().flatten()?;
-    let message = frame.open(None).ok()?.next_message().ok().flatten()?;
+    let message = frame.open(|_| None).ok()?.next_message().ok().flatten()?;
     let decoded = || -> Result<_, DecodeError> {
         let header = Header::decode(message.bytes)?;
         let body = ReadResponse::decode(message.bytes, message.total_len)?;

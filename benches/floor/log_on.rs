@@ -9,8 +9,8 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Header};
 use smbench_protocol::{
-    Account, CipherList, Connection, Credentials, Event, FileId, Handshake, Policy, Progress,
-    SessionConfig,
+    Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake, Policy,
+    Progress, SessionConfig, SessionIndex,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -91,7 +91,7 @@ impl Site {
         let mut next = Vec::new();
         session
             .connection
-            .request(Command::Echo, 1, 0, &mut next, |_| {})?;
+            .request(SessionIndex::FIRST, Command::Echo, 1, 0, &mut next, |_| {})?;
         let header = Header::decode(&next[4..])?;
         Ok(LoggedOn {
             stream: session.stream,
@@ -122,6 +122,7 @@ impl Site {
             share: target.share.clone(),
             credit_target: 8,
             credit_cap: None,
+            channels: Channels::One,
             client_guid: [0x5A; 16],
             salt: [0x5A; 32],
             nonce_seed: Default::default(),
@@ -196,8 +197,14 @@ impl Session {
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Vec<u8>, Failure> {
         let mut out = Vec::new();
-        self.connection
-            .request(command, charge_for(payload_len), 0, &mut out, body)?;
+        self.connection.request(
+            SessionIndex::FIRST,
+            command,
+            charge_for(payload_len),
+            0,
+            &mut out,
+            body,
+        )?;
         self.stream.write_all(&out).await?;
         loop {
             let mut chunk = vec![0; 16 * 1024];

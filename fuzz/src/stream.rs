@@ -13,8 +13,9 @@ use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
 use smbench_protocol::fuzzing::{self, Shield};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN};
 use smbench_protocol::{
-    Account, Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event, FileId,
-    Handshake, NtStatus, Policy, Progress, Reauthentication, SessionConfig, SigningAlgorithm,
+    Account, Channels, Cipher, CipherList, Connection, Credentials, Dialect, DialectRange, Event,
+    FileId, Handshake, NtStatus, Policy, Progress, Reauthentication, SessionConfig, SessionIndex,
+    SigningAlgorithm,
 };
 
 use crate::peer::{self, byte, record};
@@ -29,7 +30,7 @@ fn reassemble(stream: &[u8], piece: usize, payload: Payload) -> Vec<(Vec<u8>, us
         loop {
             match inbound.next(&mut piece, payload) {
                 Ok(Some(frame)) => {
-                    let Ok(mut opened) = frame.open(None) else {
+                    let Ok(mut opened) = frame.open(|_| None) else {
                         return messages;
                     };
                     loop {
@@ -115,18 +116,27 @@ impl Busy {
         let mut open: HashSet<u32> = HashSet::new();
         for tag in 0..12 {
             let sent = match tag {
-                0..3 => connection.read(tag, &read, &mut out),
-                3..6 => connection.write(tag, &write, &mut out, |data| data.fill(1)),
-                _ => connection.request(kinds[tag as usize - 6], 1, tag, &mut out, |out| {
-                    out.extend_from_slice(&EMPTY_BODY);
+                0..3 => connection.read(SessionIndex::FIRST, tag, &read, &mut out),
+                3..6 => connection.write(SessionIndex::FIRST, tag, &write, &mut out, |data| {
+                    data.fill(1)
                 }),
+                _ => connection.request(
+                    SessionIndex::FIRST,
+                    kinds[tag as usize - 6],
+                    1,
+                    tag,
+                    &mut out,
+                    |out| {
+                        out.extend_from_slice(&EMPTY_BODY);
+                    },
+                ),
             };
             sent.expect("there are credits");
             open.insert(tag);
         }
         let short = ReadRequest { length: 10, ..read };
         let chained = connection
-            .chain(&mut out)
+            .chain(SessionIndex::FIRST, &mut out)
             .request(Command::Create, 1, 12, |out| {
                 out.extend_from_slice(&EMPTY_BODY);
             })
@@ -138,7 +148,7 @@ impl Busy {
             let SessionConfig {
                 credentials, now, ..
             } = config(1);
-            let begun = connection.reauthenticate(&credentials, now, &mut out);
+            let begun = connection.reauthenticate(SessionIndex::FIRST, &credentials, now, &mut out);
             begun.expect("there are credits");
             open.insert(REAUTHENTICATION);
         }
@@ -163,7 +173,7 @@ impl Busy {
         if let Some(acknowledgement) = acknowledgement
             && self
                 .connection
-                .acknowledge(tag, &acknowledgement, &mut out)
+                .acknowledge(SessionIndex::FIRST, tag, &acknowledgement, &mut out)
                 .is_ok()
         {
             self.next_tag += 1;
@@ -176,7 +186,10 @@ impl Busy {
         assert!(self.open.remove(&REAUTHENTICATION), "answered once");
         let mut out = Vec::new();
         if progress == Reauthentication::Unfinished
-            && self.connection.continue_reauthentication(&mut out).is_ok()
+            && self
+                .connection
+                .continue_reauthentication(SessionIndex::FIRST, &mut out)
+                .is_ok()
             && !out.is_empty()
         {
             self.open.insert(REAUTHENTICATION);
@@ -215,7 +228,7 @@ impl Busy {
                     }
                     Event::Pending { tag } => self.cancel(tag),
                     Event::Break(notification) => self.acknowledge(&notification),
-                    Event::Reauthentication(progress) => {
+                    Event::Reauthentication { progress, .. } => {
                         completed += 1;
                         self.reauthenticate(progress);
                     }
@@ -231,11 +244,16 @@ impl Busy {
     fn ask_again(&mut self) {
         let mut out = Vec::new();
         let tag = self.next_tag;
-        let asked = self
-            .connection
-            .request(Command::Echo, 1, tag, &mut out, |out| {
+        let asked = self.connection.request(
+            SessionIndex::FIRST,
+            Command::Echo,
+            1,
+            tag,
+            &mut out,
+            |out| {
                 out.extend_from_slice(&EMPTY_BODY);
-            });
+            },
+        );
         assert_eq!(asked.is_ok(), !out.is_empty());
     }
 }
@@ -378,6 +396,7 @@ fn config(selector: u8) -> SessionConfig {
         share: "share".to_owned(),
         credit_target: 64,
         credit_cap: None,
+        channels: Channels::One,
         client_guid: [1; 16],
         salt: [2; 32],
         nonce_seed: [3; NONCE_SEED_LEN],

@@ -1,9 +1,10 @@
-//! An authenticated, tree-connected connection in steady state.
+//! A negotiated connection and its sessions in steady state.
 //!
 //! Invariant: every request in flight holds the credits it was charged and
-//! one entry in the table; a response is accepted only for such an entry, and
-//! only with a valid signature where the session is signed, or encrypted where
-//! it is encrypted. Setting a connection up is [`crate::handshake`]'s business.
+//! one entry in the table; a response is accepted only for such an entry and in
+//! its session, and only with a valid signature where the session is signed, or
+//! encrypted where it is encrypted. Negotiating and setting sessions up is
+//! [`crate::handshake`]'s business.
 
 mod cancel;
 mod chain;
@@ -13,11 +14,14 @@ mod further;
 mod negotiated;
 mod protection;
 mod reauthentication;
+mod session;
+mod setup;
 
 use crate::command::oplock_break::{BreakAcknowledgement, BreakNotification};
 use crate::command::read::ReadRequest;
 use crate::command::write::WriteRequest;
 use crate::credit::{CreditLedger, Payment, charge_for};
+use crate::crypto::PreauthHash;
 use crate::frame::{Frame, Message, Messages, Secrecy};
 use crate::header::{Command, Flags, Header, UNSOLICITED};
 use crate::status::NtStatus;
@@ -28,11 +32,15 @@ pub use chain::Chain;
 pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
 pub use event::{Completion, Event};
 pub use further::TreeId;
-pub(crate) use further::{Further, has_validation};
+pub(crate) use further::has_validation;
 pub use negotiated::Negotiated;
 use protection::try_append_framed;
-pub(crate) use protection::{Protect, Protection, append_framed};
+pub(crate) use protection::{Keys, Protect, Protection, Shield, append_framed};
 pub use reauthentication::{Reauthentication, ReauthenticationError};
+pub use session::{Binding, SessionIndex, SessionTerms};
+pub(crate) use session::{Channel, Root};
+use setup::Setup;
+pub(crate) use setup::Unvalidated;
 
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -40,23 +48,21 @@ struct InFlight {
     message_id: u64,
     tag: u32,
     command: Command,
+    session: SessionIndex,
     /// Nothing once an interim answer has come.
     payment: Payment,
 }
 
-/// A session and a tree connect on one TCP connection.
+/// One TCP connection: what was agreed on, its credits, its requests in flight,
+/// and its sessions, each with one tree connect.
 #[derive(Debug)]
 pub struct Connection {
     negotiated: Negotiated,
-    session_id: u64,
-    tree_id: u32,
-    protection: Protection,
     credits: CreditLedger,
     in_flight: Vec<InFlight>,
     interim: Vec<Interim>,
-    /// Few sessions ever have one under way.
-    reauthentication: Option<Box<reauthentication::Exchange>>,
-    further: Option<Box<Further>>,
+    sessions: Vec<Channel>,
+    setup: Box<Setup>,
 }
 
 /// What a request that is not sent after all goes back to.
@@ -70,21 +76,18 @@ struct Mark {
 impl Connection {
     pub(crate) fn new(
         negotiated: Negotiated,
-        session_id: u64,
-        tree_id: u32,
-        protection: Protection,
         credits: CreditLedger,
+        preauth: PreauthHash,
+        unvalidated: Option<Unvalidated>,
+        validation: Vec<u8>,
     ) -> Self {
         Self {
             negotiated,
-            session_id,
-            tree_id,
-            protection,
             credits,
             in_flight: Vec::new(),
             interim: Vec::new(),
-            reauthentication: None,
-            further: None,
+            sessions: Vec::with_capacity(1),
+            setup: Box::new(Setup::new(preauth, unvalidated, validation)),
         }
     }
 
@@ -92,6 +95,28 @@ impl Connection {
     #[must_use]
     pub const fn negotiated(&self) -> &Negotiated {
         &self.negotiated
+    }
+
+    /// What came of the log-on to a session.
+    #[must_use]
+    pub fn terms(&self, session: SessionIndex) -> &SessionTerms {
+        &self.channel(session).terms
+    }
+
+    /// What makes another connection a channel of a session, which this one
+    /// has set up with [`Channels::Several`](crate::handshake::Channels): for
+    /// one connection each. `None` for guests, who have no key to bind one
+    /// with, on a connection that was bound itself, and after the 255th.
+    pub fn binding(&mut self, session: SessionIndex) -> Option<Binding> {
+        self.sessions[session.at()].bind(&self.negotiated)
+    }
+
+    /// Forgets a session that has ended, or that nobody will use any more.
+    /// Answers to its requests in flight are not accepted from now on: they
+    /// are of a session that is not there.
+    pub fn forget(&mut self, session: SessionIndex) {
+        *self.channel_mut(session) = Channel::vacant();
+        self.setup.vacate(session);
     }
 
     /// Requests in flight.
@@ -117,11 +142,13 @@ impl Connection {
     /// [`NoCredit`], and nothing is appended.
     pub fn read(
         &mut self,
+        session: SessionIndex,
         tag: u32,
         request: &ReadRequest,
         out: &mut Vec<u8>,
     ) -> Result<(), NoCredit> {
-        self.request(Command::Read, charge_for(request.length), tag, out, |out| {
+        let charge = charge_for(request.length);
+        self.request(session, Command::Read, charge, tag, out, |out| {
             request.encode(out);
         })
     }
@@ -133,13 +160,14 @@ impl Connection {
     /// [`NoCredit`], and nothing is appended.
     pub fn write(
         &mut self,
+        session: SessionIndex,
         tag: u32,
         request: &WriteRequest,
         out: &mut Vec<u8>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), NoCredit> {
         let charge = charge_for(request.length);
-        self.request(Command::Write, charge, tag, out, |out| {
+        self.request(session, Command::Write, charge, tag, out, |out| {
             request.encode_filled(out, fill);
         })
     }
@@ -150,11 +178,12 @@ impl Connection {
     /// [`NoCredit`], and nothing is appended.
     pub fn acknowledge(
         &mut self,
+        session: SessionIndex,
         tag: u32,
         acknowledgement: &BreakAcknowledgement,
         out: &mut Vec<u8>,
     ) -> Result<(), NoCredit> {
-        self.request(Command::OplockBreak, 1, tag, out, |out| {
+        self.request(session, Command::OplockBreak, 1, tag, out, |out| {
             acknowledgement.encode(out);
         })
     }
@@ -167,14 +196,15 @@ impl Connection {
     /// [`NoCredit`], and nothing is appended.
     pub fn request(
         &mut self,
+        session: SessionIndex,
         command: Command,
         charge: u16,
         tag: u32,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
-        let header = self.admit(command, charge, tag)?;
-        append_framed(&header, out, self.protection.next(), body);
+        let header = self.admit(session, command, charge, tag)?;
+        append_framed(&header, out, self.protect(session), body);
         Ok(())
     }
 
@@ -184,6 +214,7 @@ impl Connection {
     /// [`RequestError`], and nothing is appended.
     pub fn try_request<E>(
         &mut self,
+        session: SessionIndex,
         command: Command,
         charge: u16,
         tag: u32,
@@ -191,8 +222,8 @@ impl Connection {
         body: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), RequestError<E>> {
         let undo = self.mark(out);
-        let header = self.admit(command, charge, tag)?;
-        try_append_framed(&header, out, self.protection.next(), body).map_err(|error| {
+        let header = self.admit(session, command, charge, tag)?;
+        try_append_framed(&header, out, self.protect(session), body).map_err(|error| {
             self.go_back(&undo, out);
             RequestError::Body(error)
         })
@@ -216,15 +247,23 @@ impl Connection {
     }
 
     /// Pays for a request and enters it in the table; its header.
-    fn admit(&mut self, command: Command, charge: u16, tag: u32) -> Result<Header, NoCredit> {
+    fn admit(
+        &mut self,
+        session: SessionIndex,
+        command: Command,
+        charge: u16,
+        tag: u32,
+    ) -> Result<Header, NoCredit> {
         let cost = self.cost(charge);
         let paid = self.credits.reserve(cost).ok_or(NoCredit)?;
         self.in_flight.push(InFlight {
             message_id: paid.message_id,
             tag,
             command,
+            session,
             payment: paid.payment,
         });
+        let channel = self.channel(session);
         Ok(Header {
             // Reserved where there are no multi-credit requests (2.2.1.2).
             credit_charge: if self.negotiated.multi_credit() {
@@ -233,8 +272,8 @@ impl Connection {
                 0
             },
             credits: paid.payment.asked,
-            session_id: self.session_id,
-            ..Header::request(command, paid.message_id).with_tree(self.tree_id)
+            session_id: channel.session_id,
+            ..Header::request(command, paid.message_id).with_tree(channel.tree_id)
         })
     }
 
@@ -260,11 +299,13 @@ impl Connection {
     /// When it is encrypted and does not decrypt; the connection is unusable.
     #[inline]
     pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
-        let transform = match &self.protection {
-            Protection::Encrypted(transform) => Some(transform),
-            _ => None,
+        let of_session = |session_id| {
+            let mut sessions = self.sessions.iter();
+            sessions
+                .find(|channel| channel.session_id == session_id)
+                .and_then(|channel| channel.protection.transform())
         };
-        Ok(frame.open(transform)?)
+        Ok(frame.open(of_session)?)
     }
 
     /// Takes one received message.
@@ -284,9 +325,6 @@ impl Connection {
         if header.message_id == UNSOLICITED {
             return unsolicited(&header, bytes);
         }
-        if header.session_id != self.session_id {
-            return Err(ProtocolError::NotAResponse);
-        }
         let at = self
             .in_flight
             .iter()
@@ -300,7 +338,11 @@ impl Connection {
             });
         }
         let interim = header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC);
-        match &self.protection {
+        let channel = &self.sessions[entry.session.at()];
+        if header.session_id != channel.session_id && !channel.protection.is_opening() {
+            return Err(ProtocolError::NotAResponse);
+        }
+        match &channel.protection {
             Protection::Encrypted(_) if secrecy == Secrecy::Plain => {
                 return Err(match header.status {
                     NtStatus::USER_SESSION_DELETED => ProtocolError::SessionEnded(header.status),
@@ -320,8 +362,16 @@ impl Connection {
             {
                 return Err(ProtocolError::Signature(header.command.name()));
             }
-            Protection::None if !interim && !self.is_signed_where_due(&header, bytes) => {
+            Protection::None
+                if !interim
+                    && !channel.is_signed_where_due(self.negotiated.dialect, &header, bytes) =>
+            {
                 return Err(ProtocolError::Signature(header.command.name()));
+            }
+            Protection::Opening(keys)
+                if interim && keys.shield == Shield::Encryption && secrecy == Secrecy::Plain =>
+            {
+                return Err(ProtocolError::Unencrypted(header.command.name()));
             }
             _ => {}
         }
@@ -334,9 +384,10 @@ impl Connection {
         self.in_flight.swap_remove(at);
         self.interim
             .retain(|known| known.message_id != header.message_id);
-        if entry.command == Command::SessionSetup {
-            let progress = self.reauthenticated(header.status, bytes)?;
-            return Ok(Event::Reauthentication(progress));
+        if entry.command == Command::SessionSetup && !self.is_opening(entry.session) {
+            let session = entry.session;
+            let progress = self.reauthenticated(session, header.status, bytes)?;
+            return Ok(Event::Reauthentication { session, progress });
         }
         Ok(Event::Completed(Completion {
             tag: entry.tag,
@@ -344,6 +395,7 @@ impl Connection {
             status: header.status,
             bytes,
             total_len,
+            secrecy,
         }))
     }
 }

@@ -79,14 +79,18 @@ pub struct Message<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The messages inside, decrypted where they are encrypted. `transform`
-    /// is the session's, where it has one.
+    /// The messages inside, decrypted where they are encrypted. `key_of` finds
+    /// what decrypts those of a session, by its id.
     ///
     /// # Errors
     /// When the frame is encrypted and does not decrypt.
     #[inline]
-    pub fn open(self, transform: Option<&Transform>) -> Result<Messages<'a>, Undecipherable> {
+    pub fn open<'k>(
+        self,
+        key_of: impl FnOnce(u64) -> Option<&'k Transform>,
+    ) -> Result<Messages<'a>, Undecipherable> {
         if self.bytes.first_chunk() == Some(&TRANSFORM_PROTOCOL_ID) {
+            let transform = Transform::session_id_of(self.bytes).and_then(key_of);
             return self.decrypt(transform);
         }
         Ok(Messages {
@@ -362,7 +366,7 @@ mod tests {
             let (mut piece, after) = rest.split_at_mut(len);
             rest = after;
             while let Some(frame) = inbound.next(&mut piece, payload).unwrap() {
-                let mut opened = frame.open(None).unwrap();
+                let mut opened = frame.open(|_| None).unwrap();
                 while let Some(message) = opened.next_message().unwrap() {
                     messages.push((message.bytes.to_vec(), message.total_len));
                 }
@@ -410,7 +414,7 @@ mod tests {
             'stream: for mut piece in stream.chunks_mut(piece) {
                 loop {
                     match inbound.next(&mut piece, Payload::Discard) {
-                        Ok(Some(frame)) => if let Ok(mut messages) = frame.open(None) {
+                        Ok(Some(frame)) => if let Ok(mut messages) = frame.open(|_| None) {
                             while let Ok(Some(_)) = messages.next_message() {}
                         },
                         Ok(None) => break,
@@ -429,7 +433,7 @@ mod tests {
         let mut delivered = 0;
         for mut piece in stream.chunks_mut(1000) {
             while let Some(frame) = inbound.next(&mut piece, Payload::Discard).unwrap() {
-                let mut messages = frame.open(None).unwrap();
+                let mut messages = frame.open(|_| None).unwrap();
                 let received = messages.next_message().unwrap().unwrap();
                 assert_eq!(received.total_len, message.len());
                 delivered += 1;
@@ -467,7 +471,7 @@ mod tests {
         for (bytes, at_fault) in [(&mut first, "next command"), (&mut noise, "protocol id")] {
             let total_len = bytes.len();
             let frame = Frame { bytes, total_len };
-            let error = frame.open(None).unwrap().next_message().unwrap_err();
+            let error = frame.open(|_| None).unwrap().next_message().unwrap_err();
             assert!(error.what.starts_with(at_fault), "{error}");
         }
     }
@@ -481,7 +485,7 @@ mod tests {
         for mut piece in stream.chunks_mut(90) {
             if let Some(frame) = inbound.next(&mut piece, Payload::Discard).unwrap() {
                 assert_eq!(frame.bytes, message);
-                assert_eq!(frame.open(None).unwrap_err(), Undecipherable);
+                assert_eq!(frame.open(|_| None).unwrap_err(), Undecipherable);
                 return;
             }
         }

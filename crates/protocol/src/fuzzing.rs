@@ -7,7 +7,7 @@ use smb_msg::{SessionSetupResponse, TreeConnectResponse};
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::auth::Logon;
-use crate::connection::{Connection, Negotiated, Protection};
+use crate::connection::{Channel, Connection, Negotiated, Protection, SessionTerms};
 use crate::credit::{CreditLedger, Payment};
 use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
 use crate::dialect::Dialect;
@@ -49,19 +49,31 @@ pub fn connection(shield: Shield) -> Connection {
     };
     let negotiated = Negotiated {
         dialect: Dialect::Smb311,
-        signing,
-        encryption,
+        signing_algorithm: signing.unwrap_or(SigningAlgorithm::AesCmac),
+        cipher: encryption,
         server_requires_signing: false,
         max_read: 1 << 20,
         max_write: 1 << 20,
         max_transact: 1 << 20,
         capabilities: LARGE_MTU,
         server_guid: [0; 16],
-        logon: Logon::Ntlm,
     };
     let mut credits = CreditLedger::new(128);
     credits.answered(Payment::default(), 99);
-    Connection::new(negotiated, SESSION_ID, 3, protection, credits)
+    let mut connection = Connection::new(negotiated, credits, preauth.clone(), None, Vec::new());
+    connection.add(Channel {
+        session_id: SESSION_ID,
+        tree_id: 3,
+        protection,
+        terms: SessionTerms {
+            signing,
+            encryption,
+            logon: Logon::Ntlm,
+        },
+        signer: None,
+        root: None,
+    });
+    connection
 }
 
 /// What the keys of every protected [`connection`] are derived from.

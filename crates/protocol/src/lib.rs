@@ -4,8 +4,8 @@
 //! never panic and never allocate by a length a peer states.
 //!
 //! A connection starts as a [`handshake::Handshake`] and becomes a
-//! [`connection::Connection`]; [`frame::Inbound`] cuts the received stream
-//! into the messages both take.
+//! [`connection::Connection`], to which [`handshake::Opening`] adds sessions;
+//! [`frame::Inbound`] cuts the received stream into the messages they take.
 
 mod algorithm;
 mod auth;
@@ -30,10 +30,13 @@ pub use auth::{Account, AuthError, Credentials, Logon, kerberos};
 pub use command::FileId;
 pub use command::lease::{LeaseKey, LeaseState, UnknownLease};
 pub use connection::{
-    Chain, Completion, Connection, Event, Negotiated, NoCredit, NotInFlight, ProtocolError,
-    Reauthentication, ReauthenticationError, RequestError, TreeId,
+    Binding, Chain, Completion, Connection, Event, Negotiated, NoCredit, NotInFlight,
+    ProtocolError, Reauthentication, ReauthenticationError, RequestError, SessionIndex,
+    SessionTerms, TreeId,
 };
 pub use dialect::{Dialect, DialectRange, UnknownDialect};
-pub use handshake::{Handshake, HandshakeError, Policy, Progress, SessionConfig};
+pub use handshake::{
+    Channels, Handshake, HandshakeError, Opened, Opening, Policy, Progress, SessionConfig,
+};
 pub use status::NtStatus;
 pub use wire::DecodeError;

@@ -17,6 +17,7 @@ use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
 use crate::command::ioctl::fsctl::FSCTL_VALIDATE_NEGOTIATE_INFO;
 use crate::command::ioctl::{self, IoctlResponse};
 use crate::dialect::{Dialect, DialectRange};
+use crate::handshake::Channels;
 use crate::header::HEADER_LEN;
 use crate::setup;
 use crate::wire::{DecodeError, Reader};
@@ -27,6 +28,8 @@ pub(crate) const SIGNING_REQUIRED: u16 = 2;
 pub(crate) const LARGE_MTU: u32 = 4;
 /// SMB2_GLOBAL_CAP_LEASING.
 pub(crate) const LEASING: u32 = 2;
+/// SMB2_GLOBAL_CAP_MULTI_CHANNEL: sessions over several connections.
+pub(crate) const MULTI_CHANNEL: u32 = 8;
 /// SMB2_GLOBAL_CAP_ENCRYPTION.
 pub(crate) const ENCRYPTION: u32 = 0x40;
 
@@ -39,6 +42,7 @@ pub(crate) struct Offer {
     pub(crate) signing: Option<SigningAlgorithm>,
     /// `None` when messages must not be encrypted.
     pub(crate) ciphers: Option<CipherList>,
+    pub(crate) channels: Channels,
     pub(crate) client_guid: [u8; 16],
     pub(crate) salt: [u8; 32],
     /// The server's name as the user knows it.
@@ -104,11 +108,15 @@ impl Offer {
     }
 
     fn capabilities(&self) -> u32 {
-        if self.dialects.newest() >= Dialect::Smb30 && self.ciphers.is_some() {
-            LARGE_MTU | ENCRYPTION
-        } else {
-            LARGE_MTU
+        if self.dialects.newest() < Dialect::Smb30 {
+            return LARGE_MTU;
         }
+        let encryption = self.ciphers.map_or(0, |_| ENCRYPTION);
+        let channels = match self.channels {
+            Channels::One => 0,
+            Channels::Several => MULTI_CHANNEL,
+        };
+        LARGE_MTU | encryption | channels
     }
 
     /// What signs in the dialect that `answer` chose, if it was offered.

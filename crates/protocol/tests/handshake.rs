@@ -7,8 +7,8 @@ use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::{Command, Flags, Header};
 use smbench_protocol::{
-    Account, CipherList, Credentials, Dialect, DialectRange, Handshake, HandshakeError, Logon,
-    Policy, Progress, ProtocolError, SessionConfig,
+    Account, Channels, CipherList, Credentials, Dialect, DialectRange, Handshake, HandshakeError,
+    Logon, Policy, Progress, ProtocolError, SessionConfig, SessionIndex,
 };
 
 const SIGNING_REQUIRED: u16 = 2;
@@ -32,6 +32,7 @@ fn config() -> SessionConfig {
         share: "share".to_owned(),
         credit_target: 64,
         credit_cap: None,
+        channels: Channels::One,
         client_guid: [1; 16],
         salt: [2; 32],
         nonce_seed: [3; NONCE_SEED_LEN],
@@ -141,8 +142,8 @@ fn a_guest_gets_in_without_a_signature_whatever_the_server_requires_of_others() 
         let Ok(Progress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
             panic!("the session stands");
         };
-        let negotiated = connection.negotiated();
-        assert_eq!((negotiated.logon, negotiated.signing), (Logon::Guest, None));
+        let terms = connection.terms(SessionIndex::FIRST);
+        assert_eq!((terms.logon, terms.signing), (Logon::Guest, None));
     }
 }
 

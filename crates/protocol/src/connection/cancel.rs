@@ -23,19 +23,24 @@ impl Connection {
     /// [`NotInFlight`], and nothing is appended.
     pub fn cancel(&mut self, tag: u32, out: &mut Vec<u8>) -> Result<(), NotInFlight> {
         let in_flight = self.in_flight.iter().find(|entry| entry.tag == tag);
-        let InFlight { message_id, .. } = *in_flight.ok_or(NotInFlight)?;
+        let InFlight {
+            message_id,
+            session,
+            ..
+        } = *in_flight.ok_or(NotInFlight)?;
+        let channel = self.channel(session);
         let mut header = Header {
             credit_charge: 0,
             credits: 0,
-            session_id: self.session_id,
-            ..Header::request(Command::Cancel, message_id).with_tree(self.tree_id)
+            session_id: channel.session_id,
+            ..Header::request(Command::Cancel, message_id).with_tree(channel.tree_id)
         };
         let mut interim = self.interim.iter();
         if let Some(known) = interim.find(|known| known.message_id == message_id) {
             header.flags = Flags::ASYNC;
             header.async_or_tree = known.async_id;
         }
-        append_framed(&header, out, self.protection.next(), |out| {
+        append_framed(&header, out, self.protect(session), |out| {
             out.extend_from_slice(&EMPTY_BODY);
         });
         Ok(())

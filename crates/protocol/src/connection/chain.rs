@@ -5,7 +5,7 @@
 //! says so, nothing of it counts.
 
 use super::protection::{begin_frame, end_frame};
-use super::{Connection, Mark, NoCredit, Protection};
+use super::{Connection, Mark, NoCredit, Protection, SessionIndex};
 use crate::command::read::ReadRequest;
 use crate::command::write::WriteRequest;
 use crate::credit::charge_for;
@@ -20,6 +20,7 @@ const NEXT_COMMAND: std::ops::Range<usize> = 20..24;
 #[must_use = "a chain that is not finished is not sent"]
 pub struct Chain<'a> {
     connection: &'a mut Connection,
+    session: SessionIndex,
     out: &'a mut Vec<u8>,
     /// What to go back to, until the chain is finished.
     undo: Option<Mark>,
@@ -38,11 +39,12 @@ impl Connection {
     /// what follows; whoever minds asks [`Connection::affords`] first.
     ///
     /// [`FileId::RELATED`]: crate::FileId::RELATED
-    pub fn chain<'a>(&'a mut self, out: &'a mut Vec<u8>) -> Chain<'a> {
+    pub fn chain<'a>(&'a mut self, session: SessionIndex, out: &'a mut Vec<u8>) -> Chain<'a> {
         let undo = Some(self.mark(out));
-        begin_frame(out, &self.protection.next());
+        begin_frame(out, &self.protect(session));
         Chain {
             connection: self,
+            session,
             out,
             undo,
             latest: None,
@@ -93,7 +95,8 @@ impl Chain<'_> {
         };
         self.sign(latest);
         if let Some(undo) = self.undo.take() {
-            end_frame(self.out, undo.out_len, self.connection.protection.next());
+            let protect = self.connection.protect(self.session);
+            end_frame(self.out, undo.out_len, protect);
         }
         Ok(())
     }
@@ -105,7 +108,7 @@ impl Chain<'_> {
         tag: u32,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
-        let mut header = self.connection.admit(command, charge, tag)?;
+        let mut header = self.connection.admit(self.session, command, charge, tag)?;
         if let Some(previous) = self.latest {
             self.link(previous);
             header.flags = header.flags.union(Flags::RELATED);
@@ -127,7 +130,7 @@ impl Chain<'_> {
     /// Each message is signed on its own, padding included (MS-SMB2
     /// 3.1.4.1); encryption takes the frame as a whole.
     fn sign(&mut self, start: usize) {
-        if let Protection::Signed(signer) = &self.connection.protection {
+        if let Protection::Signed(signer) = &self.connection.channel(self.session).protection {
             signer.sign(&mut self.out[start..]);
         }
     }

@@ -1,9 +1,10 @@
 //! What received messages mean to the caller.
 
-use super::Reauthentication;
+use super::{Reauthentication, SessionIndex};
 use crate::command::oplock_break::BreakNotification;
 use crate::command::read::ReadResponse;
 use crate::command::write::WriteResponse;
+use crate::frame::Secrecy;
 use crate::header::Command;
 use crate::status::NtStatus;
 use crate::wire::DecodeError;
@@ -24,7 +25,12 @@ pub enum Event<'a> {
     Break(BreakNotification),
     /// What [`Connection::reauthenticate`](super::Connection::reauthenticate)
     /// began has got further.
-    Reauthentication(Reauthentication),
+    Reauthentication {
+        /// The session.
+        session: SessionIndex,
+        /// How far.
+        progress: Reauthentication,
+    },
 }
 
 /// The final answer to a request.
@@ -38,6 +44,7 @@ pub struct Completion<'a> {
     pub status: NtStatus,
     pub(super) bytes: &'a [u8],
     pub(super) total_len: usize,
+    pub(super) secrecy: Secrecy,
 }
 
 impl<'a> Completion<'a> {
@@ -45,6 +52,11 @@ impl<'a> Completion<'a> {
     #[must_use]
     pub const fn message(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// How it came.
+    pub(crate) const fn secrecy(&self) -> Secrecy {
+        self.secrecy
     }
 
     /// The body of a successful READ.

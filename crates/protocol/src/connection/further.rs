@@ -2,13 +2,12 @@
 //! to validate its negotiation once more.
 //!
 //! Both are signed where MS-SMB2 demands it of sessions that sign nothing else
-//! (3.2.4.1.1); [`Further`] keeps what that takes.
+//! (3.2.4.1.1); [`Channel::signer`] is what that takes.
 
-use super::{Completion, Connection, NoCredit, Protect, append_framed};
+use super::{Channel, Completion, Connection, NoCredit, Protect, SessionIndex, append_framed};
 use crate::command::WireName;
 use crate::command::bodyless::EMPTY_BODY;
 use crate::command::tree_connect::{TreeConnectRequest, TreeConnectResponse};
-use crate::crypto::Signer;
 use crate::dialect::Dialect;
 use crate::header::{Command, Flags, Header};
 use crate::status::NtStatus;
@@ -18,23 +17,7 @@ use crate::wire::DecodeError;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TreeId(pub(super) u32);
 
-/// What the handshake leaves behind for later.
-#[derive(Debug, Default)]
-pub(crate) struct Further {
-    /// The session's, where its messages go without signature.
-    pub(crate) signer: Option<Signer>,
-    /// The body of FSCTL_VALIDATE_NEGOTIATE_INFO, in dialects that have it.
-    pub(crate) validation: Vec<u8>,
-}
-
 impl Connection {
-    /// Keeps what further requests of the session need.
-    pub(crate) fn with_further(mut self, further: Further) -> Self {
-        let is_needed = further.signer.is_some() || !further.validation.is_empty();
-        self.further = is_needed.then(|| Box::new(further));
-        self
-    }
-
     /// Appends a TREE_CONNECT to the share at `path`, `\\host\share`; the
     /// answer's [`Completion::tree`] tells which tree it is.
     ///
@@ -42,15 +25,18 @@ impl Connection {
     /// [`NoCredit`], and nothing is appended.
     pub fn tree_connect(
         &mut self,
+        session: SessionIndex,
         tag: u32,
         path: &WireName,
         out: &mut Vec<u8>,
     ) -> Result<(), NoCredit> {
-        let header = self.admit(Command::TreeConnect, 1, tag)?.with_tree(0);
+        let header = self
+            .admit(session, Command::TreeConnect, 1, tag)?
+            .with_tree(0);
         // 3.1.1 requires it of every authenticated session.
         let protect = match self.negotiated.dialect {
-            Dialect::Smb311 => self.signed_at_least(),
-            _ => self.protection.next(),
+            Dialect::Smb311 => self.channel_mut(session).signed_at_least(),
+            _ => self.protect(session),
         };
         append_framed(&header, out, protect, |out| {
             TreeConnectRequest { path }.encode(out);
@@ -65,14 +51,15 @@ impl Connection {
     /// [`NoCredit`], and nothing is appended.
     pub fn tree_disconnect(
         &mut self,
+        session: SessionIndex,
         tag: u32,
         tree: TreeId,
         out: &mut Vec<u8>,
     ) -> Result<(), NoCredit> {
         let header = self
-            .admit(Command::TreeDisconnect, 1, tag)?
+            .admit(session, Command::TreeDisconnect, 1, tag)?
             .with_tree(tree.0);
-        append_framed(&header, out, self.protection.next(), |out| {
+        append_framed(&header, out, self.protect(session), |out| {
             out.extend_from_slice(&EMPTY_BODY);
         });
         Ok(())
@@ -84,29 +71,27 @@ impl Connection {
     ///
     /// # Errors
     /// [`NoCredit`], and nothing is appended.
-    pub fn validate_negotiation(&mut self, tag: u32, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let header = self.admit(Command::Ioctl, 1, tag)?;
-        let Some(further) = self.further.take() else {
-            unreachable!("the handshake leaves it behind in the dialects that have it")
-        };
-        let protect = match (self.protection.next(), &further.signer) {
-            (Protect::Not, Some(signer)) => Protect::Sign(signer),
-            (protect, _) => protect,
-        };
+    pub fn validate_negotiation(
+        &mut self,
+        session: SessionIndex,
+        tag: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoCredit> {
+        let header = self.admit(session, Command::Ioctl, 1, tag)?;
+        let validation = std::mem::take(&mut self.setup.validation);
+        let protect = self.channel_mut(session).signed_at_least();
         append_framed(&header, out, protect, |out| {
-            out.extend_from_slice(&further.validation);
+            out.extend_from_slice(&validation);
         });
-        self.further = Some(further);
+        self.setup.validation = validation;
         Ok(())
     }
+}
 
+impl Channel {
     /// The session's protection, or its signature where it has none.
     fn signed_at_least(&mut self) -> Protect<'_> {
-        let further = self.further.as_ref();
-        match (
-            self.protection.next(),
-            further.and_then(|further| further.signer.as_ref()),
-        ) {
+        match (self.protection.next(), &self.signer) {
             (Protect::Not, Some(signer)) => Protect::Sign(signer),
             (protect, _) => protect,
         }
@@ -115,20 +100,23 @@ impl Connection {
     /// Whether an answer on a session that goes unsigned is as it should be:
     /// what was signed by exception is answered signed.
     #[inline]
-    pub(super) fn is_signed_where_due(&self, header: &Header, bytes: &mut [u8]) -> bool {
+    pub(super) fn is_signed_where_due(
+        &self,
+        dialect: Dialect,
+        header: &Header,
+        bytes: &mut [u8],
+    ) -> bool {
         let is_exception =
             header.command == Command::TreeConnect || header.flags.contains(Flags::SIGNED);
-        !is_exception || self.is_signed_exception(header, bytes)
+        !is_exception || self.is_signed_exception(dialect, header, bytes)
     }
 
     #[cold]
-    fn is_signed_exception(&self, header: &Header, bytes: &mut [u8]) -> bool {
-        let further = self.further.as_ref();
-        let Some(signer) = further.and_then(|further| further.signer.as_ref()) else {
+    fn is_signed_exception(&self, dialect: Dialect, header: &Header, bytes: &mut [u8]) -> bool {
+        let Some(signer) = &self.signer else {
             return true;
         };
-        let is_due =
-            self.negotiated.dialect == Dialect::Smb311 && header.status == NtStatus::SUCCESS;
+        let is_due = dialect == Dialect::Smb311 && header.status == NtStatus::SUCCESS;
         (!is_due && !header.flags.contains(Flags::SIGNED)) || signer.verify(bytes)
     }
 }

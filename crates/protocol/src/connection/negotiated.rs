@@ -1,20 +1,18 @@
-//! What client and server agreed on.
+//! What client and server agreed on before any session.
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
-use crate::auth::Logon;
 use crate::dialect::Dialect;
-use crate::negotiate::{LARGE_MTU, LEASING};
+use crate::negotiate::{LARGE_MTU, LEASING, MULTI_CHANNEL};
 
 /// What the server agreed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// Dialect in use.
     pub dialect: Dialect,
-    /// Algorithm that signs every message, `None` when messages go unsigned;
-    /// encrypted ones do.
-    pub signing: Option<SigningAlgorithm>,
-    /// Cipher that encrypts every message, `None` when messages go in plain.
-    pub encryption: Option<Cipher>,
+    /// Algorithm that signs, where something is signed.
+    pub signing_algorithm: SigningAlgorithm,
+    /// Cipher that encrypts, where something is; `None` where nothing can be.
+    pub cipher: Option<Cipher>,
     /// Whether the server demands signatures.
     pub server_requires_signing: bool,
     /// Largest READ in bytes.
@@ -27,8 +25,6 @@ pub struct Negotiated {
     pub capabilities: u32,
     /// The server's own identifier.
     pub server_guid: [u8; 16],
-    /// As what the server let the user in.
-    pub logon: Logon,
 }
 
 impl Negotiated {
@@ -43,5 +39,12 @@ impl Negotiated {
     #[must_use]
     pub fn multi_credit(&self) -> bool {
         self.dialect > Dialect::Smb202 && self.capabilities & LARGE_MTU != 0
+    }
+
+    /// Whether sessions may have channels on several connections (MS-SMB2
+    /// 3.2.5.2). Servers say so to those who ask for it.
+    #[must_use]
+    pub fn multi_channel(&self) -> bool {
+        self.dialect >= Dialect::Smb30 && self.capabilities & MULTI_CHANNEL != 0
     }
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use super::SessionTerms;
 use crate::crypto::{Signer, TRANSFORM_HEADER_LEN, Transform};
 use crate::frame::PREFIX_LEN;
 use crate::header::Header;
@@ -12,6 +13,26 @@ pub(crate) enum Protection {
     None,
     Signed(Signer),
     Encrypted(Transform),
+    /// The session is being set up: what is sent is protected step by step, and
+    /// answers are judged by whoever sets it up.
+    Opening(Box<Keys>),
+}
+
+/// The keys of a session that is being set up, and which of them is in use.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    pub(crate) signer: Option<Signer>,
+    pub(crate) transform: Option<Transform>,
+    pub(crate) shield: Shield,
+}
+
+/// What protects a message of a session that is being set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shield {
+    #[default]
+    None,
+    Signature,
+    Encryption,
 }
 
 /// The same for one message to be sent.
@@ -27,6 +48,47 @@ impl Protection {
             Self::None => Protect::Not,
             Self::Signed(signer) => Protect::Sign(signer),
             Self::Encrypted(transform) => Protect::Encrypt(transform),
+            Self::Opening(keys) => keys.next(),
+        }
+    }
+
+    /// Whether answers are for whoever sets the session up to judge.
+    pub(super) const fn is_opening(&self) -> bool {
+        matches!(self, Self::Opening(_))
+    }
+
+    /// What decrypts, where something does.
+    pub(super) fn transform(&self) -> Option<&Transform> {
+        match self {
+            Self::Encrypted(transform) => Some(transform),
+            // The share may demand it from its TREE_CONNECT on.
+            Self::Opening(keys) => keys.transform.as_ref(),
+            Self::None | Self::Signed(_) => None,
+        }
+    }
+
+    /// What the set-up has led to, and what signs by exception where messages
+    /// go unsigned.
+    pub(super) fn settled(self, terms: &SessionTerms) -> (Self, Option<Signer>) {
+        let Self::Opening(keys) = self else {
+            return (self, None);
+        };
+        match (keys.transform, keys.signer) {
+            (Some(transform), _) if terms.encryption.is_some() => {
+                (Self::Encrypted(transform), None)
+            }
+            (_, Some(signer)) if terms.signing.is_some() => (Self::Signed(signer), None),
+            (_, signer) => (Self::None, signer),
+        }
+    }
+}
+
+impl Keys {
+    fn next(&mut self) -> Protect<'_> {
+        match (self.shield, &self.signer, &mut self.transform) {
+            (Shield::Signature, Some(signer), _) => Protect::Sign(signer),
+            (Shield::Encryption, _, Some(transform)) => Protect::Encrypt(transform),
+            _ => Protect::Not,
         }
     }
 }

@@ -13,7 +13,7 @@ use smb_msg::{
 };
 use thiserror::Error;
 
-use super::{Connection, NoCredit, ProtocolError, append_framed};
+use super::{Connection, NoCredit, ProtocolError, SessionIndex, append_framed};
 use crate::auth::{AuthError, Authenticator, Credentials, Logon};
 use crate::header::{Command, Header};
 use crate::setup;
@@ -52,13 +52,14 @@ pub enum ReauthenticationError {
 /// One that is under way.
 #[derive(Debug)]
 pub(super) struct Exchange {
+    pub(super) session: SessionIndex,
     authenticator: Authenticator,
     /// What to send next.
     token: Vec<u8>,
 }
 
 impl Connection {
-    /// Begins to authenticate the session again, and appends the request.
+    /// Begins to authenticate a session again, and appends the request.
     ///
     /// Kerberos needs a ticket that lasts longer than the one before; `now` is
     /// the time by the wall clock. The answers are told as
@@ -68,20 +69,22 @@ impl Connection {
     /// When nothing was appended.
     pub fn reauthenticate(
         &mut self,
+        session: SessionIndex,
         credentials: &Credentials,
         now: SystemTime,
         out: &mut Vec<u8>,
     ) -> Result<(), ReauthenticationError> {
-        if self.reauthentication.is_some() {
+        if self.exchange(session).is_some() {
             return Err(ReauthenticationError::UnderWay);
         }
         let mut authenticator = Authenticator::new(credentials, now)?;
         let token = authenticator.step(&[])?;
-        self.send_session_setup(&token, out)?;
-        self.reauthentication = Some(Box::new(Exchange {
+        self.send_session_setup(session, &token, out)?;
+        self.setup.reauthentications.push(Exchange {
+            session,
             authenticator,
             token: Vec::new(),
-        }));
+        });
         Ok(())
     }
 
@@ -89,36 +92,52 @@ impl Connection {
     ///
     /// # Errors
     /// [`NoCredit`], and nothing is appended; try again once there is one.
-    pub fn continue_reauthentication(&mut self, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let Some(mut exchange) = self.reauthentication.take() else {
+    pub fn continue_reauthentication(
+        &mut self,
+        session: SessionIndex,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoCredit> {
+        let Some(at) = self.exchange(session) else {
             return Ok(());
         };
-        let sent = match exchange.token.is_empty() {
-            true => Ok(()),
-            false => self.send_session_setup(&exchange.token, out),
-        };
-        if sent.is_ok() {
-            exchange.token.clear();
+        let token = std::mem::take(&mut self.setup.reauthentications[at].token);
+        if token.is_empty() {
+            return Ok(());
         }
-        self.reauthentication = Some(exchange);
+        let sent = self.send_session_setup(session, &token, out);
+        if sent.is_err() {
+            self.setup.reauthentications[at].token = token;
+        }
         sent
     }
 
-    fn send_session_setup(&mut self, token: &[u8], out: &mut Vec<u8>) -> Result<(), NoCredit> {
+    /// Where the exchange of a session is, if it has one under way.
+    fn exchange(&self, session: SessionIndex) -> Option<usize> {
+        let mut all = self.setup.reauthentications.iter();
+        all.position(|exchange| exchange.session == session)
+    }
+
+    fn send_session_setup(
+        &mut self,
+        session: SessionIndex,
+        token: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoCredit> {
+        let is_signed = self.terms(session).signing.is_some();
         let request = SessionSetupRequest::new(
             token.to_vec(),
             SessionSecurityMode::new()
                 .with_signing_enabled(true)
-                .with_signing_required(self.negotiated.signing.is_some()),
+                .with_signing_required(is_signed),
             SetupRequestFlags::new(),
             NegotiateCapabilities::new(),
         );
         let header = Header {
             // It is about the session, not about a tree of it.
             async_or_tree: 0,
-            ..self.admit(Command::SessionSetup, 1, TAG)?
+            ..self.admit(session, Command::SessionSetup, 1, TAG)?
         };
-        append_framed(&header, out, self.protection.next(), |out| {
+        append_framed(&header, out, self.protect(session), |out| {
             setup::encode(&request, out);
         });
         Ok(())
@@ -128,12 +147,12 @@ impl Connection {
     /// session has been checked, and goes on to: keys are not exchanged anew.
     pub(super) fn reauthenticated(
         &mut self,
+        session: SessionIndex,
         status: NtStatus,
         bytes: &[u8],
     ) -> Result<Reauthentication, ProtocolError> {
-        let Some(mut exchange) = self.reauthentication.take() else {
-            return Err(ProtocolError::NotAResponse);
-        };
+        let at = self.exchange(session).ok_or(ProtocolError::NotAResponse)?;
+        let mut exchange = self.setup.reauthentications.swap_remove(at);
         if status != NtStatus::SUCCESS && status != NtStatus::MORE_PROCESSING_REQUIRED {
             return Ok(Reauthentication::Refused(status));
         }
@@ -144,11 +163,12 @@ impl Connection {
                 .authenticator
                 .step(&response.buffer)
                 .map_err(refused)?;
-            self.reauthentication = Some(exchange);
+            self.setup.reauthentications.push(exchange);
             return Ok(Reauthentication::Unfinished);
         }
         let is_limited = response.session_flags.is_guest_or_null_session();
-        let has_changed = match self.negotiated.logon {
+        let logon = self.terms(session).logon;
+        let has_changed = match logon {
             Logon::Ntlm | Logon::Kerberos => is_limited,
             Logon::Guest => !is_limited,
             // Some servers flag nobody's session, some do not.
@@ -158,7 +178,7 @@ impl Connection {
             let other = "the user has other rights than before".to_owned();
             return Err(ProtocolError::Reauthentication(other));
         }
-        if self.negotiated.logon.has_key() {
+        if logon.has_key() {
             exchange
                 .authenticator
                 .conclude(&response.buffer)

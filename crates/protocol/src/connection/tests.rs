@@ -27,19 +27,33 @@ fn transform(cipher: Cipher) -> Transform {
 fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Connection {
     let negotiated = Negotiated {
         dialect,
-        signing: None,
-        encryption: None,
+        signing_algorithm: SigningAlgorithm::AesCmac,
+        cipher: None,
         server_requires_signing: false,
         max_read: 1 << 20,
         max_write: 1 << 20,
         max_transact: 1 << 20,
         capabilities,
         server_guid: [0; 16],
-        logon: Logon::Ntlm,
     };
     let mut credits = CreditLedger::new(64);
     credits.answered(Payment::default(), 99);
-    Connection::new(negotiated, 0x51, 3, protection, credits)
+    let mut connection = Connection::new(
+        negotiated,
+        credits,
+        PreauthHash::default(),
+        None,
+        Vec::new(),
+    );
+    connection.add(Channel {
+        session_id: 0x51,
+        tree_id: 3,
+        protection,
+        terms: SessionTerms::NONE,
+        signer: None,
+        root: None,
+    });
+    connection
 }
 
 /// The answer to an ECHO with message id 0.
@@ -81,7 +95,7 @@ fn receive_all(
             Event::Completed(Completion { tag, status, .. }) => Outcome::Completed { tag, status },
             Event::Pending { tag } => Outcome::Pending { tag },
             Event::Break(notification) => Outcome::Break(notification),
-            Event::Reauthentication(progress) => Outcome::Reauthentication(progress),
+            Event::Reauthentication { progress, .. } => Outcome::Reauthentication(progress),
         });
     }
     Ok(outcomes)
@@ -102,7 +116,7 @@ fn sent(out: &[u8], transform: Option<&Transform>) -> Vec<(Header, Vec<u8>)> {
     let mut input = bytes.as_mut_slice();
     let mut inbound = Inbound::default();
     let frame = inbound.next(&mut input, Payload::Keep).unwrap().unwrap();
-    let mut messages = frame.open(transform).unwrap();
+    let mut messages = frame.open(|_| transform).unwrap();
     let mut all = Vec::new();
     while let Some(message) = messages.next_message().unwrap() {
         all.push((
@@ -136,7 +150,7 @@ fn an_encrypted_session_takes_nothing_in_plain_but_breaks() {
             let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
             let mut out = Vec::new();
             connection
-                .request(Command::Echo, 1, 0, &mut out, |out| {
+                .request(SessionIndex::FIRST, Command::Echo, 1, 0, &mut out, |out| {
                     out.extend_from_slice(&EMPTY_BODY);
                 })
                 .unwrap();
@@ -188,7 +202,14 @@ fn without_multi_credit_requests_there_is_no_charge() {
             let before = connection.credits();
             let mut out = Vec::new();
             connection
-                .request(Command::Echo, charge.max(1), 0, &mut out, |_| {})
+                .request(
+                    SessionIndex::FIRST,
+                    Command::Echo,
+                    charge.max(1),
+                    0,
+                    &mut out,
+                    |_| {},
+                )
                 .unwrap();
             assert_eq!(before - connection.credits(), u32::from(charge.max(1)));
             let header = Header::decode(&out[PREFIX_LEN..]).unwrap();
@@ -210,10 +231,11 @@ fn a_body_that_does_not_encode_costs_nothing() {
         let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
         let mut out = vec![1, 2, 3];
         let before = connection.credits;
-        let outcome = connection.try_request(Command::Echo, 1, 0, &mut out, |out| {
-            out.push(9);
-            Err("impossible")
-        });
+        let outcome =
+            connection.try_request(SessionIndex::FIRST, Command::Echo, 1, 0, &mut out, |out| {
+                out.push(9);
+                Err("impossible")
+            });
         assert_eq!(outcome, Err(RequestError::Body("impossible")));
         assert_eq!(
             (out.as_slice(), connection.in_flight()),
@@ -221,7 +243,10 @@ fn a_body_that_does_not_encode_costs_nothing() {
         );
         assert_eq!(connection.credits, before);
 
-        let outcome = connection.try_request(Command::Echo, 101, 0, &mut out, |_| Ok::<_, ()>(()));
+        let outcome =
+            connection.try_request(SessionIndex::FIRST, Command::Echo, 101, 0, &mut out, |_| {
+                Ok::<_, ()>(())
+            });
         assert_eq!(outcome, Err(RequestError::NoCredit(NoCredit)));
         assert_eq!(
             (out.as_slice(), connection.in_flight()),
@@ -229,10 +254,11 @@ fn a_body_that_does_not_encode_costs_nothing() {
         );
 
         out.clear();
-        let outcome = connection.try_request(Command::Echo, 1, 7, &mut out, |out| {
-            out.extend_from_slice(&EMPTY_BODY);
-            Ok::<_, ()>(())
-        });
+        let outcome =
+            connection.try_request(SessionIndex::FIRST, Command::Echo, 1, 7, &mut out, |out| {
+                out.extend_from_slice(&EMPTY_BODY);
+                Ok::<_, ()>(())
+            });
         assert_eq!((outcome, connection.in_flight()), (Ok(()), 1));
     }
 }
@@ -253,7 +279,14 @@ fn a_signed_session_that_the_server_forgot_is_not_blamed_on_the_signature() {
         let protection = Protection::Signed(signer);
         let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
         connection
-            .request(Command::Echo, 1, 0, &mut Vec::new(), |_| {})
+            .request(
+                SessionIndex::FIRST,
+                Command::Echo,
+                1,
+                0,
+                &mut Vec::new(),
+                |_| {},
+            )
             .unwrap();
         let outcome = receive(&mut connection, &answer(status, flags));
         assert_eq!(outcome, Err(expected));

@@ -7,7 +7,7 @@ use crate::algorithm::Cipher;
 use crate::dialect::Dialect;
 
 /// The running SHA-512 over the messages before authentication.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct PreauthHash([u8; 64]);
 
 impl Default for PreauthHash {

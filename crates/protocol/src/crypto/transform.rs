@@ -31,17 +31,21 @@ pub struct Transform {
     nonces: Nonces,
 }
 
-/// A counter from a random start, and random bytes that stay.
+/// A counter from a random start, and random bytes that stay and tell channels
+/// of a session apart.
 struct Nonces {
     next: u64,
     rest: [u8; NONCE_LEN_MAX - 8],
 }
 
 impl Nonces {
-    fn new(seed: [u8; NONCE_SEED_LEN]) -> Self {
+    /// Those of a channel of the session with this seed: its number makes them
+    /// different from those of all other channels, which have the same key.
+    fn new(seed: [u8; NONCE_SEED_LEN], channel: u8) -> Self {
         let (mut next, mut rest) = ([0; 8], [0; NONCE_LEN_MAX - 8]);
         next.copy_from_slice(&seed[..8]);
         rest.copy_from_slice(&seed[8..]);
+        rest[0] = rest[0].wrapping_add(channel);
         Self {
             next: u64::from_le_bytes(next),
             rest,
@@ -59,7 +63,7 @@ impl Nonces {
 }
 
 impl Transform {
-    /// The client's side of session `session_id`.
+    /// The client's side of session `session_id`, on its first channel.
     #[must_use]
     pub fn new(
         cipher: Cipher,
@@ -67,14 +71,32 @@ impl Transform {
         session_id: u64,
         nonce_seed: [u8; NONCE_SEED_LEN],
     ) -> Self {
-        let [client, server] = keys.encryption(cipher);
+        let keys = keys.encryption(cipher);
+        Self::of_channel(cipher, &keys, session_id, nonce_seed, 0)
+    }
+
+    /// The same on the channel with this number. All channels of a session
+    /// have the same keys and the same seed; none may have another's number.
+    pub(crate) fn of_channel(
+        cipher: Cipher,
+        [client, server]: &[Vec<u8>; 2],
+        session_id: u64,
+        nonce_seed: [u8; NONCE_SEED_LEN],
+        channel: u8,
+    ) -> Self {
         Self {
             cipher,
             session_id,
-            outbound: Aead::new(cipher, &client),
-            inbound: Aead::new(cipher, &server),
-            nonces: Nonces::new(nonce_seed),
+            outbound: Aead::new(cipher, client),
+            inbound: Aead::new(cipher, server),
+            nonces: Nonces::new(nonce_seed, channel),
         }
+    }
+
+    /// The session that an encrypted message says it is of.
+    pub(crate) fn session_id_of(message: &[u8]) -> Option<u64> {
+        let field = message.get(44..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*field))
     }
 
     /// The server's side of the same session.
@@ -216,7 +238,7 @@ mod tests {
     fn nonces_count_on_past_the_end_of_the_counter() {
         let mut seed = [0xFF; NONCE_SEED_LEN];
         seed[8..].copy_from_slice(&[1, 2, 3, 4]);
-        let mut nonces = Nonces::new(seed);
+        let mut nonces = Nonces::new(seed, 0);
         assert_eq!(nonces.next(), seed);
         assert_eq!(nonces.next(), [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
         assert_eq!(nonces.next(), [1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);

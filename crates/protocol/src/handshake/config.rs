@@ -21,6 +21,17 @@ pub enum Policy {
     Off,
 }
 
+/// Over how many connections a session is to go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Channels {
+    /// The one it is set up on.
+    #[default]
+    One,
+    /// Further ones may follow: asks whether the server offers them, and keeps
+    /// the session's keys for them.
+    Several,
+}
+
 /// What to ask of the server.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
@@ -47,7 +58,10 @@ pub struct SessionConfig {
     pub credit_target: u16,
     /// Credits to use at most, whatever is granted; `None` for no limit.
     pub credit_cap: Option<u16>,
-    /// Identifies this client to the server.
+    /// Over how many connections the session is to go.
+    pub channels: Channels,
+    /// Identifies this client to the server; the same on all connections that
+    /// share a session.
     pub client_guid: [u8; 16],
     /// Unpredictable bytes for the 3.1.1 pre-authentication salt.
     pub salt: [u8; 32],

@@ -67,6 +67,10 @@ pub enum HandshakeError {
     /// The server has taken the right to send the next request.
     #[error("the server granted no credit for the {}", .0.name())]
     NoCredit(Command),
+    /// The server behind a further connection is not the one, or not on the
+    /// terms, of the session's first.
+    #[error("a further connection came to another server, or to other terms, than the first")]
+    OtherTerms,
     /// The share is a pipe or a printer.
     #[error("the share is not a disk share")]
     NotADisk,

@@ -10,6 +10,7 @@ fn offer(dialects: &str) -> Offer {
         signing_required: false,
         signing: None,
         ciphers: Some(CipherList::default()),
+        channels: Channels::One,
         client_guid: [0xC1; 16],
         salt: [0x5A; 32],
         host: "files".to_owned(),

@@ -14,7 +14,7 @@ use smbench_protocol::command::oplock_break::{
     BreakNotification, LeaseBreakResponse, OplockBreak, OplockBreakResponse,
 };
 use smbench_protocol::header::Command;
-use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
+use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus, SessionIndex};
 
 use crate::peer::{Peer, Site, file, name, root};
 use crate::{SHIELDS, Shield, samba};
@@ -55,7 +55,7 @@ fn lease(site: &Site, shield: Shield, n: u8) {
     let acknowledgement = broken.acknowledgement().unwrap();
     first
         .connection
-        .acknowledge(tag, &acknowledgement, &mut first.out)
+        .acknowledge(SessionIndex::FIRST, tag, &acknowledgement, &mut first.out)
         .unwrap();
     first.flush();
     let message = first.answer(tag).success("the acknowledgement");
@@ -85,7 +85,12 @@ fn oplock(site: &Site, shield: Shield) {
     let tag = first.tag();
     first
         .connection
-        .acknowledge(tag, &expected.acknowledgement(), &mut first.out)
+        .acknowledge(
+            SessionIndex::FIRST,
+            tag,
+            &expected.acknowledgement(),
+            &mut first.out,
+        )
         .unwrap();
     first.flush();
     let message = first.answer(tag).success("the acknowledgement");

@@ -1,13 +1,12 @@
 //! Related chains, as servers run them.
 
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_protocol::FileId;
-use smbench_protocol::NtStatus;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, Disposition};
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
+use smbench_protocol::{FileId, NtStatus, SessionIndex};
 
 use crate::peer::{Peer, Site, data_of, file, name};
 use crate::{SHIELDS, Shield, samba};
@@ -35,7 +34,7 @@ fn check(site: &Site, shield: Shield) {
         };
         let tags = [peer.tag(), peer.tag(), peer.tag()];
         peer.connection
-            .chain(&mut peer.out)
+            .chain(SessionIndex::FIRST, &mut peer.out)
             .request(Command::Create, 1, tags[0], |out| create.encode(out))
             .write(tags[1], &write, |room| room.copy_from_slice(DATA))
             .request(Command::Close, 1, tags[2], |out| CLOSE.encode(out))
@@ -55,7 +54,7 @@ fn check(site: &Site, shield: Shield) {
         };
         let tags = [peer.tag(), peer.tag(), peer.tag()];
         peer.connection
-            .chain(&mut peer.out)
+            .chain(SessionIndex::FIRST, &mut peer.out)
             .request(Command::Create, 1, tags[0], |out| create.encode(out))
             .read(tags[1], &read)
             .request(Command::Close, 1, tags[2], |out| CLOSE.encode(out))
@@ -75,7 +74,7 @@ fn check(site: &Site, shield: Shield) {
     };
     let tags = [peer.tag(), peer.tag()];
     peer.connection
-        .chain(&mut peer.out)
+        .chain(SessionIndex::FIRST, &mut peer.out)
         .request(Command::Create, 1, tags[0], |out| create.encode(out))
         .request(Command::Close, 1, tags[1], |out| CLOSE.encode(out))
         .finish()

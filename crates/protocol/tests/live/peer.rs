@@ -19,8 +19,8 @@ use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Account, CipherList, Connection, Credentials, Event, FileId, Handshake, NtStatus, Progress,
-    SessionConfig,
+    Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake, NtStatus,
+    Progress, SessionConfig, SessionIndex,
 };
 
 use crate::Shield;
@@ -108,6 +108,7 @@ impl Peer {
             share: "bench".to_owned(),
             credit_target: 64,
             credit_cap: None,
+            channels: Channels::One,
             client_guid: [CLIENTS.fetch_add(1, Ordering::Relaxed); 16],
             salt: [2; 32],
             nonce_seed: [3; NONCE_SEED_LEN],
@@ -206,7 +207,7 @@ impl Peer {
                         }),
                         Event::Pending { tag } => Got::Pending(tag),
                         Event::Break(notification) => Got::Break(notification),
-                        Event::Reauthentication(_) => panic!("nobody asked for it"),
+                        Event::Reauthentication { .. } => panic!("nobody asked for it"),
                     });
             }
         }
@@ -248,7 +249,7 @@ impl Peer {
     pub(crate) fn send(&mut self, command: Command, body: impl FnOnce(&mut Vec<u8>)) -> u32 {
         let tag = self.tag();
         self.connection
-            .request(command, 1, tag, &mut self.out, body)
+            .request(SessionIndex::FIRST, command, 1, tag, &mut self.out, body)
             .unwrap();
         self.flush();
         tag
@@ -281,7 +282,7 @@ impl Peer {
             flags: 0,
         };
         self.connection
-            .write(tag, &request, &mut self.out, |room| {
+            .write(SessionIndex::FIRST, tag, &request, &mut self.out, |room| {
                 room.copy_from_slice(data);
             })
             .unwrap();

@@ -79,7 +79,7 @@ impl Warm {
             flags: 0,
         };
         connection
-            .chain(out)
+            .chain(SessionIndex::FIRST, out)
             .request(Command::Create, 1, 0, |out| create.encode(out))
             .write(1, &write, |data| data.fill(n as u8))
             .request(Command::Close, 1, 2, |out| close.encode(out))
@@ -117,7 +117,9 @@ impl Warm {
             }],
         };
         let mut request = |command, tag, body: &dyn Fn(&mut Vec<u8>)| {
-            connection.request(command, 1, tag, out, body).unwrap();
+            connection
+                .request(SessionIndex::FIRST, command, 1, tag, out, body)
+                .unwrap();
         };
         request(Command::SetInfo, 3, &|out| rename.encode(out));
         request(Command::QueryDirectory, 4, &|out| list.encode(out));
@@ -128,7 +130,9 @@ impl Warm {
             key: LeaseKey([n as u8; 16]),
             state: LeaseState::RH,
         };
-        connection.acknowledge(7, &agreed, out).unwrap();
+        connection
+            .acknowledge(SessionIndex::FIRST, 7, &agreed, out)
+            .unwrap();
     }
 
     /// Answers everything in flight, one with an interim answer before.
@@ -168,12 +172,12 @@ impl Warm {
         answer.clear();
         header.encode(answer);
         answer.extend_from_slice(&[0; 96]);
-        if let Protection::Signed(signer) = &connection.protection
+        if let Protection::Signed(signer) = &connection.sessions[0].protection
             && header.status != NtStatus::PENDING
         {
             signer.sign(answer);
         }
-        let secrecy = match connection.protection {
+        let secrecy = match connection.sessions[0].protection {
             Protection::Encrypted(_) => Secrecy::Encrypted,
             _ => Secrecy::Plain,
         };

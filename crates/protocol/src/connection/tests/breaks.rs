@@ -110,7 +110,7 @@ fn an_acknowledgement_is_a_request_of_its_own() {
     let mut out = Vec::new();
     let acknowledgement = lease.acknowledgement().unwrap();
     connection
-        .acknowledge(77, &acknowledgement, &mut out)
+        .acknowledge(SessionIndex::FIRST, 77, &acknowledgement, &mut out)
         .unwrap();
     let [(header, message)] = &sent(&out, None)[..] else {
         panic!("one message");

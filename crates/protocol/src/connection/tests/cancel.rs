@@ -11,11 +11,12 @@ fn waiting(protection: Protection) -> (Connection, Header) {
     for (command, charge, tag) in [(Command::Echo, 3, 1), (Command::ChangeNotify, 1, TAG)] {
         out.clear();
         connection
-            .request(command, charge, tag, &mut out, |_| {})
+            .request(SessionIndex::FIRST, command, charge, tag, &mut out, |_| {})
             .unwrap();
     }
     let server = transform(Cipher::Aes128Gcm).reversed();
-    let transform = matches!(connection.protection, Protection::Encrypted(_)).then_some(&server);
+    let transform =
+        matches!(connection.sessions[0].protection, Protection::Encrypted(_)).then_some(&server);
     let header = sent(&out, transform)[0].0;
     (connection, header)
 }
@@ -26,7 +27,8 @@ fn cancelled(connection: &mut Connection) -> (Header, Vec<u8>) {
     connection.cancel(TAG, &mut out).unwrap();
     assert_eq!((connection.credits, connection.in_flight()), before);
     let server = transform(Cipher::Aes128Gcm).reversed();
-    let transform = matches!(connection.protection, Protection::Encrypted(_)).then_some(&server);
+    let transform =
+        matches!(connection.sessions[0].protection, Protection::Encrypted(_)).then_some(&server);
     let mut messages = sent(&out, transform);
     assert_eq!(messages.len(), 1);
     messages.remove(0)
@@ -63,7 +65,7 @@ fn after_it_by_the_async_id_and_signed_or_encrypted_like_all_else() {
         Protection::Encrypted(transform(Cipher::Aes128Gcm)),
     ] {
         let (mut connection, request) = waiting(protection);
-        let plain = !matches!(connection.protection, Protection::Encrypted(_));
+        let plain = !matches!(connection.sessions[0].protection, Protection::Encrypted(_));
         if plain {
             // Interim answers are unsigned in a signed session, too.
             for async_id in [0xA1, 0xA2] {
@@ -78,7 +80,7 @@ fn after_it_by_the_async_id_and_signed_or_encrypted_like_all_else() {
             assert!(header.flags.contains(Flags::ASYNC));
             assert_eq!(header.async_or_tree, 0xA2);
         }
-        let signed = matches!(connection.protection, Protection::Signed(_));
+        let signed = matches!(connection.sessions[0].protection, Protection::Signed(_));
         assert_eq!(header.flags.contains(Flags::SIGNED), signed);
         assert_eq!(signer().verify(&mut message), signed);
     }

@@ -22,7 +22,7 @@ const CLOSE: CloseRequest = CloseRequest {
 /// A body of 13 bytes, a READ of two credits, a CLOSE.
 fn chain(connection: &mut Connection, out: &mut Vec<u8>) -> Result<(), NoCredit> {
     connection
-        .chain(out)
+        .chain(SessionIndex::FIRST, out)
         .request(Command::Create, 1, 10, |out| out.extend([0xCC; 13]))
         .read(11, &READ)
         .request(Command::Close, 1, 12, |out| CLOSE.encode(out))
@@ -194,7 +194,7 @@ fn without_credit_for_all_nothing_is_sent() {
         let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
         let mut out = vec![7];
         connection
-            .request(Command::Echo, 97, 1, &mut out, |_| {})
+            .request(SessionIndex::FIRST, Command::Echo, 97, 1, &mut out, |_| {})
             .unwrap();
         let before = (out.clone(), connection.credits, connection.in_flight());
         assert!(!connection.affords(&[1, 2, 1]));
@@ -204,11 +204,24 @@ fn without_credit_for_all_nothing_is_sent() {
         assert_eq!(after, before);
 
         // Nor if it is given up, or empty.
-        drop(connection.chain(&mut out).read(1, &READ));
-        assert_eq!(connection.chain(&mut out).finish(), Ok(()));
+        drop(
+            connection
+                .chain(SessionIndex::FIRST, &mut out)
+                .read(1, &READ),
+        );
+        assert_eq!(
+            connection.chain(SessionIndex::FIRST, &mut out).finish(),
+            Ok(())
+        );
         let after = (out.clone(), connection.credits, connection.in_flight());
         assert_eq!(after, before);
-        assert_eq!(connection.chain(&mut out).read(1, &READ).finish(), Ok(()));
+        assert_eq!(
+            connection
+                .chain(SessionIndex::FIRST, &mut out)
+                .read(1, &READ)
+                .finish(),
+            Ok(())
+        );
     }
 }
 
@@ -216,8 +229,14 @@ fn without_credit_for_all_nothing_is_sent() {
 fn a_chain_of_one_is_a_plain_request() {
     let new = || connection(Dialect::Smb311, LARGE_MTU, Protection::Signed(signer()));
     let (mut alone, mut chained) = (Vec::new(), Vec::new());
-    new().read(4, &READ, &mut alone).unwrap();
-    new().chain(&mut chained).read(4, &READ).finish().unwrap();
+    new()
+        .read(SessionIndex::FIRST, 4, &READ, &mut alone)
+        .unwrap();
+    new()
+        .chain(SessionIndex::FIRST, &mut chained)
+        .read(4, &READ)
+        .finish()
+        .unwrap();
     assert_eq!(alone, chained);
 }
 
@@ -260,8 +279,8 @@ fn a_captured_compound_comes_out_and_its_answer_is_understood() {
     let theirs = captured!("compound-request");
     let first = Header::decode(&theirs).unwrap();
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
-    connection.session_id = first.session_id;
-    connection.tree_id = first.tree_id();
+    connection.sessions[0].session_id = first.session_id;
+    connection.sessions[0].tree_id = first.tree_id();
     connection.credits.reserve(first.message_id as u16).unwrap();
 
     let create = CreateRequest {
@@ -283,7 +302,7 @@ fn a_captured_compound_comes_out_and_its_answer_is_understood() {
     let data = 184 + 112;
     let mut out = Vec::new();
     connection
-        .chain(&mut out)
+        .chain(SessionIndex::FIRST, &mut out)
         .request(Command::Create, 1, 1, |out| create.encode(out).unwrap())
         .write(2, &write, |ours| {
             ours.copy_from_slice(&theirs[data..data + 1024]);

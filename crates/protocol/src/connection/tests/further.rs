@@ -5,17 +5,16 @@ use smb_msg::TreeConnectRequest as Theirs;
 use super::*;
 use crate::command::WireName;
 use crate::command::tree_connect::TreeConnectRequest;
-use crate::connection::further::Further;
 use crate::header::HEADER_LEN;
 use crate::setup;
 
 const SHARE: &str = r"\\files\bench";
 
 fn further(dialect: Dialect, protection: Protection) -> Connection {
-    connection(dialect, LARGE_MTU, protection).with_further(Further {
-        signer: Some(signer()),
-        validation: vec![57, 0, 1, 2, 3],
-    })
+    let mut connection = connection(dialect, LARGE_MTU, protection);
+    connection.sessions[0].signer = Some(signer());
+    connection.setup.validation = vec![57, 0, 1, 2, 3];
+    connection
 }
 
 /// The only message in `out`, without its prefix.
@@ -71,7 +70,9 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
     for (dialect, is_signed) in [(Dialect::Smb302, false), (Dialect::Smb311, true)] {
         let mut connection = further(dialect, Protection::None);
         let mut out = Vec::new();
-        connection.tree_connect(5, &path, &mut out).unwrap();
+        connection
+            .tree_connect(SessionIndex::FIRST, 5, &path, &mut out)
+            .unwrap();
         let (header, mut message) = only(&out);
         assert_eq!(
             (header.command, header.tree_id()),
@@ -87,10 +88,14 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
     }
     let mut connection = further(Dialect::Smb311, Protection::None);
     let mut out = Vec::new();
-    connection.tree_connect(5, &path, &mut out).unwrap();
+    connection
+        .tree_connect(SessionIndex::FIRST, 5, &path, &mut out)
+        .unwrap();
     let tree = told(&mut connection, &connected(NtStatus::SUCCESS, true)).unwrap();
     out.clear();
-    connection.tree_disconnect(5, tree, &mut out).unwrap();
+    connection
+        .tree_disconnect(SessionIndex::FIRST, 5, tree, &mut out)
+        .unwrap();
     let (header, message) = only(&out);
     assert_eq!(header.tree_id(), 77);
     assert_eq!(header.command, Command::TreeDisconnect);
@@ -99,7 +104,7 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
     // Other requests go on to their own tree.
     out.clear();
     connection
-        .request(Command::Echo, 1, 6, &mut out, |out| {
+        .request(SessionIndex::FIRST, Command::Echo, 1, 6, &mut out, |out| {
             out.extend_from_slice(&EMPTY_BODY);
         })
         .unwrap();
@@ -112,7 +117,9 @@ fn a_tampered_answer_to_a_tree_connect_is_noticed() {
     let genuine = connected(NtStatus::SUCCESS, true);
     for at in [36, HEADER_LEN + 2, HEADER_LEN + 12] {
         let mut connection = further(Dialect::Smb311, Protection::None);
-        connection.tree_connect(5, &path, &mut Vec::new()).unwrap();
+        connection
+            .tree_connect(SessionIndex::FIRST, 5, &path, &mut Vec::new())
+            .unwrap();
         let mut tampered = genuine.clone();
         tampered[at] ^= 1;
         let told = told(&mut connection, &tampered);
@@ -125,7 +132,9 @@ fn a_validation_is_what_the_handshake_sent_and_signed() {
     let mut connection = further(Dialect::Smb302, Protection::None);
     for _ in 0..2 {
         let mut out = Vec::new();
-        connection.validate_negotiation(5, &mut out).unwrap();
+        connection
+            .validate_negotiation(SessionIndex::FIRST, 5, &mut out)
+            .unwrap();
         let (header, mut message) = only(&out);
         assert_eq!(header.command, Command::Ioctl);
         assert_eq!(message[HEADER_LEN..], [57, 0, 1, 2, 3]);

@@ -14,15 +14,16 @@ const GO_ON: [u8; 9] = [0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 1];
 /// A session of nobody's, signed so that it shows what goes on signed.
 fn anonymous() -> Connection {
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::Signed(signer()));
-    connection.negotiated.logon = Logon::Anonymous;
-    connection.negotiated.signing = Some(SigningAlgorithm::AesGmac);
+    connection.sessions[0].terms.logon = Logon::Anonymous;
+    connection.sessions[0].terms.signing = Some(SigningAlgorithm::AesGmac);
     connection
 }
 
 /// Begins, and returns the request.
 fn begin(connection: &mut Connection) -> Header {
     let mut out = Vec::new();
-    let begun = connection.reauthenticate(&Credentials::Anonymous, NOW, &mut out);
+    let begun =
+        connection.reauthenticate(SessionIndex::FIRST, &Credentials::Anonymous, NOW, &mut out);
     begun.unwrap();
     request(&out)
 }
@@ -52,7 +53,7 @@ fn echo(connection: &mut Connection, tag: u32) -> Header {
     let mut out = Vec::new();
     let body = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
     connection
-        .request(Command::Echo, 1, tag, &mut out, body)
+        .request(SessionIndex::FIRST, Command::Echo, 1, tag, &mut out, body)
         .unwrap();
     sent(&out, None)[0].0
 }
@@ -67,7 +68,12 @@ fn a_session_goes_on_where_it_was() {
     let mut connection = anonymous();
     let before = echo(&mut connection, 1);
     let first = begin(&mut connection);
-    let again = connection.reauthenticate(&Credentials::Anonymous, NOW, &mut Vec::new());
+    let again = connection.reauthenticate(
+        SessionIndex::FIRST,
+        &Credentials::Anonymous,
+        NOW,
+        &mut Vec::new(),
+    );
     assert!(matches!(again, Err(ReauthenticationError::UnderWay)));
     let between = echo(&mut connection, 2);
     let go_on = session_setup(&first, NtStatus::MORE_PROCESSING_REQUIRED, 0, &GO_ON);
@@ -86,10 +92,14 @@ fn a_session_goes_on_where_it_was() {
         }])
     );
     let mut out = Vec::new();
-    connection.continue_reauthentication(&mut out).unwrap();
+    connection
+        .continue_reauthentication(SessionIndex::FIRST, &mut out)
+        .unwrap();
     let second = request(&out);
     // Asked once more, it has nothing more to say.
-    connection.continue_reauthentication(&mut out).unwrap();
+    connection
+        .continue_reauthentication(SessionIndex::FIRST, &mut out)
+        .unwrap();
     assert_eq!(sent(&out, None).len(), 1);
     let done = session_setup(&second, NtStatus::SUCCESS, IS_NULL, &[]);
     assert_eq!(
@@ -115,7 +125,7 @@ fn a_refusal_ends_it() {
         ))])
     );
     connection
-        .continue_reauthentication(&mut Vec::new())
+        .continue_reauthentication(SessionIndex::FIRST, &mut Vec::new())
         .unwrap();
     assert_eq!(connection.in_flight(), 0);
 }
@@ -123,7 +133,7 @@ fn a_refusal_ends_it() {
 #[test]
 fn an_answer_that_gives_other_rights_or_is_unsigned_is_refused() {
     let mut connection = anonymous();
-    connection.negotiated.logon = Logon::Guest;
+    connection.sessions[0].terms.logon = Logon::Guest;
     let first = begin(&mut connection);
     let user = session_setup(&first, NtStatus::SUCCESS, 0, &[]);
     assert!(matches!(
@@ -147,7 +157,8 @@ fn without_a_credit_nothing_is_begun() {
     connection.credits = CreditLedger::new(1);
     connection.credits.reserve(1).unwrap();
     let mut out = Vec::new();
-    let begun = connection.reauthenticate(&Credentials::Anonymous, NOW, &mut out);
+    let begun =
+        connection.reauthenticate(SessionIndex::FIRST, &Credentials::Anonymous, NOW, &mut out);
     assert!(matches!(begun, Err(ReauthenticationError::NoCredit(_))));
     assert_eq!(out, []);
     connection.credits.answered(Payment::default(), 1);

@@ -1,0 +1,128 @@
+//! The side of a connection that sets sessions up; see
+//! [`crate::handshake::Opening`].
+
+use super::SessionTerms;
+use super::reauthentication::Exchange;
+use super::{Channel, Connection, Keys, Protect, Protection, Root, SessionIndex};
+use crate::crypto::PreauthHash;
+use crate::negotiate::{Answer, Offer};
+
+/// What a connection keeps for sessions to come.
+#[derive(Debug)]
+pub(super) struct Setup {
+    /// Over the negotiation: where that of each session starts from.
+    preauth: PreauthHash,
+    /// Until a session has proven that the server stands by its answer, where
+    /// that is in doubt.
+    unvalidated: Option<Unvalidated>,
+    /// The body of FSCTL_VALIDATE_NEGOTIATE_INFO, in dialects that have it.
+    pub(super) validation: Vec<u8>,
+    /// Places among the sessions that are free.
+    vacant: Vec<SessionIndex>,
+    /// Sessions that are being authenticated again; few ever are.
+    pub(super) reauthentications: Vec<Exchange>,
+}
+
+/// A negotiation that someone may have tampered with.
+#[derive(Debug)]
+pub(crate) struct Unvalidated {
+    pub(crate) offer: Offer,
+    pub(crate) answer: Answer,
+}
+
+impl Setup {
+    pub(super) const fn new(
+        preauth: PreauthHash,
+        unvalidated: Option<Unvalidated>,
+        validation: Vec<u8>,
+    ) -> Self {
+        Self {
+            preauth,
+            unvalidated,
+            validation,
+            vacant: Vec::new(),
+            reauthentications: Vec::new(),
+        }
+    }
+
+    pub(super) fn vacate(&mut self, session: SessionIndex) {
+        self.reauthentications
+            .retain(|exchange| exchange.session != session);
+        if !self.vacant.contains(&session) {
+            self.vacant.push(session);
+        }
+    }
+}
+
+impl Connection {
+    /// Enters a session.
+    pub(crate) fn add(&mut self, channel: Channel) -> SessionIndex {
+        // A place with requests in flight still has answers to come.
+        let is_idle = |session: &SessionIndex| {
+            let mut in_flight = self.in_flight.iter();
+            !in_flight.any(|entry| entry.session == *session)
+        };
+        if let Some(at) = self.setup.vacant.iter().position(is_idle) {
+            let session = self.setup.vacant.swap_remove(at);
+            *self.channel_mut(session) = channel;
+            return session;
+        }
+        self.sessions.push(channel);
+        SessionIndex::after(self.sessions.len() - 1)
+    }
+
+    /// The session stands, on these terms.
+    pub(crate) fn settle(
+        &mut self,
+        session: SessionIndex,
+        terms: SessionTerms,
+        root: Option<Box<Root>>,
+    ) {
+        let channel = self.channel_mut(session);
+        let protection = std::mem::replace(&mut channel.protection, Protection::None);
+        (channel.protection, channel.signer) = protection.settled(&terms);
+        channel.terms = terms;
+        channel.root = root;
+    }
+
+    pub(crate) fn channel(&self, session: SessionIndex) -> &Channel {
+        &self.sessions[session.at()]
+    }
+
+    pub(crate) fn channel_mut(&mut self, session: SessionIndex) -> &mut Channel {
+        &mut self.sessions[session.at()]
+    }
+
+    /// The keys of a session that is being set up.
+    pub(crate) fn keys(&mut self, session: SessionIndex) -> &mut Keys {
+        match &mut self.channel_mut(session).protection {
+            Protection::Opening(keys) => keys,
+            _ => unreachable!("only a session that is being set up is asked for its keys"),
+        }
+    }
+
+    /// Whether a session is being set up.
+    pub(super) fn is_opening(&self, session: SessionIndex) -> bool {
+        self.channel(session).protection.is_opening()
+    }
+
+    /// What protects the next message of a session.
+    pub(super) fn protect(&mut self, session: SessionIndex) -> Protect<'_> {
+        self.channel_mut(session).protection.next()
+    }
+
+    /// The hash over the negotiation.
+    pub(crate) const fn preauth(&self) -> &PreauthHash {
+        &self.setup.preauth
+    }
+
+    /// The negotiation, where nobody has validated it yet though it needs it.
+    pub(crate) fn unvalidated(&self) -> Option<&Unvalidated> {
+        self.setup.unvalidated.as_ref()
+    }
+
+    /// The server stands by its answer.
+    pub(crate) fn validated(&mut self) {
+        self.setup.unvalidated = None;
+    }
+}
