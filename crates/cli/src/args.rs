@@ -220,6 +220,14 @@ pub(crate) struct LoadArgs {
 /// How sessions use connections.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ConnectionArgs {
+    /// Sessions, one for each client, that share a connection, 1 to 256 [default: the profile's,
+    /// else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) sessions_per_connection: Option<u32>,
+    /// Connections each session uses at a time (multichannel), 1 to 32 [default: the profile's,
+    /// else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) connections_per_session: Option<u32>,
     /// The most credits each connection holds and uses, 1 to 8192 [default: the profile's, else as
     /// many as its requests need]
     #[arg(long, value_name = "NUMBER")]

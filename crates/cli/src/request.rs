@@ -153,6 +153,8 @@ fn options(args: &RunArgs) -> RunOptions {
         signing_algorithm: server.session.signing_algorithm,
         encrypt: server.session.encrypt,
         cipher: server.session.cipher,
+        sessions_per_connection: load.connections.sessions_per_connection,
+        connections_per_session: load.connections.connections_per_session,
         credits: load.connections.credits,
         source_ip: server.source_ip.clone(),
         verify: workload.verify.then_some(Verify::ReadBack),

@@ -22,7 +22,9 @@ use crate::target::Target;
 
 pub use action::{Action, WeightedAction};
 pub use caching::{Caching, UnknownCaching};
-pub use connections::{Connections, ConnectionsProblem};
+pub use connections::{
+    CONNECTIONS_PER_SESSION_MAX, Connections, ConnectionsProblem, SESSIONS_PER_CONNECTION_MAX,
+};
 pub use driver::{DriverKind, UnknownDriver};
 pub use files::{ScratchName, WorkFile};
 pub use resolve::{

@@ -3,7 +3,7 @@
 
 mod trial;
 
-use smbench_protocol::{Cipher, CipherList, Dialect, Negotiated, SigningAlgorithm};
+use smbench_protocol::{Cipher, CipherList, Dialect, Negotiated, SessionTerms, SigningAlgorithm};
 
 use crate::clock;
 use crate::plan::{Limits, Mode, SessionOptions};
@@ -45,6 +45,8 @@ pub struct Probe {
 pub struct SessionFacts {
     /// What was agreed.
     pub negotiated: Negotiated,
+    /// What came of the log-on.
+    pub terms: SessionTerms,
     /// Credits at hand after set-up, of [`SessionFacts::credits_asked`].
     pub credits_granted: u32,
     /// Credits asked for.
@@ -68,6 +70,7 @@ pub fn probe(
         let (mut session, setup) = set_up(&endpoint).await?;
         let facts = SessionFacts {
             negotiated: *session.connection.negotiated(),
+            terms: *session.terms(),
             credits_granted: session.connection.credits(),
             credits_asked: CREDITS_ASKED,
             setup,

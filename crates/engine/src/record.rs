@@ -47,6 +47,8 @@ pub struct ClientUsage {
 pub struct SetupRecord {
     /// Nanoseconds from connect to tree connected, one value per session.
     pub session: Histogram<u64>,
+    /// TCP connections that the sessions have.
+    pub connections: u64,
     /// From the first connect to the last session ready.
     pub elapsed: Duration,
 }

@@ -142,6 +142,10 @@ pub struct RunOptions {
     /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
     #[serde(deserialize_with = "from_text::<CipherList, _>")]
     pub cipher: Option<CipherList>,
+    /// Sessions on each connection.
+    pub sessions_per_connection: Option<u32>,
+    /// Connections of each session.
+    pub connections_per_session: Option<u32>,
     /// The most credits each connection holds and uses.
     pub credits: Option<u16>,
     /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
@@ -175,6 +179,12 @@ impl RunOptions {
             signing_algorithm: self.signing_algorithm.or(fallback.signing_algorithm),
             encrypt: self.encrypt.or(fallback.encrypt),
             cipher: self.cipher.or(fallback.cipher),
+            sessions_per_connection: self
+                .sessions_per_connection
+                .or(fallback.sessions_per_connection),
+            connections_per_session: self
+                .connections_per_session
+                .or(fallback.connections_per_session),
             credits: self.credits.or(fallback.credits),
             source_ip: self.source_ip.or(fallback.source_ip),
             verify: self.verify.or(fallback.verify),

@@ -125,6 +125,12 @@ impl Connection {
         self.in_flight.len()
     }
 
+    /// Whether a request with this tag is in flight.
+    #[must_use]
+    pub fn is_in_flight(&self, tag: u32) -> bool {
+        self.in_flight.iter().any(|entry| entry.tag == tag)
+    }
+
     /// Credits at hand that may be spent now.
     #[must_use]
     pub fn credits(&self) -> u32 {

@@ -262,12 +262,25 @@ const fn mode(mode: Mode) -> &'static str {
 }
 
 fn connections(plan: &Plan) -> Option<String> {
-    let Connections { credits, sources } = &plan.connections;
+    let Connections {
+        sessions_per_connection: sessions,
+        connections_per_session: connections,
+        credits,
+        sources,
+    } = &plan.connections;
+    let count = plan.connections.count(plan.max_clients());
+    let shared = (*sessions > 1 || *connections > 1).then(|| {
+        format!(
+            "up to {count} at a time: {} on each, {} per session",
+            counted((*sessions).into(), "session"),
+            counted((*connections).into(), "connection")
+        )
+    });
     let credits = credits.map(|credits| format!("at most {}", counted(credits.into(), "credit")));
     let sources = sources
         .as_ref()
         .map(|sources| format!("from {sources}, in turn"));
-    let parts: Vec<_> = credits.into_iter().chain(sources).collect();
+    let parts: Vec<_> = [shared, credits, sources].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

@@ -39,7 +39,7 @@ fn describe(url: &str, probe: &Probe) -> String {
     let session = &probe.session;
     let negotiated = &session.negotiated;
     let size = |bytes: u32| format!("{:#}", Size(bytes.into()));
-    let signing = match negotiated.signing {
+    let signing = match session.terms.signing {
         Some(algorithm) => algorithm.name(),
         None => "off",
     };
@@ -56,7 +56,11 @@ fn describe(url: &str, probe: &Probe) -> String {
     lines.extend(tried(&probe.signing));
     lines.push((
         "encryption",
-        negotiated.encryption.map_or("off", Cipher::name).to_owned(),
+        session
+            .terms
+            .encryption
+            .map_or("off", Cipher::name)
+            .to_owned(),
     ));
     lines.extend(tried(&probe.ciphers));
     lines.extend([
@@ -73,7 +77,7 @@ fn describe(url: &str, probe: &Probe) -> String {
         ),
         (
             "logged on",
-            match negotiated.logon {
+            match session.terms.logon {
                 Logon::Ntlm => "as the user asked for, by NTLM",
                 Logon::Kerberos => "as the user asked for, by Kerberos",
                 Logon::Guest => "as a guest",
@@ -214,7 +218,7 @@ fn guid(bytes: [u8; 16]) -> String {
 #[cfg(test)]
 mod tests {
     use smbench_engine::probe::SessionFacts;
-    use smbench_protocol::{Dialect, LeaseState, Negotiated, SigningAlgorithm};
+    use smbench_protocol::{Dialect, LeaseState, Negotiated, SessionTerms, SigningAlgorithm};
 
     use super::*;
 
@@ -233,14 +237,18 @@ mod tests {
             session: SessionFacts {
                 negotiated: Negotiated {
                     dialect: Dialect::Smb311,
-                    signing: Some(SigningAlgorithm::AesCmac),
-                    encryption: None,
+                    signing_algorithm: SigningAlgorithm::AesCmac,
+                    cipher: Some(Cipher::Aes128Gcm),
                     server_requires_signing: true,
                     max_read: 8 << 20,
                     max_write: 1 << 20,
                     max_transact: 65_537,
                     capabilities: 0x87,
                     server_guid: std::array::from_fn(|at| at as u8),
+                },
+                terms: SessionTerms {
+                    signing: Some(SigningAlgorithm::AesCmac),
+                    encryption: None,
                     logon: Logon::Ntlm,
                 },
                 credits_granted: 33,

@@ -2,14 +2,28 @@
 //! what each of them may use.
 
 use smbench_protocol::credit::{MAX_CREDIT_TARGET, charge_for};
+use smbench_protocol::{Dialect, DialectRange};
 use thiserror::Error;
 
 use crate::sources::SourceList;
 use crate::units::Size;
 
-/// The TCP connections of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The most sessions that may share a connection.
+pub const SESSIONS_PER_CONNECTION_MAX: u32 = 256;
+/// The most connections a session may have: where Windows stops.
+pub const CONNECTIONS_PER_SESSION_MAX: u32 = 32;
+
+/// The TCP connections of a run. Clients come in groups of so many as share
+/// connections; each group has so many of these as a session has channels, and
+/// each session of the group uses all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connections {
+    /// Sessions, one for each client, that share connections, 1 to
+    /// [`SESSIONS_PER_CONNECTION_MAX`].
+    pub sessions_per_connection: u32,
+    /// Connections that each session uses at the same time, 1 to
+    /// [`CONNECTIONS_PER_SESSION_MAX`].
+    pub connections_per_session: u32,
     /// The most credits each holds and uses, 1 to [`MAX_CREDIT_TARGET`]; `None`
     /// for as many as its requests in flight need.
     pub credits: Option<u16>,
@@ -17,9 +31,37 @@ pub struct Connections {
     pub sources: Option<SourceList>,
 }
 
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            sessions_per_connection: 1,
+            connections_per_session: 1,
+            credits: None,
+            sources: None,
+        }
+    }
+}
+
 /// What is wrong with the connections asked for, and what would be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConnectionsProblem {
+    /// Sessions on a connection out of bounds.
+    #[error("sessions_per_connection is {0}: give 1 to {SESSIONS_PER_CONNECTION_MAX}")]
+    Sessions(u32),
+    /// Connections of a session out of bounds.
+    #[error("connections_per_session is {0}: give 1 to {CONNECTIONS_PER_SESSION_MAX}")]
+    Connections(u32),
+    /// A dialect in which a session has one connection.
+    #[error(
+        "connections_per_session is {wanted}, but dialect is {dialect}: several connections need \
+         3.0 or newer"
+    )]
+    Dialect {
+        /// Connections per session.
+        wanted: u32,
+        /// The newest dialect allowed.
+        dialect: Dialect,
+    },
     /// Credits out of bounds.
     #[error("credits is {0}: give 1 to {MAX_CREDIT_TARGET}")]
     Credits(u16),
@@ -48,13 +90,46 @@ pub enum ConnectionsProblem {
 }
 
 impl Connections {
+    /// The clients of a load point, by the group that shares connections.
+    pub(crate) fn groups(&self, clients: u32) -> impl ExactSizeIterator<Item = Box<[u32]>> + '_ {
+        let size = self.sessions_per_connection;
+        let groups = clients.div_ceil(size) as usize;
+        (0..groups).map(move |group| {
+            let first = group as u32 * size;
+            (first..clients.min(first.saturating_add(size))).collect()
+        })
+    }
+
+    /// TCP connections at this many clients.
+    #[must_use]
+    pub fn count(&self, clients: u32) -> u64 {
+        let groups = clients.div_ceil(self.sessions_per_connection);
+        u64::from(groups) * u64::from(self.connections_per_session)
+    }
+
     /// The first thing wrong, with the option that says so. The largest request
     /// has `largest` bytes, and no operation costs more than `charge_max`.
     pub(super) fn check(
         &self,
         largest: u32,
         charge_max: u16,
+        dialects: DialectRange,
     ) -> Result<(), (&'static str, ConnectionsProblem)> {
+        let sessions = self.sessions_per_connection;
+        if !(1..=SESSIONS_PER_CONNECTION_MAX).contains(&sessions) {
+            let problem = ConnectionsProblem::Sessions(sessions);
+            return Err(("sessions_per_connection", problem));
+        }
+        let wanted = self.connections_per_session;
+        if !(1..=CONNECTIONS_PER_SESSION_MAX).contains(&wanted) {
+            let problem = ConnectionsProblem::Connections(wanted);
+            return Err(("connections_per_session", problem));
+        }
+        let dialect = dialects.newest();
+        if wanted > 1 && dialect < Dialect::Smb30 {
+            let problem = ConnectionsProblem::Dialect { wanted, dialect };
+            return Err(("connections_per_session", problem));
+        }
         let Some(credits) = self.credits else {
             return Ok(());
         };

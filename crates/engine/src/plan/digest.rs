@@ -38,6 +38,10 @@ struct Work<'a> {
     credits: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     oplock: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions_per_connection: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connections_per_session: Option<u32>,
 }
 
 /// A workload, in the words that digests have always been made of. What one
@@ -105,10 +109,17 @@ impl Plan {
             verify: self.verify == Verify::ReadBack,
             credits: self.connections.credits,
             oplock: (self.caching != Caching::None).then(|| self.caching.name()),
+            sessions_per_connection: several(self.connections.sessions_per_connection),
+            connections_per_session: several(self.connections.connections_per_session),
         };
         serde_json::to_string(&work)
             .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))
     }
+}
+
+/// A number that says more than nothing does.
+fn several(number: u32) -> Option<u32> {
+    (number > 1).then_some(number)
 }
 
 #[cfg(test)]
@@ -152,7 +163,7 @@ mod tests {
 
     #[test]
     fn whatever_changes_the_work_changes_the_digest() {
-        let changes: [fn(&mut Plan); 23] = [
+        let changes: [fn(&mut Plan); 25] = [
             |_| {},
             |plan| plan.workload.sizes[0].size = 8192,
             |plan| plan.workload.requests = data(50.0, None),
@@ -175,6 +186,8 @@ mod tests {
             |plan| plan.session.ciphers = CipherList::only(Cipher::Aes256Gcm),
             |plan| plan.verify = Verify::ReadBack,
             |plan| plan.connections.credits = Some(1),
+            |plan| plan.connections.sessions_per_connection = 2,
+            |plan| plan.connections.connections_per_session = 2,
             |plan| plan.ramp_up = Duration::ZERO,
         ];
         let digests: HashSet<_> = changes

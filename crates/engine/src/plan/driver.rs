@@ -163,6 +163,20 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             why: "leaves the cipher to the server: leave it out, or use --driver native",
         });
     }
+    if plan.connections.sessions_per_connection > 1 {
+        return Some(Objection {
+            field: "sessions_per_connection",
+            is_given: |options| options.sessions_per_connection.is_some(),
+            why: "has one session on each connection: leave it out, or use --driver native",
+        });
+    }
+    if plan.connections.connections_per_session > 1 {
+        return Some(Objection {
+            field: "connections_per_session",
+            is_given: |options| options.connections_per_session.is_some(),
+            why: "has one connection for each session: leave it out, or use --driver native",
+        });
+    }
     if plan.connections.credits.is_some() {
         return Some(Objection {
             field: "credits",

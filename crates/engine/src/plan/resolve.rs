@@ -94,6 +94,8 @@ impl Plan {
                 ciphers: merged.cipher.unwrap_or_default(),
             },
             connections: Connections {
+                sessions_per_connection: merged.sessions_per_connection.unwrap_or(1),
+                connections_per_session: merged.connections_per_session.unwrap_or(1),
                 credits: merged.credits,
                 sources: merged.source_ip,
             },
@@ -283,13 +285,17 @@ impl Written<'_> {
     }
 
     fn check_connections(&self, plan: &Plan) -> Result<(), PlanError> {
-        let checked = plan
-            .connections
-            .check(plan.largest_request(), plan.largest_charge());
+        let checked = plan.connections.check(
+            plan.largest_request(),
+            plan.largest_charge(),
+            plan.session.dialects,
+        );
         checked.map_err(|(field, problem)| {
+            let options = self.options;
             let is_given = match field {
-                "credits" => self.options.credits.is_some(),
-                _ => false,
+                "credits" => options.credits.is_some(),
+                "sessions_per_connection" => options.sessions_per_connection.is_some(),
+                _ => options.connections_per_session.is_some(),
             };
             self.in_option(field, is_given, problem.into())
         })

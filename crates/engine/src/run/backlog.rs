@@ -23,6 +23,11 @@ impl Backlog {
         self.bytes.len() - self.sent
     }
 
+    /// Where further bytes are put to wait.
+    pub(super) const fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
     /// Hands the socket what waits and then `output`, as far as it takes them;
     /// the rest waits. `output` is empty afterwards, also after an error: it
     /// belongs to all clients of the worker.

@@ -92,6 +92,21 @@ pub(super) struct Opened<D> {
     pub(super) granted: Vec<Caching>,
     /// Notifications of breaks so far.
     pub(super) breaks: u64,
+    /// TCP connections made for them.
+    pub(super) connections: u32,
+}
+
+impl<D> Opened<D> {
+    /// The same with what `make` makes of the driver.
+    pub(super) fn map<T>(self, make: impl FnOnce(D) -> T) -> Opened<T> {
+        Opened {
+            driver: make(self.driver),
+            session_setup: self.session_setup,
+            granted: self.granted,
+            breaks: self.breaks,
+            connections: self.connections,
+        }
+    }
 }
 
 /// Carries out the operations of a group of clients.

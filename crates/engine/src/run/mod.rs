@@ -7,6 +7,7 @@
 mod backlog;
 mod driver;
 mod group;
+mod links;
 mod live;
 mod member;
 mod native;
@@ -104,7 +105,8 @@ pub fn execute(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let clients = plan.max_clients();
-    process::reserve_descriptors(u64::from(clients) + EXTRA_SOCKETS, plan.threads.into())
+    let sockets = plan.connections.count(clients) + EXTRA_SOCKETS;
+    process::reserve_descriptors(sockets, plan.threads.into())
         .map_err(|limit| RunError::Descriptors { clients, limit })?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -124,6 +126,7 @@ async fn run(
     observer.progress(&Progress::Connecting);
     let endpoint = interruptible(cancel, endpoint(plan)).await?;
     let session = interruptible(cancel, Session::open(&endpoint)).await?;
+    check_channels(plan, &endpoint, &session)?;
     // Before anything is written: another driver may be refused.
     let server = match plan.driver {
         DriverKind::Native => native_facts(plan, &session),
@@ -181,25 +184,30 @@ async fn run(
 
 async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let per_request = u32::from(plan.largest_charge());
-    // One more than the window, so that a request outside it finds a credit.
-    let wanted = per_request
-        .saturating_mul(plan.outstanding)
-        .saturating_add(1);
+    let connections = &plan.connections;
+    // Each connection takes its share of the requests that a group of clients
+    // has in flight.
+    let window = plan.outstanding * connections.sessions_per_connection;
+    let share = window.div_ceil(connections.connections_per_session);
+    // One more than that, so that a request outside the window finds a credit.
+    let wanted = per_request.saturating_mul(share).saturating_add(1);
     let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
     Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
         .await?
-        .with_credit_cap(plan.connections.credits)
-        .with_sources(plan.connections.sources.as_ref())
+        .with_credit_cap(connections.credits)
+        .with_connections_per_session(connections.connections_per_session)
+        .with_sources(connections.sources.as_ref())
 }
 
 fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
     let negotiated = session.connection.negotiated();
+    let terms = session.terms();
     ServerFacts {
         url: plan.target.redacted(),
-        logon: negotiated.logon,
+        logon: terms.logon,
         dialect: negotiated.dialect,
-        signing: negotiated.signing,
-        encryption: negotiated.encryption,
+        signing: terms.signing,
+        encryption: terms.encryption,
         max_read: negotiated.max_read,
         max_write: negotiated.max_write,
         max_transact: negotiated.max_transact,
@@ -225,6 +233,23 @@ async fn prepare(
             }
         })
         .await
+}
+
+/// Whether sessions can have the connections they are to have.
+fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result<(), SessionError> {
+    if plan.connections.connections_per_session == 1 {
+        return Ok(());
+    }
+    let at = endpoint.at();
+    let negotiated = session.connection.negotiated();
+    if !negotiated.multi_channel() {
+        let dialect = negotiated.dialect;
+        return Err(SessionError::OneChannel { at, dialect });
+    }
+    if !session.terms().logon.has_key() {
+        return Err(SessionError::NoChannelKey { at });
+    }
+    Ok(())
 }
 
 /// The server's limits are only known now; the plan cannot have checked them.

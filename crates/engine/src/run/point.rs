@@ -37,7 +37,7 @@ pub(super) async fn measure(
     repeat: u32,
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
-    let board = Arc::new(Board::new(workers_for(context, point)));
+    let board = Arc::new(Board::new(workers_for(context, point) as u32));
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
     let begin = clock::now();
@@ -78,6 +78,7 @@ pub(super) async fn measure(
         client: observed.usage,
         setup: SetupRecord {
             session: outcome.session_setup,
+            connections: outcome.connections,
             elapsed: setup_elapsed.into(),
         },
         credit_starved: outcome.starved.into(),
@@ -85,9 +86,10 @@ pub(super) async fn measure(
     })
 }
 
-/// No more workers than clients.
-fn workers_for(context: &Context<'_>, point: Point) -> u32 {
-    context.plan.threads.clamp(1, point.clients)
+/// No more workers than groups of clients.
+fn workers_for(context: &Context<'_>, point: Point) -> usize {
+    let groups = context.plan.connections.groups(point.clients).len();
+    (context.plan.threads as usize).min(groups)
 }
 
 /// Starts the workers of a load point; those that could be started, and why the
@@ -100,9 +102,8 @@ fn spawn_workers(
     started: &watch::Receiver<Option<Schedule>>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
     let driver = context.plan.driver;
-    let clients = point.clients;
     let wanted = workers_for(context, point);
-    let mut workers = Vec::with_capacity(wanted as usize);
+    let mut workers = Vec::with_capacity(wanted);
     for worker in 0..wanted {
         let assignment = Assignment {
             plan: Arc::clone(&context.plan),
@@ -110,9 +111,12 @@ fn spawn_workers(
             mix: Arc::clone(&context.mix),
             directory: context.directory.clone(),
             generation_run: point.number,
-            groups: (worker..clients)
-                .step_by(wanted as usize)
-                .map(|client| Box::from([client]))
+            groups: context
+                .plan
+                .connections
+                .groups(point.clients)
+                .skip(worker)
+                .step_by(wanted)
                 .collect(),
             board: Arc::clone(board),
             cancel: context.cancel.clone(),

@@ -78,6 +78,8 @@ pub(super) struct Outcome {
     pub(super) recorder: Recorder,
     pub(super) dropouts: Vec<Dropout>,
     pub(super) session_setup: Histogram<u64>,
+    /// TCP connections that the sessions have.
+    pub(super) connections: u64,
     pub(super) starved: Nanos,
     pub(super) held_back: Nanos,
 }
@@ -88,6 +90,7 @@ impl Default for Outcome {
             recorder: Recorder::default(),
             dropouts: Vec::new(),
             session_setup: latency_histogram(),
+            connections: 0,
             starved: Nanos(0),
             held_back: Nanos(0),
         }
@@ -102,6 +105,7 @@ impl Outcome {
         // Equal bounds: adding cannot fail.
         let added = self.session_setup.add(&other.session_setup);
         debug_assert!(added.is_ok());
+        self.connections += other.connections;
         self.starved = self.starved + other.starved;
         self.held_back = self.held_back + other.held_back;
     }
@@ -127,13 +131,7 @@ pub(super) fn work<D: Driver>(
         let shared = Rc::new(RefCell::new(Shared::new(Recorder::expecting(
             worker.plan.workload.kinds(),
         ))));
-        let setup = set_up(
-            &worker,
-            &shared,
-            reports,
-            &start,
-            &mut outcome.session_setup,
-        );
+        let setup = set_up(&worker, &shared, reports, &start, &mut outcome);
         let standing = match setup.await {
             Ok(standing) => standing,
             Err(error) => {
@@ -163,7 +161,7 @@ async fn set_up<D: Driver>(
     shared: &Rc<RefCell<Shared>>,
     reports: &mpsc::UnboundedSender<Report>,
     start: &watch::Receiver<Option<Schedule>>,
-    durations: &mut Histogram<u64>,
+    outcome: &mut Outcome,
 ) -> Result<Standing<D>, SessionError> {
     let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
     let mut running = JoinSet::new();
@@ -193,11 +191,20 @@ async fn set_up<D: Driver>(
             () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
         };
         let Some(opened) = opened else { break };
-        let (group, took) = opened.unwrap_or_else(resume)?;
+        let Opened {
+            driver: mut group,
+            session_setup,
+            granted,
+            breaks,
+            connections,
+        } = opened.unwrap_or_else(resume)?;
+        group.granted = granted;
+        group.breaks = breaks;
         let _ = reports.send(Report::Ready(group.numbers().count() as u32));
         standing.push(group, shared, start);
-        for session in took {
-            durations.saturating_record(session.0);
+        outcome.connections += u64::from(connections);
+        for session in session_setup {
+            outcome.session_setup.saturating_record(session.0);
         }
     }
     Ok(standing)
@@ -207,18 +214,13 @@ fn resume<T>(error: tokio::task::JoinError) -> T {
     std::panic::resume_unwind(error.into_panic())
 }
 
-/// Sets up a group; how long each of its sessions took.
+/// Sets up a group.
 async fn open_group<D: Driver>(
     worker: &Assignment,
     clients: &[u32],
-) -> Result<(Group<D>, Vec<Nanos>), SessionError> {
+) -> Result<Opened<Group<D>>, SessionError> {
     let plan = &*worker.plan;
-    let Opened {
-        driver,
-        session_setup,
-        granted,
-        breaks,
-    } = D::open(worker, clients).await?;
+    let opened = D::open(worker, clients).await?;
     let members = clients
         .iter()
         .map(|&number| {
@@ -234,10 +236,7 @@ async fn open_group<D: Driver>(
             Member::new(number, worker.generation_run, operations, ledger)
         })
         .collect();
-    let mut group = Group::new(driver, members, plan.outstanding, &worker.mix);
-    group.granted = granted;
-    group.breaks = breaks;
-    Ok((group, session_setup))
+    Ok(opened.map(|driver| Group::new(driver, members, plan.outstanding, &worker.mix)))
 }
 
 /// `None` when the load point does not take place.

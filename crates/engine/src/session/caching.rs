@@ -9,7 +9,9 @@ use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
 use smbench_protocol::command::oplock_break::{BreakAcknowledgement, BreakNotification};
 use smbench_protocol::header::Command;
-use smbench_protocol::{Completion, Connection, DecodeError, Dialect, FileId, LeaseKey, NtStatus};
+use smbench_protocol::{
+    Completion, Connection, DecodeError, Dialect, FileId, LeaseKey, NtStatus, SessionIndex,
+};
 
 use crate::clock::Nanos;
 use crate::plan::{Caching, ScratchName};
@@ -29,20 +31,27 @@ pub(crate) enum Object {
     Scratch(u32, ScratchName),
 }
 
-/// The caching side of a connection.
+/// The caching side of a connection, or of those that a group of clients has.
 #[derive(Debug)]
 pub(crate) struct Cache {
     asked: Caching,
     dialect: Dialect,
-    /// Makes the lease keys of this connection unlike all others.
+    /// Makes the lease keys made here unlike all others.
     seed: u64,
-    /// Oplocks of files that stay open.
-    held: Vec<(FileId, OplockLevel)>,
+    /// Oplocks of files that stay open, and the sessions that have them.
+    held: Vec<(FileId, Oplock)>,
     /// Notifications so far.
     breaks: u64,
-    due: Vec<BreakAcknowledgement>,
+    due: Vec<(SessionIndex, BreakAcknowledgement)>,
     sent: Vec<(u32, Nanos)>,
     next_tag: u32,
+}
+
+/// The oplock of an open, and the session it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Oplock {
+    pub(crate) level: OplockLevel,
+    pub(crate) session: SessionIndex,
 }
 
 /// What came of agreeing to a break.
@@ -130,8 +139,8 @@ impl Cache {
     }
 
     /// Remembers the oplock of a file that stays open.
-    pub(crate) fn hold(&mut self, open: FileId, level: OplockLevel) {
-        self.held.push((open, level));
+    pub(crate) fn hold(&mut self, open: FileId, oplock: Oplock) {
+        self.held.push((open, oplock));
     }
 
     /// Notifications since this was asked last.
@@ -139,33 +148,39 @@ impl Cache {
         std::mem::take(&mut self.breaks)
     }
 
-    /// Takes a notification. `level` finds what an open that is not held has;
-    /// what is left of it is kept there.
+    /// Takes a notification. `other` knows the session of an open that is not
+    /// held, and what it has; what is left of that is kept there.
     pub(crate) fn broken<'a>(
         &mut self,
         notification: &BreakNotification,
-        level: impl FnOnce(FileId) -> Option<&'a mut OplockLevel>,
+        other: impl FnOnce(FileId) -> Option<(SessionIndex, &'a mut OplockLevel)>,
     ) {
         self.breaks += 1;
         let mut held = self.held.iter_mut();
-        let acknowledgement = match notification {
-            BreakNotification::Lease(broken) => broken.acknowledgement(),
+        let due = match notification {
+            // A lease is the client's, whichever session opened the file
+            // (MS-SMB2 3.3.5.22.2).
+            BreakNotification::Lease(broken) => broken
+                .acknowledgement()
+                .map(|acknowledgement| (SessionIndex::FIRST, acknowledgement)),
             BreakNotification::Oplock(broken) => {
-                let level = held
-                    .find_map(|(open, level)| (*open == broken.file_id).then_some(level))
-                    .or_else(|| level(broken.file_id));
-                level.and_then(|level| {
+                let is_it = |open: &FileId| *open == broken.file_id;
+                let found = held
+                    .find_map(|(open, oplock)| is_it(open).then_some(oplock))
+                    .map(|oplock| (oplock.session, &mut oplock.level))
+                    .or_else(|| other(broken.file_id));
+                found.and_then(|(session, level)| {
                     let was = std::mem::replace(level, broken.level);
                     matches!(was, OplockLevel::Exclusive | OplockLevel::Batch)
-                        .then(|| broken.acknowledgement())
+                        .then(|| (session, broken.acknowledgement()))
                 })
             }
         };
-        if let Some(acknowledgement) = acknowledgement
-            && !self.due.contains(&acknowledgement)
+        if let Some(due) = due
+            && !self.due.contains(&due)
             && self.due.len() + self.sent.len() < AT_ONCE
         {
-            self.due.push(acknowledgement);
+            self.due.push(due);
         }
     }
 
@@ -181,9 +196,10 @@ impl Cache {
         now: Nanos,
         out: &mut Vec<u8>,
     ) {
-        while let Some(acknowledgement) = self.due.last() {
+        while let Some((session, acknowledgement)) = self.due.last() {
             let tag = self.next_tag;
-            if connection.acknowledge(tag, acknowledgement, out).is_err() {
+            let sent = connection.acknowledge(*session, tag, acknowledgement, out);
+            if sent.is_err() {
                 break;
             }
             self.due.pop();
@@ -288,7 +304,9 @@ mod tests {
             (OplockLevel::Batch, true),
         ] {
             let mut level = held;
-            cache.broken(&oplock_break(OplockLevel::LevelII), |_| Some(&mut level));
+            cache.broken(&oplock_break(OplockLevel::LevelII), |_| {
+                Some((SessionIndex::FIRST, &mut level))
+            });
             assert_eq!(cache.is_due(), is_due, "{held:?}");
             assert_eq!(level, OplockLevel::LevelII);
             cache.due.clear();

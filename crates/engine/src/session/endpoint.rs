@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use smbench_protocol::{Account, Credentials, Policy, SessionConfig};
+use smbench_protocol::{Account, Channels, Credentials, HandshakeError, Policy, SessionConfig};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::SessionError;
+use super::{SessionError, Who};
 use crate::clock;
 use crate::kerberos::Tickets;
 use crate::login::Login;
@@ -36,6 +36,10 @@ pub(crate) struct Endpoint {
     pub(super) credit_target: u16,
     /// Credits to use at most on a connection.
     credit_cap: Option<u16>,
+    channels: Channels,
+    /// What connections that share sessions are known by; each of the others
+    /// has a name of its own.
+    client_guid: Option<[u8; 16]>,
     /// Local addresses, where they are chosen, and the number of the
     /// connection, which picks one.
     sources: Option<(SourceList, u32)>,
@@ -80,6 +84,8 @@ impl Endpoint {
             limits,
             credit_target,
             credit_cap: None,
+            channels: Channels::One,
+            client_guid: None,
             sources: None,
             tickets,
         })
@@ -113,6 +119,34 @@ impl Endpoint {
             credit_target,
             credit_cap,
             ..self
+        }
+    }
+
+    /// The same, for sessions that have this many connections.
+    pub(crate) fn with_connections_per_session(self, connections: u32) -> Self {
+        let channels = match connections {
+            ..=1 => Channels::One,
+            _ => Channels::Several,
+        };
+        Self { channels, ..self }
+    }
+
+    /// The same for connections that share sessions: to the server they are of
+    /// one client, and so told from those of others (MS-SMB2 3.2.4.1.7).
+    pub(crate) fn of_one_client(&self) -> Self {
+        let client_guid = Some(random());
+        Self {
+            client_guid,
+            ..self.clone()
+        }
+    }
+
+    /// The same to one address of the server: a name may stand for several
+    /// servers.
+    pub(crate) fn at_address(&self, address: SocketAddr) -> Self {
+        Self {
+            addresses: Arc::from([address]),
+            ..self.clone()
         }
     }
 
@@ -309,6 +343,27 @@ impl Endpoint {
         }
     }
 
+    pub(super) fn timed_out(&self, doing: &str) -> SessionError {
+        SessionError::Timeout {
+            doing: doing.to_owned(),
+            at: self.at(),
+            limit: self.limits.setup,
+        }
+    }
+
+    pub(super) fn not_logged_on(
+        &self,
+        credentials: &Credentials,
+        source: HandshakeError,
+    ) -> SessionError {
+        SessionError::Handshake {
+            at: self.at(),
+            who: Who::from(credentials),
+            share: self.target.share.clone(),
+            source,
+        }
+    }
+
     pub(crate) fn io(&self, doing: &str, source: io::Error) -> SessionError {
         SessionError::Io {
             doing: doing.to_owned(),
@@ -338,7 +393,8 @@ impl Endpoint {
             share: target.share.clone(),
             credit_target: self.credit_target,
             credit_cap: self.credit_cap,
-            client_guid: random(),
+            channels: self.channels,
+            client_guid: self.client_guid.unwrap_or_else(random),
             salt: random(),
             nonce_seed: random(),
         }

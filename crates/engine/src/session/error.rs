@@ -77,6 +77,34 @@ pub enum SessionError {
         /// What to do about it.
         remedy: &'static str,
     },
+    /// The server has sessions on one connection only.
+    #[error(
+        "{at} offers no session on several connections (multichannel) in SMB {dialect}; leave out \
+         --connections-per-session"
+    )]
+    OneChannel {
+        /// Host and port.
+        at: String,
+        /// The dialect negotiated.
+        dialect: Dialect,
+    },
+    /// A session that stands could not be given another connection.
+    #[error("failed to add connection {number} to a session: {source}")]
+    Channel {
+        /// From 2.
+        number: u32,
+        /// Why not.
+        source: Box<SessionError>,
+    },
+    /// The session has no key to add connections with.
+    #[error(
+        "failed to add a connection to a session on {at}: a guest's or nobody's has no key to do so; \
+         leave out --connections-per-session"
+    )]
+    NoChannelKey {
+        /// Host and port.
+        at: String,
+    },
     /// The server did not answer a set-up request.
     #[error("failed to {doing} on {at}: no answer within {}", humantime::format_duration(*.limit))]
     Timeout {

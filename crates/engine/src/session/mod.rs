@@ -1,10 +1,11 @@
-//! One authenticated session on one TCP connection, driven one request at a
-//! time: for set-up, preparation and clean-up. The measured load is driven by
-//! [`crate::run`], which takes the parts of a [`Session`] over.
+//! Authenticated sessions on one TCP connection, driven one request at a time:
+//! for set-up, preparation and clean-up, where there is but one. The measured
+//! load is driven by [`crate::run`], which takes the parts of a [`Session`] over.
 
 pub(crate) mod caching;
 mod endpoint;
 mod error;
+mod exchange;
 mod reauthentication;
 mod who;
 
@@ -14,17 +15,16 @@ use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
 use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
-use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Chain, Connection, Credentials, Event, FileId, Handshake, NtStatus, Progress, ProtocolError,
+    Binding, Connection, Credentials, FileId, Handshake, HandshakeError, NtStatus, Opening,
+    Progress, ProtocolError, SessionConfig, SessionIndex, SessionTerms,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::clock;
 use crate::plan::Caching;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
@@ -43,7 +43,7 @@ pub(crate) struct Reply {
     pub(crate) message: Vec<u8>,
 }
 
-/// A session ready for use.
+/// A session ready for use, or several on one connection.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) stream: TcpStream,
@@ -55,38 +55,56 @@ pub(crate) struct Session {
     /// What it has logged on with.
     credentials: Credentials,
     state: State,
+    /// The session that requests are made in.
+    current: SessionIndex,
 }
 
 /// Whether both sides still agree on where in the stream they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Every request made has been answered.
+    /// Every request made here has been answered.
     InStep,
     /// One has not: half of it may have been sent, half of its answer may have
     /// been read, and the rest of that may still come.
     Lost,
 }
 
-/// Whether more is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exchange {
-    Open,
-    Complete,
-}
+/// What is under way while a session is set up, for messages.
+const SET_UP: &str = "set up a session";
 
 impl Session {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        Self::connect(endpoint, Handshake::start).await
+    }
+
+    /// Connects, and makes this another channel of the session that `binding`
+    /// is from.
+    pub(crate) async fn open_channel(
+        endpoint: &Endpoint,
+        binding: Binding,
+    ) -> Result<Self, SessionError> {
+        Self::connect(endpoint, |config, out| {
+            Handshake::bind(config, binding, out)
+        })
+        .await
+    }
+
+    async fn connect(
+        endpoint: &Endpoint,
+        begin: impl FnOnce(SessionConfig, &mut Vec<u8>) -> Result<Handshake, HandshakeError>,
+    ) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
         let stream = endpoint.connect().await?;
         let limit = endpoint.limits.setup;
-        match timeout(limit, Self::shake_hands(endpoint, credentials, stream)).await {
+        match timeout(
+            limit,
+            Self::shake_hands(endpoint, credentials, stream, begin),
+        )
+        .await
+        {
             Ok(session) => session,
-            Err(_) => Err(SessionError::Timeout {
-                doing: "set up a session".to_owned(),
-                at: endpoint.at(),
-                limit,
-            }),
+            Err(_) => Err(endpoint.timed_out(SET_UP)),
         }
     }
 
@@ -94,14 +112,10 @@ impl Session {
         endpoint: &Endpoint,
         credentials: Credentials,
         mut stream: TcpStream,
+        begin: impl FnOnce(SessionConfig, &mut Vec<u8>) -> Result<Handshake, HandshakeError>,
     ) -> Result<Self, SessionError> {
-        const DOING: &str = "set up a session";
-        let refuse = |source| SessionError::Handshake {
-            at: endpoint.at(),
-            who: Who::from(&credentials),
-            share: endpoint.target.share.clone(),
-            source,
-        };
+        const DOING: &str = SET_UP;
+        let refuse = |source| endpoint.not_logged_on(&credentials, source);
         let broken = |source: ProtocolError| SessionError::Protocol {
             doing: DOING.to_owned(),
             at: endpoint.at(),
@@ -109,7 +123,7 @@ impl Session {
         };
         let mut out = Vec::with_capacity(1024);
         let mut handshake =
-            Handshake::start(endpoint.config(credentials.clone()), &mut out).map_err(refuse)?;
+            begin(endpoint.config(credentials.clone()), &mut out).map_err(refuse)?;
         let mut inbound = Inbound::default();
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
         loop {
@@ -156,6 +170,7 @@ impl Session {
                                 endpoint: endpoint.clone(),
                                 credentials: credentials.clone(),
                                 state: State::InStep,
+                                current: SessionIndex::FIRST,
                             });
                         }
                     }
@@ -164,202 +179,34 @@ impl Session {
         }
     }
 
-    /// Sends one request and waits for its final answer. A session that has
-    /// expired is authenticated again first. After a failure, or when the wait
-    /// was cut short, the session takes no further request: an answer that
-    /// comes late must not be taken for that of another.
-    pub(crate) async fn call(
+    /// Where another connection of the same sessions is opened: at the address
+    /// of this one.
+    pub(crate) fn beside(&self) -> Result<Endpoint, SessionError> {
+        let address = self.stream.peer_addr();
+        let address = address.map_err(|source| self.endpoint.io("connect once more", source))?;
+        Ok(self.endpoint.at_address(address))
+    }
+
+    /// Sets up a further session on the connection, in which requests are made
+    /// from now on.
+    pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
+        self.set_up(Opening::start).await
+    }
+
+    /// The same with the session that `binding` is from.
+    pub(crate) async fn bind_another(
         &mut self,
-        doing: &str,
-        command: Command,
-        payload_len: u32,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Reply, SessionError> {
-        let mut encoded = Vec::with_capacity(payload_len as usize + 128);
-        body(&mut encoded);
-        let reply = self.attempt(doing, command, payload_len, &encoded).await?;
-        if reply.status != NtStatus::NETWORK_SESSION_EXPIRED {
-            return Ok(reply);
-        }
-        self.reauthenticate().await?;
-        self.attempt(doing, command, payload_len, &encoded).await
-    }
-
-    async fn attempt(
-        &mut self,
-        doing: &str,
-        command: Command,
-        payload_len: u32,
-        body: &[u8],
-    ) -> Result<Reply, SessionError> {
-        self.check_step(doing)?;
-        let mut out = Vec::with_capacity(body.len() + 128);
-        self.connection
-            .request(command, charge_for(payload_len), 0, &mut out, |out| {
-                out.extend_from_slice(body);
-            })
-            .map_err(|_| self.no_credit(doing))?;
-        let [reply] = self.converse(doing, &out).await?;
-        Ok(reply)
-    }
-
-    /// Sends related requests in one frame and waits for the final answer to
-    /// each; `build` gives them the tags from 0. As with [`Session::call`],
-    /// they are built and sent once more where the session has expired: none
-    /// was carried out then (MS-SMB2 3.3.5.2.9).
-    pub(crate) async fn chain<const N: usize>(
-        &mut self,
-        doing: &str,
-        build: impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
-    ) -> Result<[Reply; N], SessionError> {
-        let replies = self.attempt_chain(doing, &build).await?;
-        let expired = |reply: &Reply| reply.status == NtStatus::NETWORK_SESSION_EXPIRED;
-        if !replies.first().is_some_and(expired) {
-            return Ok(replies);
-        }
-        self.reauthenticate().await?;
-        self.attempt_chain(doing, &build).await
-    }
-
-    async fn attempt_chain<const N: usize>(
-        &mut self,
-        doing: &str,
-        build: &impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
-    ) -> Result<[Reply; N], SessionError> {
-        self.check_step(doing)?;
-        let mut out = Vec::with_capacity(1024);
-        build(self.connection.chain(&mut out))
-            .finish()
-            .map_err(|_| self.no_credit(doing))?;
-        self.converse(doing, &out).await
-    }
-
-    fn check_step(&self, doing: &str) -> Result<(), SessionError> {
-        match self.state {
-            State::InStep => Ok(()),
-            State::Lost => Err(SessionError::OutOfStep {
-                doing: doing.to_owned(),
-                at: self.endpoint.at(),
-            }),
-        }
-    }
-
-    fn no_credit(&self, doing: &str) -> SessionError {
-        SessionError::NoCredit {
-            doing: doing.to_owned(),
-            at: self.endpoint.at(),
-        }
-    }
-
-    /// Sends what was encoded and waits for the answers to tags 0 to N - 1.
-    async fn converse<const N: usize>(
-        &mut self,
-        doing: &str,
-        out: &[u8],
-    ) -> Result<[Reply; N], SessionError> {
-        let mut replies = [const { None }; N];
-        self.exchange(doing, out, |event| {
-            if let Event::Completed(done) = event
-                && let Some(reply) = replies.get_mut(done.tag as usize)
-            {
-                *reply = Some(Reply {
-                    status: done.status,
-                    message: done.message().to_vec(),
-                });
-            }
-            match replies.iter().all(Option::is_some) {
-                true => Exchange::Complete,
-                false => Exchange::Open,
-            }
+        binding: Binding,
+    ) -> Result<SessionIndex, SessionError> {
+        self.set_up(|config, connection, tag, out| {
+            Opening::bind(config, binding, connection, tag, out)
         })
-        .await?;
-        Ok(replies.map(|reply| {
-            reply.unwrap_or_else(|| unreachable!("the exchange is complete when all are there"))
-        }))
+        .await
     }
 
-    /// Sends `out` and hands what comes to `take` until that has all it needs.
-    async fn exchange(
-        &mut self,
-        doing: &str,
-        out: &[u8],
-        take: impl FnMut(&Event<'_>) -> Exchange,
-    ) -> Result<(), SessionError> {
-        let limit = self.endpoint.limits.setup;
-        self.state = State::Lost;
-        match timeout(limit, self.exchange_unbounded(doing, out, take)).await {
-            Ok(exchanged) => exchanged?,
-            Err(_) => {
-                return Err(SessionError::Timeout {
-                    doing: doing.to_owned(),
-                    at: self.endpoint.at(),
-                    limit,
-                });
-            }
-        }
-        self.state = State::InStep;
-        Ok(())
-    }
-
-    async fn exchange_unbounded(
-        &mut self,
-        doing: &str,
-        out: &[u8],
-        mut take: impl FnMut(&Event<'_>) -> Exchange,
-    ) -> Result<(), SessionError> {
-        let endpoint = &self.endpoint;
-        let broken = |source: ProtocolError| SessionError::Protocol {
-            doing: doing.to_owned(),
-            at: endpoint.at(),
-            source,
-        };
-        self.stream
-            .write_all(out)
-            .await
-            .map_err(|source| endpoint.io(doing, source))?;
-        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        let mut exchange = Exchange::Open;
-        while exchange == Exchange::Open {
-            let len = receive(&mut self.stream, &mut chunk)
-                .await
-                .map_err(|source| endpoint.io(doing, source))?;
-            let mut input = &mut chunk[..len];
-            while let Some(frame) = self
-                .inbound
-                .next(&mut input, Payload::Keep)
-                .map_err(|error| broken(error.into()))?
-            {
-                let mut messages = self.connection.open(frame).map_err(broken)?;
-                while let Some(message) = messages
-                    .next_message()
-                    .map_err(|error| broken(error.into()))?
-                {
-                    let event = self.connection.receive(message).map_err(broken)?;
-                    match &event {
-                        Event::Break(notification) => self.cache.broken(notification, |_| None),
-                        Event::Completed(done) => {
-                            // One of its own, which nobody else waits for.
-                            let _ = self.cache.answered(done.tag, done.status);
-                        }
-                        _ => {}
-                    }
-                    if take(&event) == Exchange::Complete {
-                        exchange = Exchange::Complete;
-                    }
-                }
-            }
-            if self.cache.is_due() {
-                // Others wait for it, this session's own next request maybe too.
-                let mut out = Vec::new();
-                let now = clock::now();
-                self.cache.acknowledge(&mut self.connection, now, &mut out);
-                self.stream
-                    .write_all(&out)
-                    .await
-                    .map_err(|source| endpoint.io(doing, source))?;
-            }
-        }
-        Ok(())
+    /// What came of the log-on to the session that requests are made in.
+    pub(crate) fn terms(&self) -> &SessionTerms {
+        self.connection.terms(self.current)
     }
 
     /// Like [`Session::call`], where any status but success is an error.
@@ -468,12 +315,22 @@ impl Session {
     }
 
     /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
-    pub(crate) async fn log_off(mut self) {
+    pub(crate) async fn log_off(self) {
+        let session = self.current;
+        self.log_off_all([session]).await;
+    }
+
+    /// The same in each of these sessions, and all together within the time
+    /// that one may take.
+    pub(crate) async fn log_off_all(mut self, sessions: impl IntoIterator<Item = SessionIndex>) {
         let farewell = async {
-            for command in [Command::TreeDisconnect, Command::Logoff] {
-                let bodyless = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
-                if self.call("log off", command, 0, bodyless).await.is_err() {
-                    break;
+            for session in sessions {
+                self.current = session;
+                for command in [Command::TreeDisconnect, Command::Logoff] {
+                    let bodyless = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
+                    if self.call("log off", command, 0, bodyless).await.is_err() {
+                        return;
+                    }
                 }
             }
         };

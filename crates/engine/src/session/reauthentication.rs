@@ -5,7 +5,7 @@ use smbench_protocol::{
     Credentials, Event, HandshakeError, NtStatus, Reauthentication, ReauthenticationError,
 };
 
-use super::{Exchange, Session, SessionError, State, Who};
+use super::{Session, SessionError, State};
 use crate::clock;
 
 const DOING: &str = "authenticate again";
@@ -17,32 +17,29 @@ impl Session {
     pub(crate) async fn reauthenticate(&mut self) -> Result<(), SessionError> {
         self.check_step(DOING)?;
         let credentials = self.renewal().await?;
+        let session = self.current;
         let mut out = Vec::with_capacity(2048);
         self.begin_reauthentication(credentials, &mut out)?;
-        loop {
-            let mut progress = Reauthentication::Unfinished;
-            self.exchange(DOING, &out, |event| match event {
-                Event::Reauthentication(come_so_far) => {
-                    progress = *come_so_far;
-                    Exchange::Complete
-                }
-                _ => Exchange::Open,
+        let ended = self
+            .exchange(DOING, out, |connection, event, out| match event {
+                Event::Reauthentication { progress, .. } => match progress {
+                    Reauthentication::Done => Some(Ok(())),
+                    Reauthentication::Refused(status) => Some(Err(Ended::Refused(*status))),
+                    Reauthentication::Unfinished => {
+                        let sent = connection.continue_reauthentication(session, out);
+                        sent.err().map(|_| Err(Ended::NoCredit))
+                    }
+                },
+                _ => None,
             })
             .await?;
-            match progress {
-                Reauthentication::Done => return Ok(()),
-                Reauthentication::Refused(status) => {
-                    self.state = State::Lost;
-                    return Err(self.not_logged_on(refused(status)));
-                }
-                Reauthentication::Unfinished => {
-                    out.clear();
-                    self.connection
-                        .continue_reauthentication(&mut out)
-                        .map_err(|_| self.no_credit(DOING))?;
-                }
+        ended.map_err(|ended| {
+            self.state = State::Lost;
+            match ended {
+                Ended::Refused(status) => self.not_logged_on(refused(status)),
+                Ended::NoCredit => self.no_credit(DOING),
             }
-        }
+        })
     }
 
     /// What to authenticate with again. It borrows nothing, so that whoever
@@ -61,7 +58,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<(), SessionError> {
         self.connection
-            .reauthenticate(&credentials, clock::wall(), out)
+            .reauthenticate(self.current, &credentials, clock::wall(), out)
             .map_err(|error| match error {
                 ReauthenticationError::NoCredit(_) => self.no_credit(DOING),
                 ReauthenticationError::Auth(error) => self.not_logged_on(error.into()),
@@ -73,15 +70,12 @@ impl Session {
         self.credentials = credentials;
         Ok(())
     }
+}
 
-    fn not_logged_on(&self, source: HandshakeError) -> SessionError {
-        SessionError::Handshake {
-            at: self.endpoint.at(),
-            who: Who::from(&self.credentials),
-            share: self.endpoint.target().share.clone(),
-            source,
-        }
-    }
+/// Why the session was not authenticated again.
+enum Ended {
+    Refused(NtStatus),
+    NoCredit,
 }
 
 const fn refused(status: NtStatus) -> HandshakeError {
@@ -238,7 +232,7 @@ mod tests {
             let mut sessions = Vec::new();
             for protection in PROTECTIONS {
                 let mut session = open(&target, protection).await;
-                assert_eq!(session.connection.negotiated().logon, Logon::Kerberos);
+                assert_eq!(session.terms().logon, Logon::Kerberos);
                 let file = create(&mut session).await;
                 sessions.push((session, file));
             }

@@ -37,6 +37,8 @@ fn a_full_profile_is_read() {
         signing_algorithm = "aes-128-gmac"
         encrypt = "off"
         cipher = "aes-256-gcm,aes-128-ccm"
+        sessions_per_connection = 4
+        connections_per_session = 2
         credits = 64
         source_ip = "127.0.0.1-127.0.0.4"
         verify = true
@@ -81,6 +83,8 @@ fn a_full_profile_is_read() {
             signing_algorithm: Some(SigningAlgorithm::AesGmac),
             encrypt: Some(Mode::Off),
             cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
+            sessions_per_connection: Some(4),
+            connections_per_session: Some(2),
             credits: Some(64),
             source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
             verify: Some(Verify::ReadBack),
@@ -140,7 +144,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\nfile_size = 1",
-            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `credits`, `source_ip`, `verify`",
+            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

@@ -153,7 +153,7 @@ fn a_probe_tells_how_it_logged_on() {
     let lab = Lab::start();
     let target = lab.target(Proof::Password);
     let found = probe::probe(&target, Default::default(), Default::default()).unwrap();
-    assert_eq!(found.session.negotiated.logon, Logon::Kerberos);
+    assert_eq!(found.session.terms.logon, Logon::Kerberos);
     // With every dialect, algorithm and cipher there is, and one ticket.
     assert!(found.dialects.iter().all(|(_, outcome)| outcome.is_ok()));
     assert!(found.signing.iter().all(|(_, outcome)| outcome.is_ok()));

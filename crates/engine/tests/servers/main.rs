@@ -4,6 +4,7 @@
 
 mod capture;
 mod chains;
+mod channels;
 mod connections;
 mod hostile;
 mod kerberos;

@@ -123,7 +123,8 @@ fn a_probe_tells_what_was_negotiated() {
         let probe = probe(&target, options, Limits::default()).unwrap();
         let negotiated = probe.session.negotiated;
         assert_eq!(negotiated.dialect, Dialect::Smb311);
-        assert_eq!(negotiated.signing.map(SigningAlgorithm::name), expected);
+        let signing = probe.session.terms.signing;
+        assert_eq!(signing.map(SigningAlgorithm::name), expected);
         assert_eq!(negotiated.max_read, 8 << 20);
         assert!(probe.session.credits_granted > 1);
         assert!(probe.dialects.iter().all(|(_, accepted)| accepted.is_ok()));

@@ -232,6 +232,7 @@ fn client(usage: ClientUsage, operations: u64) -> ClientDoc {
 fn setup(record: &SetupRecord) -> SetupDoc {
     SetupDoc {
         sessions: record.session.len(),
+        connections: Some(record.connections),
         elapsed_s: record.elapsed.as_secs_f64(),
         latency_ns: LatencyDoc::of(&record.session),
     }

@@ -270,6 +270,10 @@ pub struct ClientDoc {
 pub struct SetupDoc {
     /// Sessions that were set up.
     pub sessions: u64,
+    /// TCP connections they had. Not in documents of releases in which that was
+    /// the number of sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
     /// Seconds from the first connect to the last session ready.
     pub elapsed_s: f64,
     /// From connect to tree connected, over sessions; `null` without any.

@@ -58,6 +58,13 @@ pub struct PlanDoc {
     /// The ciphers offered, the preferred one first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ciphers: Option<Vec<String>>,
+    /// Sessions that shared each connection. Like the next, not in documents of
+    /// releases that could not choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_per_connection: Option<u32>,
+    /// Connections that each session used at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections_per_session: Option<u32>,
     /// The most credits each connection held and used; absent where as many as
     /// its requests in flight need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +180,15 @@ pub struct LimitsDoc {
     pub operation_s: f64,
 }
 
+impl PlanDoc {
+    /// Worker threads at this many clients: those that share connections share
+    /// a thread, and one without a client never starts.
+    pub(crate) fn threads_at(&self, clients: u32) -> u32 {
+        let sessions = self.sessions_per_connection.unwrap_or(1).max(1);
+        self.threads.min(clients.div_ceil(sessions))
+    }
+}
+
 impl From<&Plan> for PlanDoc {
     fn from(plan: &Plan) -> Self {
         Self {
@@ -208,6 +224,8 @@ impl From<&Plan> for PlanDoc {
                     .map(|cipher| cipher.name().to_owned())
                     .collect(),
             ),
+            sessions_per_connection: Some(plan.connections.sessions_per_connection),
+            connections_per_session: Some(plan.connections.connections_per_session),
             credits: plan.connections.credits,
             source_ip: plan.connections.sources.as_ref().map(ToString::to_string),
             verify: match plan.verify {

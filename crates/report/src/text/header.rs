@@ -147,15 +147,25 @@ fn load(doc: &RunDoc) -> String {
         None => String::new(),
         Some(asked) => format!(", oplock {}", plain(asked)),
     };
-    // A thread without a client never starts.
     let most_clients = doc.plan.load_points.iter().copied().max();
-    let threads = doc.plan.threads.min(most_clients.unwrap_or(u32::MAX));
+    let threads = doc.plan.threads_at(most_clients.unwrap_or(u32::MAX));
     format!(
-        "{pacing}, {} outstanding per client, {}, seed {}{driver}{oplock}{verify}",
+        "{pacing}, {} outstanding per client{}, {}, seed {}{driver}{oplock}{verify}",
         doc.plan.outstanding,
+        connections(&doc.plan),
         counted(threads.into(), "thread"),
         doc.plan.seed
     )
+}
+
+/// How sessions share connections, where they do not have one each.
+fn connections(plan: &PlanDoc) -> String {
+    let part = |number: Option<u32>, what, of| match number {
+        Some(number @ 2..) => format!(", {} per {of}", counted(number.into(), what)),
+        _ => String::new(),
+    };
+    part(plan.sessions_per_connection, "session", "connection")
+        + &part(plan.connections_per_session, "connection", "session")
 }
 
 fn data(plan: &PlanDoc) -> String {

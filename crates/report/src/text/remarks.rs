@@ -56,7 +56,7 @@ pub(super) fn lines(doc: &RunDoc) -> String {
     text.extend(
         doc.load_points
             .iter()
-            .filter_map(|point| busy_generator(point, doc.plan.threads)),
+            .filter_map(|point| busy_generator(point, doc.plan.threads_at(point.clients))),
     );
     if let Some(leftover) = &doc.leftover {
         text += &format!("left on the share: {}\n", plain(leftover));
@@ -140,7 +140,6 @@ fn worth_telling(point: &LoadPointDoc, wait_s: f64) -> Option<String> {
 const BUSY_WORTH_TELLING: f64 = 0.85;
 
 fn busy_generator(point: &LoadPointDoc, threads: u32) -> Option<String> {
-    let threads = threads.min(point.clients);
     let busy_s = point.client.cpu_user_s + point.client.cpu_system_s;
     let busy = busy_s / (f64::from(threads) * point.window_s);
     // A window of no length compares as not busy.

@@ -143,6 +143,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
             max_rss_bytes: 48 << 20,
         },
         setup: SetupRecord {
+            connections: clients.into(),
             session,
             elapsed: Duration::from_millis(25),
         },

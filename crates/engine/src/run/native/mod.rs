@@ -1,4 +1,4 @@
-//! The driver over our own protocol: one session on one connection.
+//! The driver over our own protocol: a session for each client of the group.
 //!
 //! What is opened before the load is in [`open`], how an operation looks on the
 //! wire in [`request`], what comes back in [`answer`].
@@ -7,7 +7,6 @@ mod answer;
 mod open;
 mod request;
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -15,29 +14,31 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::frame::Payload;
-use smbench_protocol::{Event, FileId, NtStatus, ProtocolError, TreeId};
-use tokio::io::{AsyncRead, ReadBuf};
+use smbench_protocol::{Event, FileId, NtStatus, ProtocolError, SessionIndex, TreeId};
 
 use crate::clock::{self, Nanos};
 use crate::plan::Verify;
-use crate::run::backlog::{self, Backlog};
+use crate::record::OpKind;
 use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
+use crate::run::links::{Links, Sessions};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
 use crate::session::caching::{self, Cache};
-use crate::session::{self, Session, SessionError};
+use crate::session::{self, SessionError};
 use crate::stream::Mix;
 
-/// ECHOs sent at most to earn the credits of one client's window.
-const EARNING_ECHOS: u32 = 64;
-
-/// A session, what it holds open, and the bytes its socket has not taken yet.
+/// The sessions of a group on the connections that they share, and what they
+/// hold open.
 pub(super) struct Native {
-    session: Session,
+    links: Links,
+    /// What the sessions were granted to cache.
+    cache: Cache,
     mix: Arc<Mix>,
     /// By member.
     held: Box<[Held]>,
-    /// By slot; none where no action needs to know its slot's past.
+    /// Slots of each member.
+    outstanding: usize,
+    /// By slot, one member's after the other; none where no action needs to know its slot's past.
     places: Box<[Place]>,
     /// By action of the mix; none where nothing is listed.
     patterns: Box<[WireName]>,
@@ -46,13 +47,13 @@ pub(super) struct Native {
     /// Bytes in each file.
     file_size: u64,
     unique: Unique,
-    backlog: Backlog,
     payload: Payload,
 }
 
-/// What a client works on.
-#[derive(Default)]
+/// What a client works on, and in which session.
 struct Held {
+    /// On every connection of the group.
+    session: SessionIndex,
     /// Its files, or the shared ones, where any action works on them.
     files: Box<[FileId]>,
     /// Their paths, where any action opens them.
@@ -95,24 +96,35 @@ struct Place {
 
 impl Driver for Native {
     async fn open(worker: &Assignment, clients: &[u32]) -> Result<Opened<Self>, SessionError> {
-        let [client] = clients else {
-            unreachable!("each client has a connection of its own");
-        };
-        let begin = clock::now();
-        let mut session = Session::open(&worker.endpoint.of_connection(*client)).await?;
-        let took = clock::now().since(begin);
-        let asked = worker.plan.caching;
-        let dialect = session.connection.negotiated().dialect;
-        session.cache = Cache::new(asked, dialect, session::random_u64());
-        let (held, granted) = open::hold(worker, *client, &mut session).await?;
-        let places = open::places(worker, clients, &mut session).await?;
-        session.earn_credits(EARNING_ECHOS).await?;
-        let breaks = session.cache.take_breaks();
+        let mut sessions = Sessions::open(worker, clients).await?;
+        let first = &mut sessions.first;
+        let dialect = first.connection.negotiated().dialect;
+        first.cache = Cache::new(worker.plan.caching, dialect, session::random_u64());
+        let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
+        for (at, &client) in clients.iter().enumerate() {
+            if at > 0 {
+                sessions.open_next().await?;
+            }
+            let (index, session) = (sessions.indices[at], &mut sessions.first);
+            let (of_client, to_client) = open::hold(worker, client, at, index, session).await?;
+            held.push(of_client);
+            granted.extend(to_client);
+        }
+        // Whoever makes what is to be there already.
+        let places = open::places(worker, clients, &mut sessions.first).await?;
+        let further = sessions.connect(worker, clients).await?;
+        let mut links = Links::new([sessions.first].into_iter().chain(further)).await?;
+        let mut cache = links.take_cache();
+        let breaks = cache.take_breaks();
         Ok(Opened {
+            session_setup: sessions.took,
+            connections: links.count(),
             driver: Self {
-                session,
+                links,
+                cache,
+                outstanding: worker.plan.outstanding as usize,
                 mix: Arc::clone(&worker.mix),
-                held: Box::from([held]),
+                held: held.into_boxed_slice(),
                 places,
                 patterns: open::patterns(worker)?,
                 share: open::share(worker)?,
@@ -121,20 +133,18 @@ impl Driver for Native {
                     seed: session::random_u64(),
                     count: 0,
                 },
-                backlog: Backlog::default(),
                 payload: match worker.plan.verify {
                     Verify::Off => Payload::Discard,
                     Verify::ReadBack => Payload::Keep,
                 },
             },
-            session_setup: vec![took],
             granted,
             breaks,
         })
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {
-        self.backlog.len() + scratch.output.len() < backlog::FULL_LEN
+        self.links.has_room(scratch)
     }
 
     fn submit(
@@ -143,18 +153,24 @@ impl Driver for Native {
         scratch: &mut Scratch,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), Busy> {
-        self.encode(call, &mut scratch.output, fill)
+        if self.links.count() == 1 {
+            return self.encode(call, &mut scratch.output, fill);
+        }
+        match call.operation.kind {
+            OpKind::Cancel => self.links.choose(|link| link.is_in_flight(call.slot)),
+            _ => self
+                .links
+                .choose_free(|link| request::is_afforded(call, link)),
+        }?;
+        let mut out = self.links.take_buffer();
+        let encoded = self.encode(call, &mut out, fill);
+        self.links.put_buffer(out);
+        encoded
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> std::io::Result<()> {
-        let Session {
-            connection, cache, ..
-        } = &mut self.session;
-        if cache.is_due() {
-            cache.acknowledge(connection, clock::now(), &mut scratch.output);
-        }
-        self.backlog
-            .flush(&mut self.session.stream, context, &mut scratch.output)
+        self.acknowledge(clock::now(), scratch);
+        self.links.flush(context, scratch)
     }
 
     fn poll_receive(
@@ -162,16 +178,7 @@ impl Driver for Native {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        let mut buffer = ReadBuf::new(&mut scratch.input);
-        Pin::new(&mut self.session.stream)
-            .poll_read(context, &mut buffer)
-            .map(|outcome| {
-                outcome?;
-                match buffer.filled().len() {
-                    0 => Err(Dropped::Closed),
-                    len => Ok(len),
-                }
-            })
+        self.links.poll_receive(context, scratch)
     }
 
     fn take_answers(
@@ -181,12 +188,8 @@ impl Driver for Native {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        let Session {
-            inbound,
-            connection,
-            cache,
-            ..
-        } = &mut self.session;
+        let (inbound, connection) = self.links.received();
+        let cache = &mut self.cache;
         let places = &mut self.places;
         let mut input = &mut scratch.input[..received];
         while let Some(frame) = inbound
@@ -222,26 +225,36 @@ impl Driver for Native {
                     })?,
                     Event::Break(notification) => {
                         sink.broken();
-                        cache.broken(&notification, |open| level_of(places, open));
+                        cache.broken(&notification, |open| {
+                            let at = places.iter().position(|place| place.open == open)?;
+                            let session = self.held[at / self.outstanding].session;
+                            Some((session, &mut places[at].level))
+                        });
                     }
-                    Event::Reauthentication(_) => {}
+                    // Nothing here asks for a session to be authenticated again.
+                    Event::Reauthentication { .. } => {}
                 }
             }
         }
         // Before any further operation takes the credits.
-        if cache.is_due() {
-            cache.acknowledge(connection, now, &mut scratch.output);
-        }
+        self.acknowledge(now, scratch);
         Ok(())
     }
 
     async fn close(self) {
-        self.session.log_off().await;
+        let sessions = self.held.iter().map(|held| held.session);
+        self.links.close(sessions).await;
     }
 }
 
-/// Where the oplock of what a slot opened is kept.
-fn level_of(places: &mut [Place], open: FileId) -> Option<&mut OplockLevel> {
-    let mut places = places.iter_mut();
-    places.find_map(|place| (place.open == open).then_some(&mut place.level))
+impl Native {
+    /// Gives back what the server asks for, on a connection that can pay for it.
+    #[inline]
+    fn acknowledge(&mut self, now: Nanos, scratch: &mut Scratch) {
+        let is_due = self.cache.is_due();
+        if is_due && self.links.choose(|link| link.affords(&[1])).is_ok() {
+            let (connection, out) = self.links.chosen(scratch);
+            self.cache.acknowledge(connection, now, out);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use smbench_protocol::command::create::{
 use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
 use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::header::Command;
-use smbench_protocol::{Dialect, FileId, NtStatus};
+use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::{Held, Place};
 use crate::plan::action::{
@@ -17,25 +17,35 @@ use crate::plan::action::{
 use crate::plan::{Caching, ScratchName};
 use crate::record::OpKind;
 use crate::run::worker::Assignment;
-use crate::session::caching::Object;
+use crate::session::caching::{Object, Oplock};
 use crate::session::{Session, SessionError};
 
-/// Opens what a client works on as long as the load point lasts.
+/// Opens, in the client's session, what it works on as long as the load point
+/// lasts. It is the group's client with the index `member`.
 pub(super) async fn hold(
     worker: &Assignment,
     client: u32,
+    member: usize,
+    index: SessionIndex,
     session: &mut Session,
 ) -> Result<(Held, Vec<Caching>), SessionError> {
     let actions = worker.mix.actions();
     check_dialect(actions, session)?;
     check_leases(worker.plan.caching, session)?;
-    let mut held = Held::default();
+    let mut held = Held {
+        session: index,
+        files: Box::default(),
+        paths: Box::default(),
+        resume_keys: Box::default(),
+        directory: FileId::default(),
+    };
     let mut granted = Vec::new();
     let paths: Vec<_> = (0..worker.plan.workload.files.count)
         .map(|file| path(worker, &worker.plan.file_name(client, file)))
         .collect();
     if actions.iter().any(Action::holds_file) {
-        held.files = open_files(session, &paths, held_access(actions), &mut granted).await?;
+        let rights = held_access(actions);
+        held.files = open_files(session, index, member, &paths, rights, &mut granted).await?;
     }
     if actions.iter().any(Action::opens_file) {
         held.paths = wire_names(&paths)?;
@@ -158,13 +168,15 @@ async fn make_kept(
 /// added to `granted`.
 async fn open_files(
     session: &mut Session,
+    index: SessionIndex,
+    member: usize,
     paths: &[String],
     desired_access: u32,
     granted: &mut Vec<Caching>,
 ) -> Result<Box<[FileId]>, SessionError> {
     let mut files = Vec::with_capacity(paths.len());
     for (file, path) in (0..).zip(paths) {
-        let (oplock, lease) = session.cache.request(0, Object::File(file));
+        let (oplock, lease) = session.cache.request(member, Object::File(file));
         let (created, contexts) = session
             .create_with(
                 &format!("open file '{path}'"),
@@ -178,7 +190,11 @@ async fn open_files(
             .await?;
         if session.cache.is_on() {
             let level = created.oplock_level;
-            session.cache.hold(created.file_id, level);
+            let oplock = Oplock {
+                level,
+                session: index,
+            };
+            session.cache.hold(created.file_id, oplock);
             let lease = contexts.lease.map(|lease| lease.state);
             granted.push(Caching::granted(level, lease));
         }

@@ -4,7 +4,6 @@
 mod create;
 mod info;
 
-use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::flush::FlushRequest;
@@ -14,7 +13,9 @@ use smbench_protocol::command::lock::{LockElement, LockRequest, lock_flags};
 use smbench_protocol::command::read::{ReadRequest, read_flags};
 use smbench_protocol::command::write::{WriteRequest, write_flags};
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
+use smbench_protocol::credit::charge_for;
 use smbench_protocol::header::Command;
+use smbench_protocol::{Connection, FileId, SessionIndex};
 
 use super::Native;
 use crate::plan::ScratchName;
@@ -45,12 +46,13 @@ impl Native {
         match call.operation.kind {
             OpKind::Read => {
                 let request = self.read_request(call, self.held_file(call));
-                self.session.connection.read(call.slot, &request, out)
+                let (connection, session) = self.connection(call);
+                connection.read(session, call.slot, &request, out)
             }
             OpKind::Write => {
                 let request = self.write_request(call);
-                let connection = &mut self.session.connection;
-                connection.write(call.slot, &request, out, fill)
+                let (connection, session) = self.connection(call);
+                connection.write(session, call.slot, &request, out, fill)
             }
             OpKind::Flush => {
                 let request = FlushRequest {
@@ -85,7 +87,7 @@ impl Native {
             | OpKind::SetSecurity => self.info(call, out),
             OpKind::QueryDirectory | OpKind::ChangeNotify => self.directory(call, out),
             OpKind::Cancel => {
-                let connection = &mut self.session.connection;
+                let (connection, _) = self.connection(call);
                 connection.cancel(call.slot, out).unwrap_or_else(|_| {
                     unreachable!("the loop knows of every answer before it cancels")
                 });
@@ -105,17 +107,18 @@ impl Native {
                 out.extend_from_slice(&EMPTY_BODY);
             }),
             OpKind::ValidateNegotiate => {
-                let connection = &mut self.session.connection;
-                connection.validate_negotiation(call.slot, out)
+                let (connection, session) = self.connection(call);
+                connection.validate_negotiation(session, call.slot, out)
             }
             OpKind::TreeConnect => {
-                let connection = &mut self.session.connection;
-                connection.tree_connect(call.slot, &self.share, out)
+                let session = self.held[call.member].session;
+                let connection = self.links.connection();
+                connection.tree_connect(session, call.slot, &self.share, out)
             }
             OpKind::TreeDisconnect => {
                 let tree = self.places[call.slot as usize].tree;
-                let connection = &mut self.session.connection;
-                connection.tree_disconnect(call.slot, tree, out)
+                let (connection, session) = self.connection(call);
+                connection.tree_disconnect(session, call.slot, tree, out)
             }
             OpKind::CreateReadClose | OpKind::CreateQueryClose | OpKind::CreateSetClose => {
                 self.frame(call, out)
@@ -131,8 +134,14 @@ impl Native {
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
-        let connection = &mut self.session.connection;
-        connection.request(command, 1, call.slot, out, body)
+        let (connection, session) = self.connection(call);
+        connection.request(session, command, 1, call.slot, out, body)
+    }
+
+    /// Where a call goes: the connection chosen for it, and its session there.
+    fn connection(&mut self, call: &Call) -> (&mut Connection, SessionIndex) {
+        let session = self.held[call.member].session;
+        (self.links.connection(), session)
     }
 
     /// The file held open that a call is about.
@@ -190,7 +199,7 @@ impl Native {
     }
 
     fn create(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let dialect = self.session.connection.negotiated().dialect;
+        let dialect = self.links.connection().negotiated().dialect;
         let action = self.mix.action(&call.operation);
         let (mut contexts, mut len) = create::contexts(action, dialect, || self.unique.next_guid());
         let (name, object) = match create::name(action) {
@@ -205,7 +214,7 @@ impl Native {
             }
         };
         let (oplock, lease) = match create::may_cache(action) {
-            true => self.session.cache.request(call.member, object),
+            true => self.cache.request(call.member, object),
             false => (OplockLevel::None, None),
         };
         if let Some(lease) = lease {
@@ -216,8 +225,9 @@ impl Native {
         if oplock != OplockLevel::None {
             request.oplock = oplock;
         }
-        let connection = &mut self.session.connection;
-        connection.request(Command::Create, 1, call.slot, out, |out| {
+        let session = self.held[call.member].session;
+        let connection = self.links.connection();
+        connection.request(session, Command::Create, 1, call.slot, out, |out| {
             request.encode(out);
         })
     }
@@ -260,12 +270,13 @@ impl Native {
 
     /// QUERY_INFO and SET_INFO, alone or between CREATE and CLOSE.
     fn info(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let connection = &mut self.session.connection;
+        let session = self.held[call.member].session;
+        let connection = self.links.connection();
         match self.mix.action(&call.operation) {
             Action::QueryInfo { class } => {
                 let file = self.held[call.member].files[call.operation.file as usize];
                 let request = info::query(*class, file);
-                connection.request(Command::QueryInfo, 1, call.slot, out, |out| {
+                connection.request(session, Command::QueryInfo, 1, call.slot, out, |out| {
                     request.encode(out);
                 })
             }
@@ -282,7 +293,7 @@ impl Native {
                     }
                 };
                 let request = info::set(*class, file, self.file_size, renamed);
-                connection.request(Command::SetInfo, 1, call.slot, out, |out| {
+                connection.request(session, Command::SetInfo, 1, call.slot, out, |out| {
                     request.encode(out);
                 })
             }
@@ -292,12 +303,13 @@ impl Native {
 
     fn directory(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         let directory = self.held[call.member].directory;
-        let connection = &mut self.session.connection;
+        let session = self.held[call.member].session;
+        let connection = self.links.connection();
         match self.mix.action(&call.operation) {
             Action::QueryDirectory { class, .. } => {
                 let pattern = &self.patterns[usize::from(call.operation.action)];
                 let request = info::list(*class, directory, pattern);
-                connection.request(Command::QueryDirectory, 1, call.slot, out, |out| {
+                connection.request(session, Command::QueryDirectory, 1, call.slot, out, |out| {
                     request.encode(out);
                 })
             }
@@ -348,9 +360,10 @@ impl Native {
         let name = &self.held[call.member].paths[call.operation.file as usize];
         let create = create::request(action, name, &[]);
         let close = close(FileId::RELATED);
-        let connection = &mut self.session.connection;
+        let session = self.held[call.member].session;
+        let connection = self.links.connection();
         let chain = connection
-            .chain(out)
+            .chain(session, out)
             .request(Command::Create, 1, tag, |out| create.encode(out));
         let chain = match action {
             Action::CreateReadClose => chain.read(tag, &read),
@@ -369,6 +382,17 @@ impl Native {
             .finish()?;
         self.places[tag as usize].due = FRAME_REQUESTS;
         Ok(())
+    }
+}
+
+/// Whether a connection has the credits for a call.
+pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
+    let moved = charge_for(call.operation.length);
+    match call.operation.kind {
+        OpKind::Read | OpKind::Write => connection.affords(&[moved]),
+        OpKind::CreateReadClose => connection.affords(&[1, moved, 1]),
+        OpKind::CreateQueryClose | OpKind::CreateSetClose => connection.affords(&[1; 3]),
+        _ => connection.affords(&[1]),
     }
 }
 

@@ -90,6 +90,7 @@ impl Driver for SmbRs {
             session_setup,
             granted: Vec::new(),
             breaks: 0,
+            connections: clients.len() as u32,
         })
     }
 

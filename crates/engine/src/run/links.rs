@@ -1,0 +1,272 @@
+//! The connections that the clients of a group share: most often one, and else
+//! used in turn.
+//!
+//! With one, what is sent goes through the worker's buffer; with several, each
+//! has a buffer of its own, since one cannot hold what goes to another. The
+//! loop sees none of this. What breaks one connection breaks the group.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use smbench_protocol::frame::Inbound;
+use smbench_protocol::{Connection, SessionIndex};
+use tokio::io::{AsyncRead, ReadBuf};
+
+use crate::clock::{self, Nanos};
+use crate::plan::Caching;
+use crate::run::backlog::{self, Backlog};
+use crate::run::driver::{Busy, Scratch};
+use crate::run::operation::Dropped;
+use crate::run::worker::Assignment;
+use crate::session::caching::Cache;
+use crate::session::{Session, SessionError};
+
+/// ECHOs sent at most to earn the credits of a connection's window.
+const EARNING_ECHOS: u32 = 64;
+
+/// A connection, and the bytes its socket has not taken yet.
+struct Link {
+    session: Session,
+    backlog: Backlog,
+}
+
+/// The connections of a group. Each carries every session of the group.
+pub(super) struct Links {
+    links: Box<[Link]>,
+    /// Where the call at hand goes.
+    chosen: usize,
+    /// Where the latest bytes came from.
+    read: usize,
+}
+
+/// What the sessions of a group have come to while they are set up.
+pub(super) struct Sessions {
+    /// The connection on which they are set up, and in whose current session
+    /// requests can be made.
+    pub(super) first: Session,
+    /// By client.
+    pub(super) indices: Vec<SessionIndex>,
+    /// How long each took to set up.
+    pub(super) took: Vec<Nanos>,
+}
+
+impl Sessions {
+    /// The first session of these clients, on a connection of its own.
+    pub(super) async fn open(worker: &Assignment, clients: &[u32]) -> Result<Self, SessionError> {
+        let per_session = worker.plan.connections.connections_per_session;
+        let endpoint = worker.endpoint.of_connection(number(worker, clients, 0));
+        let endpoint = match per_session {
+            1 => endpoint,
+            _ => endpoint.of_one_client(),
+        };
+        let begin = clock::now();
+        let first = Session::open(&endpoint).await?;
+        Ok(Self {
+            first,
+            indices: vec![SessionIndex::FIRST],
+            took: vec![clock::now().since(begin)],
+        })
+    }
+
+    /// The next one, on the same connection; it is the current one then.
+    pub(super) async fn open_next(&mut self) -> Result<(), SessionError> {
+        let begin = clock::now();
+        self.indices.push(self.first.open_another().await?);
+        self.took.push(clock::now().since(begin));
+        Ok(())
+    }
+
+    /// Gives each session its further connections.
+    pub(super) async fn connect(
+        &mut self,
+        worker: &Assignment,
+        clients: &[u32],
+    ) -> Result<Vec<Session>, SessionError> {
+        let mut further = Vec::new();
+        for channel in 1..worker.plan.connections.connections_per_session {
+            let connection_number = number(worker, clients, channel);
+            let added = self.connect_one(connection_number).await;
+            further.push(added.map_err(|source| SessionError::Channel {
+                number: channel + 1,
+                source: Box::new(source),
+            })?);
+        }
+        Ok(further)
+    }
+
+    async fn connect_one(&mut self, number: u32) -> Result<Session, SessionError> {
+        let endpoint = self.first.beside()?.of_connection(number);
+        let mut link = None;
+        for (&index, took) in self.indices.iter().zip(&mut self.took) {
+            let begin = clock::now();
+            let binding = self.first.connection.binding(index);
+            let binding =
+                binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
+            match &mut link {
+                None => link = Some(Session::open_channel(&endpoint, binding).await?),
+                // Sessions are set up in the same order on each connection, so
+                // that they have the same index on all.
+                Some(link) => {
+                    let same = link.bind_another(binding).await?;
+                    debug_assert_eq!(same, index);
+                }
+            }
+            *took = *took + clock::now().since(begin);
+        }
+        link.ok_or_else(|| unreachable!("a group has a client"))
+    }
+}
+
+/// The number of a group's connection among those of the load point.
+fn number(worker: &Assignment, clients: &[u32], channel: u32) -> u32 {
+    let connections = &worker.plan.connections;
+    let first = clients.first().copied().unwrap_or(0);
+    let group = first / connections.sessions_per_connection;
+    group * connections.connections_per_session + channel
+}
+
+impl Links {
+    /// Takes the connections over once they have the credits for their load.
+    pub(super) async fn new(
+        sessions: impl IntoIterator<Item = Session>,
+    ) -> Result<Self, SessionError> {
+        let mut links = Vec::new();
+        for mut session in sessions {
+            session.earn_credits(EARNING_ECHOS).await?;
+            links.push(Link {
+                session,
+                backlog: Backlog::default(),
+            });
+        }
+        Ok(Self {
+            links: links.into_boxed_slice(),
+            chosen: 0,
+            read: 0,
+        })
+    }
+
+    /// What the sessions were granted to cache while they were set up.
+    pub(super) fn take_cache(&mut self) -> Cache {
+        let session = &mut self.links[0].session;
+        let dialect = session.connection.negotiated().dialect;
+        let none = Cache::new(Caching::None, dialect, 0);
+        std::mem::replace(&mut session.cache, none)
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    /// Whether any takes another call before the next flush.
+    pub(super) fn has_room(&self, scratch: &Scratch) -> bool {
+        let mut links = self.links.iter();
+        links.any(|link| link.backlog.len() + scratch.output.len() < backlog::FULL_LEN)
+    }
+
+    /// Chooses the connection of the next call: the first in turn of which `fits`
+    /// holds.
+    pub(super) fn choose(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
+        self.choose_link(|link| fits(&link.session.connection))
+    }
+
+    /// The same of those only that take a call before the next flush.
+    pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
+        self.choose_link(|link| {
+            link.backlog.len() < backlog::FULL_LEN && fits(&link.session.connection)
+        })
+    }
+
+    fn choose_link(&mut self, fits: impl Fn(&Link) -> bool) -> Result<(), Busy> {
+        for _ in 0..self.links.len() {
+            self.chosen = (self.chosen + 1) % self.links.len();
+            if fits(&self.links[self.chosen]) {
+                return Ok(());
+            }
+        }
+        Err(Busy)
+    }
+
+    /// The connection chosen, and what is to be sent on it.
+    pub(super) fn chosen<'a>(
+        &'a mut self,
+        scratch: &'a mut Scratch,
+    ) -> (&'a mut Connection, &'a mut Vec<u8>) {
+        let is_alone = self.links.len() == 1;
+        let Link { session, backlog } = &mut self.links[self.chosen];
+        let out = match is_alone {
+            true => &mut scratch.output,
+            false => backlog.buffer(),
+        };
+        (&mut session.connection, out)
+    }
+
+    /// The connection chosen.
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.links[self.chosen].session.connection
+    }
+
+    /// Takes what waits for the connection chosen, to put more behind it. With
+    /// one connection that goes to the worker's buffer instead.
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        std::mem::take(self.links[self.chosen].backlog.buffer())
+    }
+
+    /// Gives it back.
+    pub(super) fn put_buffer(&mut self, buffer: Vec<u8>) {
+        *self.links[self.chosen].backlog.buffer() = buffer;
+    }
+
+    /// Hands the sockets what waits for them, as far as they take it.
+    pub(super) fn flush(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> std::io::Result<()> {
+        // With several there is nothing in the worker's buffer.
+        self.links.iter_mut().try_for_each(|link| {
+            let Link { session, backlog } = link;
+            backlog.flush(&mut session.stream, context, &mut scratch.output)
+        })
+    }
+
+    /// Waits for bytes from any connection, in turn.
+    pub(super) fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        for _ in 0..self.links.len() {
+            self.read = (self.read + 1) % self.links.len();
+            let mut buffer = ReadBuf::new(&mut scratch.input);
+            let stream = Pin::new(&mut self.links[self.read].session.stream);
+            if let Poll::Ready(outcome) = stream.poll_read(context, &mut buffer) {
+                outcome?;
+                return Poll::Ready(match buffer.filled().len() {
+                    0 => Err(Dropped::Closed),
+                    len => Ok(len),
+                });
+            }
+        }
+        Poll::Pending
+    }
+
+    /// The connection that the latest bytes came from.
+    pub(super) fn received(&mut self) -> (&mut Inbound, &mut Connection) {
+        let Session {
+            inbound,
+            connection,
+            ..
+        } = &mut self.links[self.read].session;
+        (inbound, connection)
+    }
+
+    /// Logs these sessions off; that ends them on all connections.
+    pub(super) async fn close(self, sessions: impl IntoIterator<Item = SessionIndex>) {
+        let mut links = self.links.into_iter();
+        // The others stay open as long as that takes.
+        if let Some(first) = links.next() {
+            first.session.log_off_all(sessions).await;
+        }
+    }
+}

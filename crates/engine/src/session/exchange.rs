@@ -1,0 +1,255 @@
+//! One exchange at a time: requests go out, their answers come in, within the
+//! time that set-up requests have.
+//!
+//! Invariant: after a failure, or when a wait was cut short, the session takes
+//! no further request: an answer that comes late must not be taken for that of
+//! another.
+
+use smbench_protocol::credit::charge_for;
+use smbench_protocol::frame::Payload;
+use smbench_protocol::header::Command;
+use smbench_protocol::{
+    Chain, Connection, Event, HandshakeError, NtStatus, Opened, Opening, ProtocolError,
+    SessionConfig, SessionIndex,
+};
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+
+use crate::clock;
+
+use super::{RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, State, receive};
+
+/// Tag of a request that is in flight alone; those of a chain count from it.
+const FIRST_TAG: u32 = 0;
+
+impl Session {
+    /// Sends one request and waits for its final answer. A session that has
+    /// expired is authenticated again first.
+    pub(crate) async fn call(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Reply, SessionError> {
+        let mut encoded = Vec::with_capacity(payload_len as usize + 128);
+        body(&mut encoded);
+        let reply = self.attempt(doing, command, payload_len, &encoded).await?;
+        if reply.status != NtStatus::NETWORK_SESSION_EXPIRED {
+            return Ok(reply);
+        }
+        self.reauthenticate().await?;
+        self.attempt(doing, command, payload_len, &encoded).await
+    }
+
+    pub(super) async fn attempt(
+        &mut self,
+        doing: &str,
+        command: Command,
+        payload_len: u32,
+        body: &[u8],
+    ) -> Result<Reply, SessionError> {
+        self.check_step(doing)?;
+        let mut out = Vec::with_capacity(body.len() + 128);
+        let charge = charge_for(payload_len);
+        self.connection
+            .request(self.current, command, charge, FIRST_TAG, &mut out, |out| {
+                out.extend_from_slice(body);
+            })
+            .map_err(|_| self.no_credit(doing))?;
+        let [reply] = self.replies(doing, out).await?;
+        Ok(reply)
+    }
+
+    /// Sends related requests in one frame and waits for the final answer to
+    /// each; `build` gives them the tags from 0. As with [`Session::call`],
+    /// they are built and sent once more where the session has expired: none
+    /// was carried out then (MS-SMB2 3.3.5.2.9).
+    pub(crate) async fn chain<const N: usize>(
+        &mut self,
+        doing: &str,
+        build: impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
+    ) -> Result<[Reply; N], SessionError> {
+        let replies = self.attempt_chain(doing, &build).await?;
+        let expired = |reply: &Reply| reply.status == NtStatus::NETWORK_SESSION_EXPIRED;
+        if !replies.first().is_some_and(expired) {
+            return Ok(replies);
+        }
+        self.reauthenticate().await?;
+        self.attempt_chain(doing, &build).await
+    }
+
+    async fn attempt_chain<const N: usize>(
+        &mut self,
+        doing: &str,
+        build: &impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
+    ) -> Result<[Reply; N], SessionError> {
+        self.check_step(doing)?;
+        let mut out = Vec::with_capacity(1024);
+        build(self.connection.chain(self.current, &mut out))
+            .finish()
+            .map_err(|_| self.no_credit(doing))?;
+        self.replies(doing, out).await
+    }
+
+    /// Sets up a session on the connection, in which requests are made from
+    /// now on.
+    pub(super) async fn set_up(
+        &mut self,
+        begin: impl FnOnce(
+            SessionConfig,
+            &mut Connection,
+            u32,
+            &mut Vec<u8>,
+        ) -> Result<Opening, HandshakeError>,
+    ) -> Result<SessionIndex, SessionError> {
+        self.check_step(SET_UP)?;
+        self.credentials = self.endpoint.credentials().await?;
+        let config = self.endpoint.config(self.credentials.clone());
+        let mut out = Vec::with_capacity(1024);
+        let begun = begin(config, &mut self.connection, FIRST_TAG, &mut out);
+        let mut opening = begun.map_err(|source| self.not_logged_on(source))?;
+        let opened = self
+            .exchange(SET_UP, out, |connection, event, out| match event {
+                Event::Completed(done) if done.tag == FIRST_TAG => {
+                    match opening.receive(connection, done, out) {
+                        Ok(Opened::Ready(session)) => Some(Ok(session)),
+                        Ok(Opened::NotYet) => None,
+                        Err(source) => Some(Err(source)),
+                    }
+                }
+                _ => None,
+            })
+            .await?;
+        self.current = opened.map_err(|source| {
+            self.state = State::Lost;
+            self.not_logged_on(source)
+        })?;
+        Ok(self.current)
+    }
+
+    pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {
+        match self.state {
+            State::InStep => Ok(()),
+            State::Lost => Err(SessionError::OutOfStep {
+                doing: doing.to_owned(),
+                at: self.endpoint.at(),
+            }),
+        }
+    }
+
+    pub(super) fn no_credit(&self, doing: &str) -> SessionError {
+        SessionError::NoCredit {
+            doing: doing.to_owned(),
+            at: self.endpoint.at(),
+        }
+    }
+
+    pub(super) fn not_logged_on(&self, source: HandshakeError) -> SessionError {
+        self.endpoint.not_logged_on(&self.credentials, source)
+    }
+
+    /// Sends what was encoded and waits for the answers to the first N tags.
+    async fn replies<const N: usize>(
+        &mut self,
+        doing: &str,
+        out: Vec<u8>,
+    ) -> Result<[Reply; N], SessionError> {
+        let mut replies = [const { None }; N];
+        self.exchange(doing, out, |_, event, _| {
+            if let Event::Completed(done) = event
+                && let Some(reply) = replies.get_mut(done.tag as usize)
+            {
+                *reply = Some(Reply {
+                    status: done.status,
+                    message: done.message().to_vec(),
+                });
+            }
+            replies.iter().all(Option::is_some).then_some(())
+        })
+        .await?;
+        Ok(replies.map(|reply| {
+            reply.unwrap_or_else(|| unreachable!("the exchange ends when all are there"))
+        }))
+    }
+
+    /// Sends `out` and hands what comes to `take`, which may append what is to
+    /// be sent next, until that has a result.
+    pub(super) async fn exchange<T>(
+        &mut self,
+        doing: &str,
+        out: Vec<u8>,
+        take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
+    ) -> Result<T, SessionError> {
+        let limit = self.endpoint.limits.setup;
+        self.state = State::Lost;
+        let result = match timeout(limit, self.exchange_unbounded(doing, out, take)).await {
+            Ok(result) => result?,
+            Err(_) => return Err(self.endpoint.timed_out(doing)),
+        };
+        self.state = State::InStep;
+        Ok(result)
+    }
+
+    async fn exchange_unbounded<T>(
+        &mut self,
+        doing: &str,
+        mut out: Vec<u8>,
+        mut take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
+    ) -> Result<T, SessionError> {
+        let endpoint = &self.endpoint;
+        let broken = |source: ProtocolError| SessionError::Protocol {
+            doing: doing.to_owned(),
+            at: endpoint.at(),
+            source,
+        };
+        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
+        let mut result = None;
+        loop {
+            self.stream
+                .write_all(&out)
+                .await
+                .map_err(|source| endpoint.io(doing, source))?;
+            out.clear();
+            let len = receive(&mut self.stream, &mut chunk)
+                .await
+                .map_err(|source| endpoint.io(doing, source))?;
+            let mut input = &mut chunk[..len];
+            while let Some(frame) = self
+                .inbound
+                .next(&mut input, Payload::Keep)
+                .map_err(|error| broken(error.into()))?
+            {
+                let mut messages = self.connection.open(frame).map_err(broken)?;
+                while let Some(message) = messages
+                    .next_message()
+                    .map_err(|error| broken(error.into()))?
+                {
+                    let event = self.connection.receive(message).map_err(broken)?;
+                    match &event {
+                        Event::Break(notification) => self.cache.broken(notification, |_| None),
+                        Event::Completed(done) => {
+                            // One of its own, which nobody else waits for.
+                            let _ = self.cache.answered(done.tag, done.status);
+                        }
+                        _ => {}
+                    }
+                    // What comes with the last answer is taken as well.
+                    result = result.or(take(&mut self.connection, &event, &mut out));
+                }
+            }
+            if self.cache.is_due() {
+                // Others wait for it, this session's own next request maybe too.
+                let now = clock::now();
+                self.cache.acknowledge(&mut self.connection, now, &mut out);
+            }
+            if let Some(result) = result {
+                self.stream
+                    .write_all(&out)
+                    .await
+                    .map_err(|source| endpoint.io(doing, source))?;
+                return Ok(result);
+            }
+        }
+    }
+}

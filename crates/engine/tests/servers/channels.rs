@@ -1,0 +1,175 @@
+//! Several sessions on a connection, several connections for a session, and
+//! both: plain, signed and encrypted, with every byte verified.
+
+use smbench_engine::Cancel;
+use smbench_engine::plan::{Mode, Verify};
+use smbench_engine::record::{OpKind, Outcome, RunRecord};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
+
+use crate::support::{plan, short, target};
+
+/// Clients, and how they share connections.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    clients: u32,
+    sessions_per_connection: u32,
+    connections_per_session: u32,
+    /// What that comes to.
+    connections: u64,
+}
+
+const fn shape(clients: u32, sessions: u32, per_session: u32, connections: u64) -> Shape {
+    Shape {
+        clients,
+        sessions_per_connection: sessions,
+        connections_per_session: per_session,
+        connections,
+    }
+}
+
+/// A load of reads and writes in flight together, of sizes on both sides of a
+/// credit's worth.
+fn options(shape: Shape) -> RunOptions {
+    RunOptions {
+        clients: Some(shape.clients.to_string().parse().unwrap()),
+        outstanding: Some(4),
+        sessions_per_connection: Some(shape.sessions_per_connection),
+        connections_per_session: Some(shape.connections_per_session),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    }
+}
+
+fn run(server: &Target, shape: Shape, options: &RunOptions) -> RunRecord {
+    let plan = plan("file-server", options, server.clone());
+    let record = execute(&plan, &mut Unobserved, &Cancel::default());
+    check(
+        shape,
+        record.unwrap_or_else(|error| panic!("{shape:?}: {error}")),
+    )
+}
+
+fn check(shape: Shape, record: RunRecord) -> RunRecord {
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    let point = &record.load_points[0];
+    assert_eq!(
+        point.ops.errors(),
+        0,
+        "{shape:?} {:?}",
+        point.ops.failures()
+    );
+    assert_eq!(point.dropouts, [], "{shape:?}");
+    assert_eq!(point.setup.session.len(), u64::from(shape.clients));
+    assert_eq!(point.setup.connections, shape.connections, "{shape:?}");
+    for kind in [OpKind::Read, OpKind::Write] {
+        assert!(point.ops.whole(kind).count > 0, "{shape:?} {}", kind.name());
+    }
+    record
+}
+
+fn samba() -> (ScratchSamba, Target) {
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let server = target(&samba.url(), samba.password());
+    (samba, server)
+}
+
+/// Every way to protect the messages of a dialect that has channels.
+fn protections() -> Vec<(Dialect, RunOptions)> {
+    let signed = |algorithm| RunOptions {
+        sign: Some(Mode::Required),
+        signing_algorithm: Some(algorithm),
+        encrypt: Some(Mode::Off),
+        ..RunOptions::default()
+    };
+    let encrypted = |cipher| RunOptions {
+        encrypt: Some(Mode::Required),
+        cipher: Some(CipherList::only(cipher)),
+        ..RunOptions::default()
+    };
+    let plain = || RunOptions {
+        sign: Some(Mode::Off),
+        encrypt: Some(Mode::Off),
+        ..RunOptions::default()
+    };
+    let (old, new) = (Dialect::Smb30, Dialect::Smb311);
+    vec![
+        (old, plain()),
+        (old, signed(SigningAlgorithm::AesCmac)),
+        (old, encrypted(Cipher::Aes128Ccm)),
+        (new, plain()),
+        (new, signed(SigningAlgorithm::AesCmac)),
+        (new, signed(SigningAlgorithm::AesGmac)),
+        (new, encrypted(Cipher::Aes128Ccm)),
+        (new, encrypted(Cipher::Aes128Gcm)),
+        (new, encrypted(Cipher::Aes256Gcm)),
+    ]
+}
+
+fn check_everywhere(server: &Target, shapes: &[Shape]) {
+    for (dialect, protection) in protections() {
+        for &shape in shapes {
+            let options = RunOptions {
+                dialect: Some(dialect.into()),
+                ..options(shape).or(protection.clone())
+            };
+            let record = run(server, shape, &options);
+            assert_eq!(record.server.dialect, dialect);
+            let facts = &record.server;
+            let wanted = |mode: Option<Mode>| mode == Some(Mode::Required);
+            assert_eq!(facts.signing.is_some(), wanted(protection.sign));
+            assert_eq!(facts.encryption.is_some(), wanted(protection.encrypt));
+        }
+    }
+}
+
+#[test]
+fn sessions_share_connections_under_every_protection() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let (_samba, server) = samba();
+    check_everywhere(&server, &[shape(4, 4, 1, 1), shape(6, 4, 1, 2)]);
+}
+
+#[test]
+fn sessions_have_several_connections_under_every_protection() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let (_samba, server) = samba();
+    check_everywhere(&server, &[shape(2, 1, 2, 4), shape(1, 1, 4, 4)]);
+}
+
+#[test]
+fn both_go_together_under_every_protection() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let (_samba, server) = samba();
+    check_everywhere(&server, &[shape(5, 3, 2, 4)]);
+}
+
+/// Older dialects have no channels, but sessions may share a connection.
+#[test]
+fn sessions_share_connections_in_older_dialects() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let (_samba, server) = samba();
+    let shape = shape(4, 4, 1, 1);
+    for dialect in [Dialect::Smb202, Dialect::Smb21, Dialect::Smb302] {
+        for sign in [Mode::Off, Mode::Required] {
+            let options = RunOptions {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                ..options(shape)
+            };
+            run(&server, shape, &options);
+        }
+    }
+}
