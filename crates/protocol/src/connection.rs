@@ -348,6 +348,12 @@ impl Connection {
         if header.session_id != channel.session_id && !channel.protection.is_opening() {
             return Err(ProtocolError::NotAResponse);
         }
+        // Another session's key proves nothing (MS-SMB2 3.2.5.1.1.1).
+        if let Secrecy::Encrypted { session_id } = secrecy
+            && session_id != header.session_id
+        {
+            return Err(ProtocolError::NotAResponse);
+        }
         match &channel.protection {
             Protection::Encrypted(_) if secrecy == Secrecy::Plain => {
                 return Err(match header.status {

@@ -56,7 +56,10 @@ pub enum Secrecy {
     /// As it is.
     Plain,
     /// Encrypted, and found to be genuine.
-    Encrypted,
+    Encrypted {
+        /// By the server of this session.
+        session_id: u64,
+    },
 }
 
 /// The messages of a frame; several when compounded.
@@ -90,8 +93,8 @@ impl<'a> Frame<'a> {
         key_of: impl FnOnce(u64) -> Option<&'k Transform>,
     ) -> Result<Messages<'a>, Undecipherable> {
         if self.bytes.first_chunk() == Some(&TRANSFORM_PROTOCOL_ID) {
-            let transform = Transform::session_id_of(self.bytes).and_then(key_of);
-            return self.decrypt(transform);
+            let session_id = Transform::session_id_of(self.bytes).ok_or(Undecipherable)?;
+            return self.decrypt(session_id, key_of(session_id));
         }
         Ok(Messages {
             rest: self.bytes,
@@ -100,14 +103,18 @@ impl<'a> Frame<'a> {
         })
     }
 
-    fn decrypt(self, transform: Option<&Transform>) -> Result<Messages<'a>, Undecipherable> {
+    fn decrypt(
+        self,
+        session_id: u64,
+        transform: Option<&Transform>,
+    ) -> Result<Messages<'a>, Undecipherable> {
         let rest = transform
             .and_then(|transform| transform.open(self.bytes))
             .ok_or(Undecipherable)?;
         Ok(Messages {
             total_len: rest.len(),
             rest,
-            secrecy: Secrecy::Encrypted,
+            secrecy: Secrecy::Encrypted { session_id },
         })
     }
 }

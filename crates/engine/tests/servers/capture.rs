@@ -95,7 +95,7 @@ impl Message {
         u32::from_le_bytes(*self.0[at..].first_chunk().unwrap())
     }
 
-    fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         self.0.starts_with(b"\xFDSMB")
     }
 
@@ -111,8 +111,14 @@ impl Message {
         self.u32_at(8)
     }
 
-    fn nonce(&self) -> &[u8] {
+    pub(crate) fn nonce(&self) -> &[u8] {
         &self.0[20..36]
+    }
+
+    /// The session that it is of.
+    pub(crate) fn session_id(&self) -> u64 {
+        let at = if self.is_encrypted() { 44 } else { 40 };
+        u64::from_le_bytes(*self.0[at..].first_chunk().unwrap())
     }
 
     /// The messages that this frame holds: several when compounded.
@@ -199,7 +205,7 @@ fn messages(mut stream: &[u8]) -> Vec<Message> {
 }
 
 /// One run without errors under a capture without holes.
-fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Conversation>) {
+pub(crate) fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Conversation>) {
     captured_while(samba, || {
         let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
         let point = &record.load_points[0];
@@ -224,8 +230,10 @@ pub(crate) fn captured_while(
             continue;
         }
         let conversations = conversations(&file);
-        // The workspace's session, one per client, those that prepared.
-        assert!(conversations.len() > record.plan.max_clients() as usize);
+        // The workspace's, those of the clients, those that prepared.
+        let plan = &record.plan;
+        let of_clients = plan.connections.count(plan.max_clients());
+        assert!(conversations.len() as u64 > of_clients);
         return (record, conversations);
     }
     panic!("no capture without holes in {CAPTURES_AT_MOST} runs");

@@ -4,6 +4,7 @@ mod cancel;
 mod chain;
 mod further;
 mod reauthentication;
+mod sessions;
 
 use super::*;
 use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};

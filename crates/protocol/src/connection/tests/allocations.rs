@@ -178,7 +178,9 @@ impl Warm {
             signer.sign(answer);
         }
         let secrecy = match connection.sessions[0].protection {
-            Protection::Encrypted(_) => Secrecy::Encrypted,
+            Protection::Encrypted(_) => Secrecy::Encrypted {
+                session_id: connection.sessions[0].session_id,
+            },
             _ => Secrecy::Plain,
         };
         let total_len = answer.len();

@@ -1,15 +1,18 @@
 //! Several sessions on a connection, several connections for a session, and
 //! both: plain, signed and encrypted, with every byte verified.
 
+mod wire;
+
 use smbench_engine::Cancel;
 use smbench_engine::plan::{Mode, Verify};
 use smbench_engine::record::{OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::Target;
-use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 
+use crate::proxy::{Proxy, Trouble};
 use crate::support::{plan, short, target};
 
 /// Clients, and how they share connections.
@@ -171,5 +174,99 @@ fn sessions_share_connections_in_older_dialects() {
             };
             run(&server, shape, &options);
         }
+    }
+}
+
+/// Chains of operations, CANCEL and requests in one frame go where they belong.
+#[test]
+fn every_command_runs_in_shared_sessions_over_several_connections() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let (_samba, server) = samba();
+    let shape = shape(3, 3, 2, 2);
+    for encrypt in [Mode::Off, Mode::Required] {
+        let options = RunOptions {
+            encrypt: Some(encrypt),
+            verify: None,
+            duration: Some(std::time::Duration::from_secs(1)),
+            ..options(shape)
+        };
+        let plan = plan("all-commands", &options, server.clone());
+        let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+        let record = check(shape, record);
+        for kind in [OpKind::Create, OpKind::Lock, OpKind::CreateReadClose] {
+            let count = record.load_points[0].ops.whole(kind).count;
+            assert!(count > 0, "{}", kind.name());
+        }
+    }
+}
+
+/// However few credits each connection has, both are used.
+#[test]
+fn a_cap_on_credits_holds_for_each_connection() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let (_samba, server) = samba();
+    let shape = shape(2, 2, 2, 2);
+    let options = RunOptions {
+        credits: Some(1),
+        ..options(shape)
+    };
+    let record = run(&server, shape, &options);
+    assert!(!record.load_points[0].credit_starved.is_zero());
+}
+
+#[test]
+fn a_server_without_several_connections_is_refused_before_anything_is_written() {
+    let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut servers = vec![target(&embedded.url(), embedded.password())];
+    let samba = require(&[Tool::SMBD, Tool::PDBEDIT]).map(|()| {
+        ScratchSamba::start(SambaOptions {
+            extra_global: vec!["server multi channel support = no".to_owned()],
+            ..SambaOptions::default()
+        })
+        .unwrap()
+    });
+    match &samba {
+        Ok(samba) => servers.push(target(&samba.url(), samba.password())),
+        Err(skip) => eprintln!("{skip}"),
+    }
+    for server in servers {
+        let plan = plan("file-server", &options(shape(1, 1, 2, 2)), server);
+        let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+        let text = error.to_string();
+        let expected = "offers no session on several connections (multichannel) in SMB 3.1.1; \
+                        leave out --connections-per-session";
+        assert!(text.contains(expected), "{text}");
+    }
+    assert_eq!(embedded.memory().paths(), Vec::<String>::new());
+    if let Ok(samba) = samba {
+        assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+    }
+}
+
+/// What breaks a connection takes all clients with it that have a part in it.
+#[test]
+fn a_broken_connection_drops_all_its_clients() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    // Enough for set-up, not for the load.
+    let proxy = Proxy::start(server.address(), Trouble::Cut, 1 << 20);
+    let mut server_side = target(&server.url(), server.password());
+    server_side.port = proxy.port();
+    let options = RunOptions {
+        duration: Some(std::time::Duration::from_secs(60)),
+        verify: None,
+        ..options(shape(4, 2, 1, 2))
+    };
+    let plan = plan("file-server", &options, server_side);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+    let dropouts = &record.load_points[0].dropouts;
+    let clients: Vec<_> = dropouts.iter().map(|dropout| dropout.client).collect();
+    assert_eq!(clients, [0, 1, 2, 3]);
+    for dropout in dropouts {
+        let reason = &dropout.reason;
+        assert!(reason.contains("connection"), "{reason}");
     }
 }

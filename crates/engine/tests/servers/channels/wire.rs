@@ -1,0 +1,111 @@
+//! The same as it shows in a packet capture: which session goes over which
+//! connection, and that no nonce comes twice.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use smbench_engine::plan::{Mode, Plan};
+use smbench_engine::spec::RunOptions;
+use smbench_lab::{ScratchSamba, Tool, require};
+use smbench_protocol::Dialect;
+
+use super::{Shape, check, options, samba, shape};
+use crate::capture::{Conversation, Message, TSHARK, captured};
+use crate::support::{plan, target};
+
+/// Command code of READ (MS-SMB2 2.2.1.2).
+const READ: u16 = 8;
+
+fn plan_of(samba: &ScratchSamba, shape: Shape, more: RunOptions) -> Plan {
+    let options = RunOptions {
+        verify: None,
+        ..more.or(options(shape))
+    };
+    plan(
+        "file-server",
+        &options,
+        target(&samba.url(), samba.password()),
+    )
+}
+
+/// The sessions that read, of each connection on which anybody does: those of
+/// the load.
+fn readers(conversations: &[Conversation]) -> Vec<BTreeSet<u64>> {
+    let of_load = |conversation: &Conversation| {
+        let requests = conversation.requests.iter();
+        let reads = requests.filter(|message| message.command() == READ);
+        reads.map(Message::session_id).collect()
+    };
+    let all = conversations.iter().map(of_load);
+    all.filter(|sessions: &BTreeSet<u64>| !sessions.is_empty())
+        .collect()
+}
+
+#[test]
+fn sessions_and_connections_are_as_many_as_asked_for() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let (samba, _) = samba();
+    for (shape, sessions, connections) in [
+        (shape(4, 4, 1, 1), 4, 1),
+        (shape(1, 1, 4, 4), 1, 4),
+        (shape(4, 2, 3, 6), 4, 6),
+    ] {
+        let plain = RunOptions {
+            sign: Some(Mode::Off),
+            ..RunOptions::default()
+        };
+        let (record, conversations) = captured(&samba, &plan_of(&samba, shape, plain));
+        check(shape, record);
+        let readers = readers(&conversations);
+        assert_eq!(readers.len(), connections, "{shape:?}");
+        // Each connection carries all sessions of its group.
+        for on_connection in &readers {
+            let expected = shape.sessions_per_connection as usize;
+            assert_eq!(on_connection.len(), expected, "{shape:?}");
+        }
+        let all: BTreeSet<u64> = readers.into_iter().flatten().collect();
+        assert_eq!(all.len(), sessions, "{shape:?}");
+    }
+}
+
+#[test]
+fn no_nonce_comes_twice_over_all_channels_of_a_session() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let (samba, _) = samba();
+    for dialect in [Dialect::Smb30, Dialect::Smb311] {
+        let shape = shape(2, 2, 3, 3);
+        let encrypted = RunOptions {
+            dialect: Some(dialect.into()),
+            encrypt: Some(Mode::Required),
+            ..RunOptions::default()
+        };
+        let (record, conversations) = captured(&samba, &plan_of(&samba, shape, encrypted));
+        check(shape, record);
+        let mut connections: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut messages: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut nonces: BTreeMap<u64, HashSet<Vec<u8>>> = BTreeMap::new();
+        for conversation in &conversations {
+            let requests = conversation.requests.iter();
+            let mut sessions = BTreeSet::new();
+            for message in requests.filter(|message| message.is_encrypted()) {
+                let session = message.session_id();
+                sessions.insert(session);
+                *messages.entry(session).or_default() += 1;
+                let nonce = message.nonce().to_vec();
+                nonces.entry(session).or_default().insert(nonce);
+            }
+            for session in sessions {
+                *connections.entry(session).or_default() += 1;
+            }
+        }
+        for (session, count) in messages {
+            assert_eq!(nonces[&session].len(), count, "a nonce was used twice");
+        }
+        // The workspace's session and those that prepared have one connection.
+        let several = connections.values().filter(|count| **count > 1);
+        assert_eq!(several.copied().collect::<Vec<_>>(), [3, 3]);
+    }
+}
