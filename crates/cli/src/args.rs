@@ -93,6 +93,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
+    pub(crate) connections: ConnectionArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -113,10 +115,6 @@ pub(crate) struct ServerArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
-    /// Addresses of this machine to connect from, in turn, such as 192.0.2.1,192.0.2.10-192.0.2.20
-    /// [default: the profile's, else as the system chooses]
-    #[arg(long, value_name = "LIST")]
-    pub(crate) source_ip: Option<SourceList>,
     /// Longest wait for the answer to an operation; then the client counts as lost [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
     pub(crate) operation_timeout: Option<Duration>,
@@ -202,8 +200,6 @@ pub(crate) struct LoadArgs {
     /// Passes over the load points, which are then averaged [default: the profile's, else 1]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) repeat: Option<u32>,
-    #[command(flatten)]
-    pub(crate) connections: ConnectionArgs,
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) threads: Option<u32>,
@@ -217,8 +213,9 @@ pub(crate) struct LoadArgs {
     pub(crate) oplock: Option<Caching>,
 }
 
-/// How sessions use connections.
-#[derive(Clone, Copy, Debug, Args)]
+/// How sessions use connections, and where those come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
     /// Sessions, one for each client, that share a connection, 1 to 256 [default: the profile's,
     /// else 1]
@@ -232,6 +229,10 @@ pub(crate) struct ConnectionArgs {
     /// many as its requests need]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) credits: Option<u16>,
+    /// Addresses of this machine to connect from, in turn, such as 192.0.2.1,192.0.2.10-192.0.2.20
+    /// [default: the profile's, else as the system chooses]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) source_ip: Option<SourceList>,
 }
 
 #[derive(Debug, Args)]

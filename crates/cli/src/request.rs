@@ -135,6 +135,7 @@ fn options(args: &RunArgs) -> RunOptions {
         server,
         workload,
         load,
+        connections,
         output: _,
     } = args;
     RunOptions {
@@ -153,10 +154,10 @@ fn options(args: &RunArgs) -> RunOptions {
         signing_algorithm: server.session.signing_algorithm,
         encrypt: server.session.encrypt,
         cipher: server.session.cipher,
-        sessions_per_connection: load.connections.sessions_per_connection,
-        connections_per_session: load.connections.connections_per_session,
-        credits: load.connections.credits,
-        source_ip: server.source_ip.clone(),
+        sessions_per_connection: connections.sessions_per_connection,
+        connections_per_session: connections.connections_per_session,
+        credits: connections.credits,
+        source_ip: connections.source_ip.clone(),
         verify: workload.verify.then_some(Verify::ReadBack),
         file_size: workload.file_size,
     }

@@ -64,3 +64,71 @@ fn a_cap_on_credits_is_kept_recorded_and_told() {
     assert_eq!(doc["plan"]["credits"], 1);
     assert!(doc["load_points"][0]["credit_starved_s"].as_f64().unwrap() > 0.0);
 }
+
+#[test]
+fn sessions_on_a_connection_are_recorded_and_told() {
+    let server = embedded();
+    let place = Place::new();
+    let more = ["--clients=1,6", "--sessions-per-connection=4", "--verify"];
+    let said = place.run(&server.url(), server.password(), &more);
+    said.succeeded();
+    let told = "1 outstanding per client, 4 sessions per connection, 2 threads";
+    assert!(said.stdout.contains(told), "{}", said.stdout);
+    let doc = place.document();
+    assert_eq!(doc["plan"]["sessions_per_connection"], 4);
+    assert_eq!(doc["plan"]["connections_per_session"], 1);
+    for (at, sessions, connections) in [(0, 1, 1), (1, 6, 2)] {
+        let setup = &doc["load_points"][at]["setup"];
+        assert_eq!(setup["sessions"], sessions);
+        assert_eq!(setup["connections"], connections);
+    }
+}
+
+#[test]
+fn several_connections_are_refused_where_a_session_cannot_have_them() {
+    let server = embedded();
+    let place = Place::new();
+    let several = "--connections-per-session=2";
+    let refused = place.run(&server.url(), server.password(), &[several]);
+    let parts = [
+        "offers no session on several connections",
+        several.split_once('=').unwrap().0,
+    ];
+    refused.failed_with(3, &parts);
+    for (args, part) in [
+        (
+            [several, "--dialect=2.0.2..2.1"],
+            "--connections-per-session: connections_per_session is 2, but dialect is 2.1: several \
+             connections need 3.0 or newer",
+        ),
+        (
+            ["--connections-per-session=33", "--quiet"],
+            "connections_per_session is 33: give 1 to 32",
+        ),
+        (
+            ["--sessions-per-connection=0", "--quiet"],
+            "sessions_per_connection is 0: give 1 to 256",
+        ),
+    ] {
+        let refused = place.run(&server.url(), server.password(), &args);
+        refused.failed_with(2, &[part]);
+    }
+    assert!(place.results().is_empty());
+}
+
+#[test]
+fn a_plan_tells_of_connections_that_are_shared() {
+    let place = Place::new();
+    let said = place.smbench(&[
+        "plan",
+        "--clients=1,10",
+        "--sessions-per-connection=4",
+        "--connections-per-session=2",
+        "--credits=16",
+        "--source-ip=127.0.0.2",
+    ]);
+    said.succeeded();
+    let told = "connections  up to 6 at a time: 4 sessions on each, 2 connections per session; at \
+                most 16 credits; from 127.0.0.2, in turn\n";
+    assert!(said.stdout.contains(told), "{}", said.stdout);
+}
