@@ -25,6 +25,7 @@ fn join(connection: &mut Connection, protection: Protection, root: Option<Root>)
         tree_id: 4,
         protection,
         terms: SessionTerms::NONE,
+        signer: None,
         root: root.map(Box::new),
     })
 }
