@@ -3,7 +3,9 @@
 
 mod trial;
 
-use smbench_protocol::{Cipher, CipherList, Dialect, Negotiated, SessionTerms, SigningAlgorithm};
+use smbench_protocol::{
+    Cipher, CipherList, Dialect, Negotiated, SessionIndex, SessionTerms, SigningAlgorithm,
+};
 
 use crate::clock;
 use crate::plan::{Limits, Mode, SessionOptions};
@@ -32,6 +34,9 @@ pub struct Probe {
     /// Each cipher, and whether a session encrypted with it came about when
     /// it was offered alone.
     pub ciphers: Vec<(Cipher, Result<(), String>)>,
+    /// Whether a session could be had on two connections (MS-SMB2 3.2.4.1.7);
+    /// if not, why.
+    pub channels: Result<(), String>,
     /// What was tried on a file in a directory of our own; or why nothing
     /// could be.
     pub trials: Result<Trials, String>,
@@ -77,8 +82,10 @@ pub fn probe(
         };
         let free_bytes = share::free_bytes_at_root(&mut session).await?;
         let trials = trial::try_out(&endpoint, session).await;
+        let channels = two_channels(&endpoint).await;
         let mut found = Probe {
             session: facts,
+            channels: channels.map_err(|error| error.to_string()),
             trials,
             dialects: Vec::new(),
             signing: Vec::new(),
@@ -129,6 +136,26 @@ async fn set_up(endpoint: &Endpoint) -> Result<(Session, Spread), SessionError> 
         }
         session.log_off().await;
     }
+}
+
+/// A session on two connections.
+async fn two_channels(endpoint: &Endpoint) -> Result<(), SessionError> {
+    let endpoint = endpoint.clone().with_connections_per_session(2);
+    let mut first = Session::open(&endpoint.of_one_client()).await?;
+    let negotiated = first.connection.negotiated();
+    if !negotiated.multi_channel() {
+        let dialect = negotiated.dialect;
+        first.log_off().await;
+        let at = endpoint.at();
+        return Err(SessionError::OneChannel { at, dialect });
+    }
+    let binding = first.connection.binding(SessionIndex::FIRST);
+    let binding = binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
+    let second = Session::open_channel(&first.beside()?, binding).await?;
+    // The session ends on both with the log-off on one.
+    first.log_off().await;
+    drop(second);
+    Ok(())
 }
 
 /// Whether a session as the endpoint asks can be had; if not, why.

@@ -95,6 +95,13 @@ fn describe(url: &str, probe: &Probe) -> String {
         ),
         ("session set-up", spread(&session.setup)),
     ]);
+    lines.push((
+        "multichannel",
+        match &probe.channels {
+            Ok(()) => "a session on two connections: accepted".to_owned(),
+            Err(reason) => plain(reason),
+        },
+    ));
     match &probe.trials {
         Ok(trials) => lines.extend(tried_out(trials)),
         Err(reason) => lines.push(("not tried out", plain(reason))),
@@ -255,6 +262,7 @@ mod tests {
                 credits_asked: 512,
                 setup: times(4567),
             },
+            channels: Err("refused".to_owned()),
             trials: Ok(Trials {
                 write: times(80),
                 flush: times(900),
@@ -294,6 +302,7 @@ logged on       as the user asked for, by NTLM
 server GUID     03020100-0504-0706-0809-0a0b0c0d0e0f
 free space      3 GiB
 session set-up  4.57 ms, median of 3 (1.00 us to 1.00 s)
+multichannel    refused
 write           4 KiB: 80.0 us, median of 3 (1.00 us to 1.00 s)
 flush after it  900 us, median of 3 (1.00 us to 1.00 s)
 compounds       create, query and close in one frame: accepted

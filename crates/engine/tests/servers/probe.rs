@@ -30,6 +30,13 @@ fn samba_is_tried_out_and_left_as_it_was() {
         let found = probed(&target, dialect);
         assert!(found.session.setup.min > std::time::Duration::ZERO);
         assert!(found.session.setup.min <= found.session.setup.median);
+        match dialect {
+            Dialect::Smb311 => assert_eq!(found.channels, Ok(())),
+            _ => {
+                let reason = found.channels.unwrap_err();
+                assert!(reason.contains("multichannel"), "{reason}");
+            }
+        }
         let trials = found.trials.unwrap();
         assert_eq!((trials.write.count, trials.flush.count), (32, 32));
         assert_eq!(trials.compound, Ok(()));
