@@ -133,6 +133,30 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
     }
 }
 
+/// Two sessions of one client, on the same connections: a break is answered in
+/// the session that has the open, wherever it came in.
+#[test]
+fn breaks_are_answered_on_connections_that_are_shared() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let target = target(&samba.url(), samba.password());
+    for caching in ["batch", "lease-rwh"] {
+        let mix = profile("shared", OPENS_AND_WRITES);
+        for connections in [1, 2] {
+            let options = RunOptions {
+                sessions_per_connection: Some(2),
+                connections_per_session: Some(connections),
+                ..asking(caching, "2", Dialect::Smb311)
+            };
+            let point = run(&target, &mix, &options);
+            assert_eq!(point.setup.connections, u64::from(connections));
+            assert!(point.ops.caching().breaks > 0, "{caching} {connections}");
+        }
+    }
+}
+
 #[test]
 fn the_embedded_server_grants_leases() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
