@@ -10,7 +10,7 @@ use std::fmt;
 use smbench_protocol::{CipherList, Dialect};
 
 #[cfg(feature = "smb-rs")]
-use super::{Action, Mode};
+use super::{Action, Caching, Mode};
 use super::{Plan, PlanError, Problem};
 #[cfg(feature = "smb-rs")]
 use crate::login::Login;
@@ -139,6 +139,13 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             // No profile can say it.
             is_given: |_| true,
             why: "logs on by NTLM only: give ntlm, or use --driver native",
+        });
+    }
+    if plan.caching != Caching::None {
+        return Some(Objection {
+            field: "oplock",
+            is_given: |options| options.oplock.is_some(),
+            why: "asks for no oplocks or leases: leave it out, or use --driver native",
         });
     }
     if session.signing == Mode::Off {

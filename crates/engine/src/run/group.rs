@@ -220,6 +220,8 @@ impl<D: Driver> Group<D> {
         for at in 0..members {
             let member = (self.turn + at) % members;
             if self.fill_member(member, now, scratch, orders) == Filled::UpToBacklog {
+                // Whoever found no room is the first to get it.
+                self.turn = member;
                 return Filled::UpToBacklog;
             }
         }

@@ -27,7 +27,7 @@ use thiserror::Error;
 
 use crate::cancel::Cancel;
 use crate::clock;
-use crate::plan::{DriverKind, Plan};
+use crate::plan::{Caching, DriverKind, Plan};
 use crate::process;
 use crate::record::{Direction, Outcome, RunRecord, ServerFacts};
 use crate::session::{Endpoint, Session, SessionError};
@@ -189,8 +189,13 @@ async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     // has in flight.
     let window = plan.outstanding * connections.sessions_per_connection;
     let share = window.div_ceil(connections.connections_per_session);
-    // One more than that, so that a request outside the window finds a credit.
-    let wanted = per_request.saturating_mul(share).saturating_add(1);
+    // One more than that, so that a request outside the window finds a credit,
+    // and so that breaks can be acknowledged while the window is full.
+    let spare = match plan.caching {
+        Caching::None => 1,
+        _ => 4,
+    };
+    let wanted = per_request.saturating_mul(share).saturating_add(spare);
     let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
     Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
         .await?

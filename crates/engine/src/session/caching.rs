@@ -7,7 +7,9 @@
 
 use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
-use smbench_protocol::command::oplock_break::{BreakAcknowledgement, BreakNotification};
+use smbench_protocol::command::oplock_break::{
+    BreakAcknowledgement, BreakNotification, OplockBreak,
+};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Completion, Connection, DecodeError, Dialect, FileId, LeaseKey, NtStatus, SessionIndex,
@@ -21,6 +23,9 @@ pub(crate) const FIRST_TAG: u32 = 1 << 31;
 /// Acknowledgements that wait for credits, or for their answer. A server that
 /// breaks more at a time than a client has opens is told no more.
 const AT_ONCE: usize = 4096;
+
+/// Breaks of unknown opens that are kept.
+const EARLY_AT_MOST: usize = 64;
 
 /// What a lease is on: its client's file, or what a slot makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +45,9 @@ pub(crate) struct Cache {
     seed: u64,
     /// Oplocks of files that stay open, and the sessions that have them.
     held: Vec<(FileId, Oplock)>,
+    /// Breaks of opens that nobody knows yet: they came with the answer to the
+    /// CREATE.
+    early: Vec<OplockBreak>,
     /// Notifications so far.
     breaks: u64,
     due: Vec<(SessionIndex, BreakAcknowledgement)>,
@@ -90,6 +98,7 @@ impl Cache {
             dialect,
             seed,
             held: Vec::new(),
+            early: Vec::new(),
             breaks: 0,
             due: Vec::new(),
             sent: Vec::new(),
@@ -141,6 +150,13 @@ impl Cache {
     /// Remembers the oplock of a file that stays open.
     pub(crate) fn hold(&mut self, open: FileId, oplock: Oplock) {
         self.held.push((open, oplock));
+        let mut early = self.early.iter();
+        let early = early.position(|broken| broken.file_id == open);
+        if let Some(at) = early {
+            let broken = self.early.swap_remove(at);
+            self.breaks -= 1;
+            self.broken(&BreakNotification::Oplock(broken), |_| None);
+        }
     }
 
     /// Notifications since this was asked last.
@@ -169,6 +185,9 @@ impl Cache {
                     .find_map(|(open, oplock)| is_it(open).then_some(oplock))
                     .map(|oplock| (oplock.session, &mut oplock.level))
                     .or_else(|| other(broken.file_id));
+                if found.is_none() && self.early.len() < EARLY_AT_MOST {
+                    self.early.push(*broken);
+                }
                 found.and_then(|(session, level)| {
                     let was = std::mem::replace(level, broken.level);
                     matches!(was, OplockLevel::Exclusive | OplockLevel::Batch)
@@ -230,7 +249,7 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use smbench_protocol::LeaseState;
-    use smbench_protocol::command::oplock_break::{ACK_REQUIRED, LeaseBreak, OplockBreak};
+    use smbench_protocol::command::oplock_break::{ACK_REQUIRED, LeaseBreak};
 
     use super::*;
 
@@ -319,6 +338,23 @@ mod tests {
             cache.broken(&lease_break(ACK_REQUIRED), |_| None);
         }
         assert_eq!(cache.due.len(), 1);
+    }
+
+    /// The notification may come in one piece with the answer to the CREATE,
+    /// before anyone has read what that says.
+    #[test]
+    fn a_break_that_comes_early_is_acknowledged_once_the_open_is_known() {
+        let mut cache = cache(Caching::Oplock(OplockLevel::Batch), Dialect::Smb311);
+        cache.broken(&oplock_break(OplockLevel::LevelII), |_| None);
+        assert!(!cache.is_due());
+        let oplock = Oplock {
+            session: SessionIndex::FIRST,
+            level: OplockLevel::Batch,
+        };
+        cache.hold(FileId::default(), oplock);
+        assert!(cache.is_due());
+        assert_eq!(cache.take_breaks(), 1);
+        assert!(cache.early.is_empty());
     }
 
     #[test]

@@ -394,6 +394,14 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
+                oplock: Some("batch".parse().unwrap()),
+                ..by_smb_rs()
+            },
+            "--oplock: the driver smb-rs asks for no oplocks or leases: leave it out, or use \
+             --driver native",
+        ),
+        (
+            RunOptions {
                 credits: Some(64),
                 ..by_smb_rs()
             },

@@ -87,6 +87,8 @@ struct Place {
     tree: TreeId,
     /// The oplock it holds.
     level: OplockLevel,
+    /// Whether its CREATE asked for an oplock or a lease.
+    asks_to_cache: bool,
     /// Answers still to come to its frame of several requests.
     due: u8,
     /// Paths of its scratch names, in the order of
@@ -206,8 +208,9 @@ impl Driver for Native {
                     }
                     Event::Completed(done) => {
                         let place = places.get_mut(done.tag as usize);
+                        let asked = place.as_ref().is_some_and(|place| place.asks_to_cache);
                         let answer = answer::of(&done, place).map_err(ProtocolError::from)?;
-                        if cache.is_on()
+                        if asked
                             && let Some(granted) =
                                 caching::granted(&done).map_err(ProtocolError::from)?
                         {

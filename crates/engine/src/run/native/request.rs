@@ -222,9 +222,12 @@ impl Native {
             len += 1;
         }
         let mut request = create::request(action, name, &contexts[..len]);
-        if oplock != OplockLevel::None {
+        let asks = oplock != OplockLevel::None;
+        if asks {
             request.oplock = oplock;
+            request.contexts = &contexts[..len];
         }
+        self.places[call.slot as usize].asks_to_cache = asks;
         let session = self.held[call.member].session;
         let connection = self.links.connection();
         connection.request(session, Command::Create, 1, call.slot, out, |out| {
@@ -380,7 +383,9 @@ impl Native {
         chain
             .request(Command::Close, 1, tag, |out| close.encode(out))
             .finish()?;
-        self.places[tag as usize].due = FRAME_REQUESTS;
+        let place = &mut self.places[tag as usize];
+        place.due = FRAME_REQUESTS;
+        place.asks_to_cache = false;
         Ok(())
     }
 }

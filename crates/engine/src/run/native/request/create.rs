@@ -40,14 +40,17 @@ pub(super) const fn name(action: &Action) -> Name {
     }
 }
 
-/// Whether the CREATE of an action opens a file, which a client may cache.
+/// Whether the CREATE of an action opens a file, which a client may cache. A
+/// durable handle has the oplock that it needs.
 pub(super) const fn may_cache(action: &Action) -> bool {
     !matches!(
         action,
-        Action::Create(Opening {
-            subject: Subject::ScratchDirectory,
-            ..
-        })
+        Action::Create(
+            Opening {
+                subject: Subject::ScratchDirectory,
+                ..
+            } | Opening { durable: true, .. }
+        )
     )
 }
 
