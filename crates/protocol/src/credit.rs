@@ -30,8 +30,8 @@ pub const fn charge_for(len: u32) -> u16 {
 pub struct CreditLedger {
     /// Granted and not spent.
     granted: u32,
-    /// Spent on requests without an answer.
-    in_use: u32,
+    /// What the cap leaves beside those spent on requests without an answer.
+    room: u32,
     /// Asked for by the same requests.
     asked: u32,
     target: u32,
@@ -65,7 +65,7 @@ impl CreditLedger {
     pub fn new(target: u16) -> Self {
         Self {
             granted: 1,
-            in_use: 0,
+            room: u32::MAX,
             asked: 0,
             target: u32::from(target.clamp(1, MAX_CREDIT_TARGET)),
             cap: u32::MAX,
@@ -80,6 +80,7 @@ impl CreditLedger {
         let cap = u32::from(cap.max(1));
         Self {
             cap,
+            room: cap.saturating_sub(self.in_use()),
             target: self.target.min(cap),
             ..self
         }
@@ -88,11 +89,9 @@ impl CreditLedger {
     /// Pays `charge` credits, or `None` while there are not enough.
     pub fn reserve(&mut self, charge: u16) -> Option<Reservation> {
         let cost = u32::from(charge);
-        if cost > self.available() {
-            return None;
-        }
-        self.granted -= cost;
-        self.in_use += cost;
+        let granted = self.granted.checked_sub(cost)?;
+        self.room = self.room.checked_sub(cost)?;
+        self.granted = granted;
         let message_id = self.next_message_id;
         self.next_message_id += u64::from(charge);
         let missing = self
@@ -111,7 +110,7 @@ impl CreditLedger {
     /// Books the first answer to a request, and what it grants; or a later one,
     /// with nothing left of the payment.
     pub fn answered(&mut self, payment: Payment, granted: u16) {
-        self.in_use = self.in_use.saturating_sub(u32::from(payment.charge));
+        self.room = self.room.saturating_add(u32::from(payment.charge));
         self.asked = self.asked.saturating_sub(u32::from(payment.asked));
         self.granted = self.granted.saturating_add(u32::from(granted));
     }
@@ -124,13 +123,13 @@ impl CreditLedger {
     /// Credits at hand that may be spent now.
     #[must_use]
     pub fn available(&self) -> u32 {
-        self.granted.min(self.cap - self.in_use)
+        self.granted.min(self.room)
     }
 
     /// Credits spent on requests that have no answer yet.
     #[must_use]
     pub const fn in_use(&self) -> u32 {
-        self.in_use
+        self.cap - self.room
     }
 }
 
