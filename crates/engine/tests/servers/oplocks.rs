@@ -1,7 +1,10 @@
 //! Oplocks and leases on real servers: granted, fought over, given back.
 //!
-//! Few clients fight here: Samba 4.17 now and then leaves all who wait for a
-//! file waiting for 5 to 10 s, however quickly a break is acknowledged.
+//! Few clients fight here, and not for long: Samba 4.17 now and then leaves
+//! everyone who wants a file waiting for seconds, a CLOSE included, however
+//! quickly a break is acknowledged.
+
+use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::plan::{Caching, Plan};
@@ -43,6 +46,21 @@ fn run(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> 
     let failures = point.ops.failures();
     assert!(failures.is_empty(), "{failures:?}");
     assert!(point.dropouts.is_empty(), "{:?}", point.dropouts);
+    point
+}
+
+/// A run whose clients want the same file. A client that Samba leaves waiting
+/// for longer than an operation may take drops out; nothing fails otherwise.
+fn fight(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> LoadPointRecord {
+    let mut plan = plan(mix.path().to_str().unwrap(), options, target.clone());
+    plan.limits.operation = Duration::from_secs(3);
+    let mut record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+    let point = record.load_points.remove(0);
+    let failures = point.ops.failures();
+    assert!(failures.is_empty(), "{failures:?}");
+    for dropout in &point.dropouts {
+        assert!(dropout.reason.starts_with("no answer to a"), "{dropout:?}");
+    }
     point
 }
 
@@ -99,7 +117,7 @@ fn two_clients_fight_over_one_file() {
         let mix = profile("shared", operations);
         for dialect in [Dialect::Smb21, Dialect::Smb311] {
             let options = asking(caching, "2", dialect);
-            let point = run(&target, &mix, &options);
+            let point = fight(&target, &mix, &options);
             let breaks = point.ops.caching().breaks;
             let answered = point.ops.whole(OpKind::OplockBreak).count + point.ops.caching().moot;
             assert!(breaks > 0, "{caching} {operations} {dialect}");
@@ -109,7 +127,6 @@ fn two_clients_fight_over_one_file() {
         }
     }
     assert!(all_answered > 0);
-    assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
 
 #[test]
@@ -128,7 +145,7 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
             encrypt,
             ..asking("lease-rwh", "2", Dialect::Smb311)
         };
-        let point = run(&target, &mix, &options);
+        let point = fight(&target, &mix, &options);
         assert!(point.ops.caching().breaks > 0);
     }
 }
@@ -150,7 +167,7 @@ fn breaks_are_answered_on_connections_that_are_shared() {
                 connections_per_session: Some(connections),
                 ..asking(caching, "2", Dialect::Smb311)
             };
-            let point = run(&target, &mix, &options);
+            let point = fight(&target, &mix, &options);
             assert_eq!(point.setup.connections, u64::from(connections));
             assert!(point.ops.caching().breaks > 0, "{caching} {connections}");
         }
