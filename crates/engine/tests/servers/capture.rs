@@ -228,10 +228,8 @@ pub(crate) fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Con
             record
         });
         let ops = &record.load_points[0].ops;
-        let busy = |kind| ops.whole(kind).count > 0;
-        let is_telling = [OpKind::Read, OpKind::Write, OpKind::Flush]
-            .into_iter()
-            .all(busy);
+        let mut kinds = plan.workload.kinds().into_iter();
+        let is_telling = kinds.all(|kind| ops.whole(kind).count > 0);
         if is_telling && conversations.iter().all(Conversation::is_whole) {
             return (record, conversations);
         }
