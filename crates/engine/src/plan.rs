@@ -8,6 +8,7 @@ mod connections;
 mod digest;
 mod driver;
 mod files;
+mod load;
 mod resolve;
 mod workload;
 
@@ -27,6 +28,9 @@ pub use connections::{
 };
 pub use driver::{DriverKind, UnknownDriver};
 pub use files::{ScratchName, WorkFile};
+pub use load::{
+    LoadModel, RATE_MAX, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX, ThinkTime,
+};
 pub use resolve::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
     REQUEST_BYTES_MAX, SIZES_MAX, THREADS_MAX,
@@ -46,9 +50,14 @@ pub struct Plan {
     pub load_points: Vec<u32>,
     /// How often the whole series of load points is run.
     pub repeat: u32,
-    /// Requests each client keeps in flight (closed loop).
+    /// Actions each client has under way at most; in a closed loop without think
+    /// times, always.
     pub outstanding: u32,
-    /// Time at full load before the measured window; not measured.
+    /// What makes actions begin.
+    pub load: LoadModel,
+    /// How the load comes to its full height.
+    pub ramp: Ramp,
+    /// Time under load before the measured window; not measured.
     pub ramp_up: Duration,
     /// Length of the measured window.
     pub duration: Duration,

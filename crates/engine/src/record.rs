@@ -7,6 +7,7 @@
 
 mod caching;
 mod kind;
+mod punctuality;
 mod recorder;
 
 use std::time::{Duration, SystemTime};
@@ -17,8 +18,9 @@ use crate::plan::Plan;
 
 pub use caching::CachingRecord;
 pub use kind::{Direction, OpKind};
+pub use punctuality::Punctuality;
 pub use recorder::{
-    Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OpTotals, Phase, Recorder,
+    Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OpTotals, Phase, Recorder, Times,
     latency_histogram,
 };
 
@@ -64,6 +66,8 @@ pub struct LoadPointRecord {
     pub window: Duration,
     /// Operations.
     pub ops: Recorder,
+    /// How well due instants were kept, where actions are due by the clock.
+    pub punctuality: Punctuality,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<Dropout>,
     /// Why the point must not be quoted; `None` when it is valid.

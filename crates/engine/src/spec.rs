@@ -45,7 +45,7 @@ use serde::de::{Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
-use crate::plan::{Access, Caching, DriverKind, Mode, Scope, Verify};
+use crate::plan::{Access, Caching, DriverKind, Mode, Ramp, Rate, Scope, Spacing, Verify};
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
@@ -105,8 +105,20 @@ pub struct SizeSpec {
 pub struct RunOptions {
     /// Clients at each load point.
     pub clients: Option<ClientList>,
-    /// Requests each client keeps in flight.
+    /// Requests each client keeps in flight, or has at most.
     pub outstanding: Option<u32>,
+    /// Operations per second, such as `5000` or `50/client`, instead of a closed
+    /// loop.
+    pub rate: Option<Rate>,
+    /// How those are spaced: `constant` or `poisson`.
+    pub arrivals: Option<Spacing>,
+    /// Mean time between the end of an operation and the next one.
+    #[serde(deserialize_with = "duration")]
+    pub think_time: Option<Duration>,
+    /// How think times vary: `fixed` or `exponential`.
+    pub think_distribution: Option<Spacing>,
+    /// How clients begin: `full` or `linear`.
+    pub ramp: Option<Ramp>,
     /// Length of the measured window.
     #[serde(deserialize_with = "duration")]
     pub duration: Option<Duration>,
@@ -166,6 +178,24 @@ impl RunOptions {
         Self {
             clients: self.clients.or(fallback.clients),
             outstanding: self.outstanding.or(fallback.outstanding),
+            // One load model takes the place of another as a whole.
+            rate: self.rate.or(match self.think_time {
+                Some(_) => None,
+                None => fallback.rate,
+            }),
+            arrivals: self.arrivals.or(match self.think_time {
+                Some(_) => None,
+                None => fallback.arrivals,
+            }),
+            think_time: self.think_time.or(match self.rate {
+                Some(_) => None,
+                None => fallback.think_time,
+            }),
+            think_distribution: self.think_distribution.or(match self.rate {
+                Some(_) => None,
+                None => fallback.think_distribution,
+            }),
+            ramp: self.ramp.or(fallback.ramp),
             duration: self.duration.or(fallback.duration),
             ramp_up: self.ramp_up.or(fallback.ramp_up),
             ramp_down: self.ramp_down.or(fallback.ramp_down),

@@ -8,7 +8,8 @@ use serde::Serialize;
 use smbench_protocol::SigningAlgorithm;
 
 use super::{
-    Access, Caching, FileSet, Mode, Plan, Requests, SizeWeight, Verify, WeightedAction, Workload,
+    Access, Caching, FileSet, LoadModel, Mode, Plan, Ramp, Requests, SizeWeight, ThinkTime, Verify,
+    WeightedAction, Workload,
 };
 
 /// What determines the work, in the order it is digested. Not here: where it
@@ -42,6 +43,10 @@ struct Work<'a> {
     sessions_per_connection: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connections_per_session: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramp: Option<&'static str>,
 }
 
 /// A workload, in the words that digests have always been made of. What one
@@ -111,9 +116,24 @@ impl Plan {
             oplock: (self.caching != Caching::None).then(|| self.caching.name()),
             sessions_per_connection: several(self.connections.sessions_per_connection),
             connections_per_session: several(self.connections.connections_per_session),
+            load: load(&self.load),
+            ramp: (self.ramp == Ramp::Linear).then_some("linear"),
         };
         serde_json::to_string(&work)
             .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))
+    }
+}
+
+/// A load model that says more than nothing does.
+fn load(model: &LoadModel) -> Option<String> {
+    match model {
+        LoadModel::Closed { think } => think.map(|ThinkTime { mean, spacing }| {
+            let kind = spacing.of_think_times();
+            format!("think {kind} {} ns", mean.as_nanos())
+        }),
+        LoadModel::Rate { rate, arrivals } => {
+            Some(format!("rate {} {rate}", arrivals.of_arrivals()))
+        }
     }
 }
 

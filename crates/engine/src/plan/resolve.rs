@@ -11,8 +11,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{
-    Access, Connections, FileSet, Limits, Plan, Requests, Scope, SessionOptions, SizeWeight,
-    Verify, Workload,
+    Access, Connections, FileSet, Limits, LoadModel, Plan, Ramp, Requests, Scope, SessionOptions,
+    SizeWeight, THINK_TIME_MAX, ThinkTime, Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
@@ -68,6 +68,7 @@ impl Plan {
         let written = Written { profile, options };
         let merged = options.clone().or(profile.spec.run.clone());
         let workload = written.workload()?;
+        let load = written.load(&merged)?;
         let load_points = match merged.clients {
             Some(list) => list.into(),
             None => vec![1, 4, 8, 16],
@@ -79,6 +80,8 @@ impl Plan {
             load_points,
             repeat: merged.repeat.unwrap_or(1),
             outstanding: merged.outstanding.unwrap_or(1),
+            load,
+            ramp: merged.ramp.unwrap_or_default(),
             ramp_up: merged.ramp_up.unwrap_or(Duration::from_secs(1)),
             duration: merged.duration.unwrap_or(Duration::from_secs(3)),
             ramp_down: merged.ramp_down.unwrap_or(Duration::from_millis(500)),
@@ -249,6 +252,50 @@ impl Written<'_> {
         }
     }
 
+    /// What makes actions begin.
+    fn load(&self, merged: &RunOptions) -> Result<LoadModel, PlanError> {
+        let options = self.options;
+        let fail = |field, is_given, problem| Err(self.in_option(field, is_given, problem));
+        match (merged.rate, merged.think_time) {
+            (Some(_), Some(_)) => fail(
+                "rate",
+                options.rate.is_some() && options.think_time.is_some(),
+                Problem::TwoLoadModels,
+            ),
+            (Some(_), None) if merged.think_distribution.is_some() => fail(
+                "think_distribution",
+                options.think_distribution.is_some(),
+                Problem::Without("think_distribution", "think_time"),
+            ),
+            (Some(rate), None) => Ok(LoadModel::Rate {
+                rate,
+                arrivals: merged.arrivals.unwrap_or_default(),
+            }),
+            (None, _) if merged.arrivals.is_some() => fail(
+                "arrivals",
+                options.arrivals.is_some(),
+                Problem::Without("arrivals", "rate"),
+            ),
+            (None, None) if merged.think_distribution.is_some() => fail(
+                "think_distribution",
+                options.think_distribution.is_some(),
+                Problem::Without("think_distribution", "think_time"),
+            ),
+            (None, Some(mean)) if mean > THINK_TIME_MAX => fail(
+                "think_time",
+                options.think_time.is_some(),
+                Problem::ThinkTime(mean),
+            ),
+            (None, Some(Duration::ZERO) | None) => Ok(LoadModel::Closed { think: None }),
+            (None, Some(mean)) => Ok(LoadModel::Closed {
+                think: Some(ThinkTime {
+                    mean,
+                    spacing: merged.think_distribution.unwrap_or_default(),
+                }),
+            }),
+        }
+    }
+
     fn check_run(&self, plan: &Plan) -> Result<(), PlanError> {
         let options = self.options;
         let fail = |field, is_given, problem| Err(self.in_option(field, is_given, problem));
@@ -270,6 +317,10 @@ impl Written<'_> {
         if plan.duration.is_zero() {
             let given = options.duration.is_some();
             return fail("duration", given, Problem::DurationZero);
+        }
+        if plan.ramp == Ramp::Linear && plan.ramp_up.is_zero() {
+            let given = options.ramp.is_some();
+            return fail("ramp", given, Problem::Without("ramp linear", "ramp_up"));
         }
         for (name, period, given) in [
             ("duration", plan.duration, options.duration),

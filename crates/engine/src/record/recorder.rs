@@ -13,6 +13,7 @@ use smbench_protocol::NtStatus;
 use super::{CachingRecord, Direction, OpKind};
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
+use crate::plan::LoadModel;
 
 /// Latencies above this many nanoseconds (one hour) are recorded as this.
 pub const HIGHEST_LATENCY_NS: u64 = 3_600_000_000_000;
@@ -37,6 +38,29 @@ pub struct OpRecord {
     pub errors: u64,
     /// Time from sent to done, in nanoseconds, of the operations in `count`.
     pub service: Histogram<u64>,
+    /// Time from due to done, likewise; `None` where operations are due when
+    /// they are sent.
+    pub response: Option<Histogram<u64>>,
+}
+
+/// How long an operation took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// From sent to done.
+    pub service: Nanos,
+    /// From due to done.
+    pub response: Nanos,
+}
+
+impl Times {
+    /// Of an operation that was due when it was sent.
+    #[must_use]
+    pub const fn at_once(service: Nanos) -> Self {
+        Self {
+            service,
+            response: service,
+        }
+    }
 }
 
 impl Default for OpRecord {
@@ -46,11 +70,26 @@ impl Default for OpRecord {
             bytes: 0,
             errors: 0,
             service: latency_histogram(),
+            response: None,
         }
     }
 }
 
 impl OpRecord {
+    /// An empty record of operations that are due by the clock.
+    fn paced() -> Self {
+        Self {
+            response: Some(latency_histogram()),
+            ..Self::default()
+        }
+    }
+
+    /// The time users wait: from due to done.
+    #[must_use]
+    pub fn latency(&self) -> &Histogram<u64> {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+
     /// Adds what another worker recorded.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
@@ -59,6 +98,11 @@ impl OpRecord {
         // Both histograms have the same bounds, so adding cannot fail.
         let added = self.service.add(&other.service);
         debug_assert!(added.is_ok());
+        if let Some(theirs) = &other.response {
+            let ours = self.response.get_or_insert_with(latency_histogram);
+            let added = ours.add(theirs);
+            debug_assert!(added.is_ok());
+        }
     }
 }
 
@@ -119,18 +163,21 @@ pub enum Phase {
 impl Recorder {
     /// A recorder that has room for these kinds from the start, so that the
     /// first operation of a kind costs no more than the others. Others are
-    /// counted as well.
+    /// counted as well. Those of a paced load have response times of their own.
     #[must_use]
-    pub fn expecting(kinds: impl IntoIterator<Item = OpKind>) -> Self {
+    pub fn expecting(kinds: impl IntoIterator<Item = OpKind>, load: &LoadModel) -> Self {
         let mut new = Self::default();
         for kind in kinds {
-            new.window[kind.index()].get_or_insert_default();
+            new.window[kind.index()].get_or_insert_with(|| match load.is_paced() {
+                true => OpRecord::paced(),
+                false => OpRecord::default(),
+            });
         }
         new
     }
 
     /// Counts an operation that succeeded.
-    pub fn success(&mut self, kind: OpKind, bytes: u32, service: Nanos, phase: Phase) {
+    pub fn success(&mut self, kind: OpKind, bytes: u32, times: Times, phase: Phase) {
         let whole = &mut self.whole[kind.index()];
         whole.count += 1;
         whole.bytes += u64::from(bytes);
@@ -138,7 +185,10 @@ impl Recorder {
             let window = self.window[kind.index()].get_or_insert_default();
             window.count += 1;
             window.bytes += u64::from(bytes);
-            window.service.saturating_record(service.0.max(1));
+            window.service.saturating_record(times.service.0.max(1));
+            if let Some(response) = &mut window.response {
+                response.saturating_record(times.response.0.max(1));
+            }
         }
     }
 
@@ -280,14 +330,14 @@ mod tests {
 
     #[test]
     fn throughput_is_what_clients_read_and_wrote() {
-        let mut recorder = Recorder::expecting([OpKind::Read]);
+        let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
         for (kind, bytes) in [
             (OpKind::Read, 1),
             (OpKind::CreateReadClose, 10),
             (OpKind::Write, 100),
             (OpKind::CopyChunk, 1000),
         ] {
-            recorder.success(kind, bytes, Nanos(1), Phase::Window);
+            recorder.success(kind, bytes, Times::at_once(Nanos(1)), Phase::Window);
         }
         assert_eq!(recorder.window_bytes(Direction::Read), 11);
         assert_eq!(recorder.window_bytes(Direction::Write), 100);
@@ -310,7 +360,7 @@ mod tests {
             for (kind, bytes, service, in_window, part) in operations {
                 let phase = if in_window { Phase::Window } else { Phase::Outside };
                 for recorder in [&mut alone, &mut parts[part]] {
-                    recorder.success(OpKind::ALL[kind], bytes, Nanos(service), phase);
+                    recorder.success(OpKind::ALL[kind], bytes, Times::at_once(Nanos(service)), phase);
                 }
             }
             let mut merged = Recorder::default();

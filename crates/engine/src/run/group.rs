@@ -11,6 +11,7 @@
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -20,10 +21,11 @@ use tokio::time::Sleep;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Caching;
-use crate::record::{Failure, OpKind, Phase, Recorder};
+use crate::record::{Failure, OpKind, Phase, Punctuality, Recorder, Times};
+use crate::run::alarm::Alarm;
 use crate::run::driver::{Acknowledged, Answer, Call, Driver, Extent, Scratch, Sink};
 use crate::run::live::Interval;
-use crate::run::member::{Due, Member};
+use crate::run::member::{DueFor, Member};
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::schedule::Schedule;
 use crate::stream::{Mix, Went};
@@ -47,11 +49,12 @@ impl Shared {
 }
 
 /// What all clients of a load point go by.
-#[derive(Clone)]
 pub(super) struct Orders {
     pub(super) schedule: Schedule,
     pub(super) operation_limit: Nanos,
     pub(super) cancel: Cancel,
+    /// Where actions are due by the clock.
+    pub(super) alarm: Option<Rc<Alarm>>,
 }
 
 impl Orders {
@@ -80,6 +83,8 @@ enum Filled {
 /// Clients that share a driver, and their operations in flight.
 pub(super) struct Group<D> {
     pub(super) driver: D,
+    /// The group's number on the worker's alarm clock.
+    pub(super) number: usize,
     /// What the files held open were granted.
     pub(super) granted: Vec<Caching>,
     /// Notifications of breaks before the load.
@@ -92,6 +97,7 @@ pub(super) struct Group<D> {
     held_back: Nanos,
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
+    alarm_at: Option<Nanos>,
 }
 
 /// The side of a group that answers are booked on.
@@ -113,11 +119,12 @@ impl<D: Driver> Group<D> {
         let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
         for (at, member) in members.iter_mut().enumerate() {
             let first = slots.len() as u32;
-            member.free = (first..first + outstanding).rev().collect();
+            member.give_slots(first..first + outstanding);
             slots.resize(slots.len() + outstanding as usize, Slot::free(at));
         }
         Self {
             driver,
+            number: 0,
             granted: Vec::new(),
             breaks: 0,
             clients: Clients {
@@ -131,7 +138,21 @@ impl<D: Driver> Group<D> {
             held_back: Nanos(0),
             timer: None,
             timer_at: Nanos(0),
+            alarm_at: None,
         }
+    }
+
+    /// The clients.
+    pub(super) fn members_mut(&mut self) -> &mut [Member] {
+        &mut self.clients.members
+    }
+
+    /// How well the clients kept due instants.
+    pub(super) fn punctuality(&self) -> Punctuality {
+        let members = self.clients.members.iter();
+        members.fold(Punctuality::NONE, |sum, member| {
+            sum + member.punctuality()
+        })
     }
 
     /// Numbers of the clients.
@@ -173,7 +194,12 @@ impl<D: Driver> Group<D> {
         shared: &RefCell<Shared>,
         orders: &Orders,
     ) -> Result<(), Dropped> {
-        poll_fn(|context| self.poll(context, &mut shared.borrow_mut(), orders)).await
+        let ended = poll_fn(|context| self.poll(context, &mut shared.borrow_mut(), orders)).await;
+        let end = clock::now().min(orders.schedule.stop);
+        for member in &mut self.clients.members {
+            member.give_up_before(end, &orders.schedule);
+        }
+        ended
     }
 
     fn poll(
@@ -195,10 +221,12 @@ impl<D: Driver> Group<D> {
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
-                return Poll::Ready(match self.clients.is_any_starved() {
-                    true => Err(Dropped::NoCredits),
-                    false => Ok(()),
-                });
+                if self.clients.is_any_starved() {
+                    return Poll::Ready(Err(Dropped::NoCredits));
+                }
+                if orders.stops(now) || self.clients.due_at().is_none() {
+                    return Poll::Ready(Ok(()));
+                }
             }
             match self.driver.poll_receive(context, &mut shared.scratch)? {
                 Poll::Ready(received) => {
@@ -206,11 +234,38 @@ impl<D: Driver> Group<D> {
                     self.complete(received, now, shared, orders.phase(now))?;
                 }
                 Poll::Pending => {
+                    self.set_alarm(context, now, orders)?;
                     ready!(self.wait(context, now, orders.operation_limit))?;
                     now = clock::now();
                 }
             }
         }
+    }
+
+    /// Has the group woken when something is due by the clock.
+    fn set_alarm(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        let Some(alarm) = &orders.alarm else {
+            return Ok(());
+        };
+        if orders.stops(now) {
+            return Ok(());
+        }
+        // What is due already waits for an answer or for room, not for the
+        // clock.
+        let Some(due) = self.clients.due_at().filter(|&due| due > now) else {
+            return Ok(());
+        };
+        let at = due.min(orders.schedule.stop);
+        if self.alarm_at != Some(at) {
+            self.alarm_at = Some(at);
+            alarm.set(self.number, at, context)?;
+        }
+        Ok(())
     }
 
     /// Submits operations until every slot is taken, credits run out, the load
@@ -242,13 +297,17 @@ impl<D: Driver> Group<D> {
         let member = &mut self.clients.members[at];
         let slots = &mut self.clients.slots;
         let may_begin = !orders.stops(now);
-        while let Some(due) = member.due(may_begin) {
+        member.give_up_overdue(now, &orders.schedule);
+        while let Some(due) = member.due(now, may_begin) {
             if !self.driver.has_room(scratch) {
                 return Filled::UpToBacklog;
             }
-            let (slot, operation) = match due {
-                Due::Further(slot) => (slot, slots[slot as usize].operation),
-                Due::First(slot) => (slot, member.next_operation()),
+            let slot = due.slot;
+            let of_slot = &slots[slot as usize];
+            let (operation, intended) = match due.what {
+                DueFor::Further => (of_slot.operation, of_slot.intended),
+                DueFor::Next => (member.next_operation(), now),
+                DueFor::Rested(at) | DueFor::Arrival(at) => (member.next_operation(), at),
             };
             let call = Call {
                 slot,
@@ -259,14 +318,16 @@ impl<D: Driver> Group<D> {
                 .driver
                 .submit(&call, scratch, |data| member.fill(&operation, data));
             if submitted.is_err() {
-                member.starve(matches!(due, Due::First(_)).then_some(operation), now);
+                let begins = !matches!(due.what, DueFor::Further);
+                member.starve(begins.then_some(operation), now);
                 return Filled::AsPlanned;
             }
             member.end_starvation(now, &orders.schedule);
-            member.served(due);
+            member.served(due, now, &orders.schedule);
             slots[slot as usize] = Slot {
                 member: at,
                 operation,
+                intended,
                 sent: now,
                 epoch: member.epoch(&operation),
                 moved: 0,
@@ -378,7 +439,8 @@ impl Sink for Booking<'_> {
         let (kind, phase) = (OpKind::OplockBreak, self.phase);
         match outcome {
             Acknowledged::Confirmed => {
-                self.recorder.success(kind, 0, self.now.since(sent), phase);
+                let times = Times::at_once(self.now.since(sent));
+                self.recorder.success(kind, 0, times, phase);
             }
             Acknowledged::Moot => self.recorder.caching_mut().moot += 1,
             Acknowledged::Refused(status) => {
@@ -389,6 +451,11 @@ impl Sink for Booking<'_> {
 }
 
 impl Clients {
+    /// When a slot is due by the clock alone, the earliest of all.
+    fn due_at(&self) -> Option<Nanos> {
+        self.members.iter().filter_map(Member::due_at).min()
+    }
+
     fn is_any_starved(&self) -> bool {
         self.members.iter().any(Member::is_starved)
     }
@@ -420,7 +487,7 @@ impl Clients {
             // A CHANGE_NOTIFY that fired before it could be cancelled.
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
-            member.free.push(answer.slot);
+            member.release(answer.slot, now);
             return Ok(());
         }
         slot.moved = slot.moved.saturating_add(answer.moved);
@@ -429,7 +496,9 @@ impl Clients {
                 Ok(()) if answer.extent == Extent::Part => {}
                 Ok(()) => {
                     let service = now.since(slot.sent);
-                    recorder.success(kind, slot.moved, service, phase);
+                    let response = now.since(slot.intended);
+                    let times = Times { service, response };
+                    recorder.success(kind, slot.moved, times, phase);
                     let carried = kind.direction().map_or(0, |_| slot.moved);
                     interval.record(carried, service);
                 }
@@ -457,12 +526,13 @@ impl Clients {
         match self.mix.after(&slot.operation, went) {
             Some(next) => {
                 slot.operation = next;
+                slot.intended = now;
                 slot.state = SlotState::Continuing;
                 member.continuing.push_back(answer.slot);
             }
             None => {
                 slot.state = SlotState::Free;
-                member.free.push(answer.slot);
+                member.release(answer.slot, now);
             }
         }
         Ok(())

@@ -1,21 +1,35 @@
 //! One client: what it does next, and the data it writes.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::clock::Nanos;
 use crate::pattern::{self, Stamp};
-use crate::record::OpKind;
+use crate::plan::Plan;
+use crate::record::{OpKind, Punctuality};
+use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
 use crate::stream::{OpStream, Operation};
 use crate::verify::{Epoch, Ledger};
 
+/// A slot to be served.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub(super) slot: u32,
+    pub(super) what: DueFor,
+}
+
 /// What a slot is due for.
 #[derive(Clone, Copy)]
-pub(super) enum Due {
+pub(super) enum DueFor {
     /// A further request of its action.
-    Further(u32),
-    /// The first one of another action.
-    First(u32),
+    Further,
+    /// The first one of another action, at once.
+    Next,
+    /// The same, after the slot has rested until this instant.
+    Rested(Nanos),
+    /// The same, because the clock says so since this instant.
+    Arrival(Nanos),
 }
 
 /// A client of a group.
@@ -23,8 +37,14 @@ pub(super) struct Member {
     pub(super) number: u32,
     run: u32,
     operations: OpStream,
-    /// The group's slots that are this client's and free.
-    pub(super) free: Vec<u32>,
+    pace: Pace,
+    /// Slots that are this client's and free.
+    free: Vec<u32>,
+    /// Slots that are free, but not before an instant.
+    resting: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// An arrival that has waited for longer is given up.
+    patience: Nanos,
+    punctuality: Punctuality,
     /// The group's slots whose actions go on, the one that waits longest first.
     pub(super) continuing: VecDeque<u32>,
     /// Drawn, but not yet sent for lack of credits.
@@ -49,7 +69,11 @@ impl Member {
             number,
             run,
             operations,
+            pace: Pace::Closed,
             free: Vec::new(),
+            resting: BinaryHeap::new(),
+            patience: Nanos::MAX,
+            punctuality: Punctuality::NONE,
             continuing: VecDeque::new(),
             drawn: None,
             starved_since: None,
@@ -59,24 +83,116 @@ impl Member {
         }
     }
 
+    /// Gets the group's slots with these numbers.
+    pub(super) fn give_slots(&mut self, slots: std::ops::Range<u32>) {
+        self.free = slots.rev().collect();
+    }
+
+    /// Goes by the plan's load model from `starts` on, at a load point of so
+    /// many clients.
+    pub(super) fn begin(&mut self, plan: &Plan, clients: u32, starts: Nanos) {
+        self.pace = Pace::new(plan, self.number, clients, starts);
+        self.patience = plan.limits.operation.into();
+        if !matches!(self.pace, Pace::Rate(_)) {
+            let free = self.free.drain(..);
+            self.resting.extend(free.map(|slot| Reverse((starts, slot))));
+        }
+    }
+
     /// The slot to be served next, if one is due: one whose action goes on
     /// before one that is free.
-    pub(super) fn due(&self, may_begin: bool) -> Option<Due> {
+    pub(super) fn due(&self, now: Nanos, may_begin: bool) -> Option<Due> {
         if let Some(&slot) = self.continuing.front() {
-            return Some(Due::Further(slot));
+            let what = DueFor::Further;
+            return Some(Due { slot, what });
         }
-        let free = self.free.last().filter(|_| may_begin);
-        free.map(|&slot| Due::First(slot))
+        if !may_begin {
+            return None;
+        }
+        if let Some(&slot) = self.free.last() {
+            let what = match &self.pace {
+                Pace::Rate(arrivals) if arrivals.next() > now => return None,
+                Pace::Rate(arrivals) => DueFor::Arrival(arrivals.next()),
+                Pace::Closed | Pace::Thinking(_) => DueFor::Next,
+            };
+            return Some(Due { slot, what });
+        }
+        let &Reverse((at, slot)) = self.resting.peek()?;
+        let what = DueFor::Rested(at);
+        (at <= now).then_some(Due { slot, what })
+    }
+
+    /// When a slot is due by the clock alone; `None` when it takes an answer.
+    pub(super) fn due_at(&self) -> Option<Nanos> {
+        match &self.pace {
+            Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
+            Pace::Closed | Pace::Thinking(_) => {
+                self.resting.peek().map(|&Reverse((at, _))| at)
+            }
+        }
     }
 
     /// What was due has been sent.
-    pub(super) fn served(&mut self, due: Due) {
-        match due {
-            Due::Further(_) => {
+    pub(super) fn served(&mut self, due: Due, now: Nanos, schedule: &Schedule) {
+        match due.what {
+            DueFor::Further => {
                 self.continuing.pop_front();
             }
-            Due::First(_) => {
+            DueFor::Next => {
                 self.free.pop();
+            }
+            DueFor::Rested(at) => {
+                self.resting.pop();
+                self.count(at, now.since(at), schedule);
+            }
+            DueFor::Arrival(at) => {
+                self.free.pop();
+                if let Pace::Rate(arrivals) = &mut self.pace {
+                    arrivals.take();
+                }
+                self.count(at, now.since(at), schedule);
+            }
+        }
+    }
+
+    fn count(&mut self, due: Nanos, delay: Nanos, schedule: &Schedule) {
+        if schedule.open <= due && due < schedule.close {
+            self.punctuality.due += 1;
+            self.punctuality.late += u64::from(delay > LATE);
+            self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
+        }
+    }
+
+    /// Gives up the arrivals that have waited for too long.
+    pub(super) fn give_up_overdue(&mut self, now: Nanos, schedule: &Schedule) {
+        self.give_up_before(now.since(self.patience), schedule);
+    }
+
+    /// Gives up the arrivals before an instant that have not been served.
+    pub(super) fn give_up_before(&mut self, until: Nanos, schedule: &Schedule) {
+        let Pace::Rate(arrivals) = &mut self.pace else {
+            return;
+        };
+        while arrivals.next() < until {
+            let due = arrivals.take();
+            if schedule.open <= due && due < schedule.close {
+                self.punctuality.due += 1;
+                self.punctuality.dropped += 1;
+            }
+        }
+    }
+
+    /// How well due instants were kept.
+    pub(super) const fn punctuality(&self) -> Punctuality {
+        self.punctuality
+    }
+
+    /// A slot's action has ended.
+    pub(super) fn release(&mut self, slot: u32, now: Nanos) {
+        match &mut self.pace {
+            Pace::Closed | Pace::Rate(_) => self.free.push(slot),
+            Pace::Thinking(gaps) => {
+                self.resting.push(Reverse((now + gaps.next_gap(), slot)));
             }
         }
     }

@@ -4,6 +4,7 @@
 //! Invariant: a finished load point is never lost. It is in the record, and
 //! shown to the observer, before anything else that can fail is tried.
 
+mod alarm;
 mod backlog;
 mod driver;
 mod group;
@@ -13,6 +14,7 @@ mod member;
 mod native;
 mod observe;
 mod operation;
+mod pace;
 mod point;
 mod schedule;
 #[cfg(feature = "smb-rs")]

@@ -52,6 +52,8 @@ pub(super) struct Slot {
     /// Index of the client in its group.
     pub(super) member: usize,
     pub(super) operation: Operation,
+    /// When it was due, or a request of its action ended that it follows.
+    pub(super) intended: Nanos,
     pub(super) sent: Nanos,
     /// What was known when it was sent, for reads under verification.
     pub(super) epoch: Option<Epoch>,
@@ -71,6 +73,7 @@ impl Slot {
                 offset: 0,
                 length: 0,
             },
+            intended: Nanos(0),
             sent: Nanos(0),
             epoch: None,
             moved: 0,

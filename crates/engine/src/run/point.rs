@@ -74,6 +74,7 @@ pub(super) async fn measure(
         window: observed.window.into(),
         invalid: objection(context, point, &observed, &outcome),
         ops: outcome.recorder,
+        punctuality: outcome.punctuality,
         dropouts: outcome.dropouts,
         client: observed.usage,
         setup: SetupRecord {
@@ -84,6 +85,16 @@ pub(super) async fn measure(
         credit_starved: outcome.starved.into(),
         held_back: outcome.held_back.into(),
     })
+}
+
+/// Clients of the load point before this one; 0 for the first.
+fn before(context: &Context<'_>, point: Point) -> u32 {
+    let points = &context.plan.load_points;
+    let at = (point.number - 1) as usize;
+    match at {
+        0 => 0,
+        _ => points[(at - 1) % points.len()],
+    }
 }
 
 /// No more workers than groups of clients.
@@ -111,6 +122,8 @@ fn spawn_workers(
             mix: Arc::clone(&context.mix),
             directory: context.directory.clone(),
             generation_run: point.number,
+            clients: point.clients,
+            clients_before: before(context, point),
             groups: context
                 .plan
                 .connections

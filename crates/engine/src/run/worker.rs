@@ -13,8 +13,9 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::plan::{Caching, Plan, Verify};
-use crate::record::{Dropout, Recorder, latency_histogram};
+use crate::plan::{Caching, Plan, Ramp, Verify};
+use crate::record::{Dropout, Punctuality, Recorder, latency_histogram};
+use crate::run::alarm::Alarm;
 use crate::run::driver::{Driver, Opened};
 use crate::run::group::{Group, Orders, Shared};
 use crate::run::live::Board;
@@ -44,10 +45,21 @@ pub(super) struct Assignment {
     /// Load points since the files were prepared, this one included: what
     /// tells its writes from those of earlier ones.
     pub(super) generation_run: u32,
+    /// Clients of the load point, and of the one before it.
+    pub(super) clients: u32,
+    pub(super) clients_before: u32,
     /// Numbers of this worker's clients, by the group that shares a driver.
     pub(super) groups: Vec<Box<[u32]>>,
     pub(super) board: Arc<Board>,
     pub(super) cancel: Cancel,
+}
+
+impl Assignment {
+    /// How long after the begin of the load point a client begins.
+    fn start(&self, client: u32) -> Nanos {
+        let Plan { ramp, ramp_up, .. } = *self.plan;
+        ramp.start(client, self.clients, self.clients_before, ramp_up).into()
+    }
 }
 
 /// What a worker tells the coordinator. The last report is always
@@ -82,6 +94,7 @@ pub(super) struct Outcome {
     pub(super) connections: u64,
     pub(super) starved: Nanos,
     pub(super) held_back: Nanos,
+    pub(super) punctuality: Punctuality,
 }
 
 impl Default for Outcome {
@@ -93,6 +106,7 @@ impl Default for Outcome {
             connections: 0,
             starved: Nanos(0),
             held_back: Nanos(0),
+            punctuality: Punctuality::NONE,
         }
     }
 }
@@ -108,6 +122,7 @@ impl Outcome {
         self.connections += other.connections;
         self.starved = self.starved + other.starved;
         self.held_back = self.held_back + other.held_back;
+        self.punctuality = self.punctuality + other.punctuality;
     }
 }
 
@@ -125,11 +140,12 @@ pub(super) fn work<D: Driver>(
     // Clients that are not ours start tasks when they are dropped, which must
     // find the runtime also where that is while the local set ends.
     let _entered = runtime.enter();
-    let outcome = LocalSet::new().block_on(&runtime, async {
+    LocalSet::new().block_on(&runtime, async {
         let worker = Rc::new(assignment);
         let mut outcome = Outcome::default();
         let shared = Rc::new(RefCell::new(Shared::new(Recorder::expecting(
             worker.plan.workload.kinds(),
+            &worker.plan.load,
         ))));
         let setup = set_up(&worker, &shared, reports, &start, &mut outcome);
         let standing = match setup.await {
@@ -137,23 +153,22 @@ pub(super) fn work<D: Driver>(
             Err(error) => {
                 // The coordinator may have left already; then nobody asks.
                 let _ = reports.send(Report::SetupFailed(error));
-                return None;
+                return Ok(None);
             }
         };
         let schedule = await_schedule(start).await;
         let groups = standing.called_up(&mut outcome).await;
         let groups = match schedule {
             Some(schedule) => {
-                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await;
+                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
                 let _ = reports.send(Report::LoadEnded);
                 groups
             }
             None => groups,
         };
         tear_down::<D>(groups, &worker.cancel).await;
-        Some(outcome)
-    });
-    Ok(outcome)
+        Ok(Some(outcome))
+    })
 }
 
 async fn set_up<D: Driver>(
@@ -255,16 +270,35 @@ async fn put_load_on<D: Driver>(
     schedule: Schedule,
     groups: Vec<Group<D>>,
     outcome: &mut Outcome,
-) -> Vec<Group<D>> {
+) -> std::io::Result<Vec<Group<D>>> {
+    let plan = &*worker.plan;
+    let alarm = match plan.load.is_paced() || plan.ramp != Ramp::Full {
+        true => Some(Rc::new(Alarm::new(groups.len())?)),
+        false => None,
+    };
     let orders = Rc::new(Orders {
         schedule,
-        operation_limit: worker.plan.limits.operation.into(),
+        operation_limit: plan.limits.operation.into(),
         cancel: worker.cancel.clone(),
+        alarm: alarm.clone(),
     });
+    let rings = async {
+        match &alarm {
+            Some(alarm) => alarm.run(&worker.cancel).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(rings);
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let mut running = JoinSet::new();
-    let caches = worker.plan.caching != Caching::None;
-    for mut group in groups {
+    let caches = plan.caching != Caching::None;
+    for (number, mut group) in groups.into_iter().enumerate() {
+        group.number = number;
+        if alarm.is_some() {
+            for member in group.members_mut() {
+                member.begin(plan, worker.clients, schedule.begin + worker.start(member.number));
+            }
+        }
         count_setup(&mut shared.borrow_mut().recorder, &group);
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         running.spawn_local(async move {
@@ -302,6 +336,7 @@ async fn put_load_on<D: Driver>(
                     let (figures, group, ended) = ended.unwrap_or_else(resume);
                     outcome.starved = outcome.starved + figures.starved;
                     outcome.held_back = outcome.held_back + figures.held_back;
+                    outcome.punctuality = outcome.punctuality + figures.punctuality;
                     for client in figures.clients {
                         out.remove(&client);
                         if let Err(reason) = &ended {
@@ -313,6 +348,7 @@ async fn put_load_on<D: Driver>(
                 }
             },
             _ = ticks.tick() => hand_in(),
+            ended = &mut rings => ended?,
             () = &mut give_up => {
                 running.abort_all();
                 while running.join_next().await.is_some() {}
@@ -326,7 +362,7 @@ async fn put_load_on<D: Driver>(
     }
     hand_in();
     outcome.recorder = std::mem::take(&mut shared.borrow_mut().recorder);
-    standing
+    Ok(standing)
 }
 
 /// What a group leaves to its worker.
@@ -334,6 +370,7 @@ struct Figures {
     clients: Vec<u32>,
     starved: Nanos,
     held_back: Nanos,
+    punctuality: Punctuality,
 }
 
 impl Figures {
@@ -342,6 +379,7 @@ impl Figures {
             clients: group.numbers().collect(),
             starved: group.starved(),
             held_back: group.held_back(),
+            punctuality: group.punctuality(),
         }
     }
 }

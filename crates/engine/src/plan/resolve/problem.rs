@@ -9,7 +9,7 @@ use super::{
     SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
 };
 use crate::pattern::BLOCK_BYTES;
-use crate::plan::{ConnectionsProblem, DriverKind};
+use crate::plan::{ConnectionsProblem, DriverKind, THINK_TIME_MAX};
 use crate::units::{Size, format_duration};
 
 /// Where a refused value was written.
@@ -110,6 +110,15 @@ pub enum Problem {
     /// A read share that is no percentage.
     #[error("read_percent is {0}: give the share of reads, 0 to 100")]
     ReadPercent(f64),
+    /// Two load models.
+    #[error("rate and think_time are both given: drop one of them")]
+    TwoLoadModels,
+    /// An option that means nothing without another.
+    #[error("{0} means nothing without {1}: give that as well, or drop it")]
+    Without(&'static str, &'static str),
+    /// A think time beyond measure.
+    #[error("think_time is {}: at most {} are possible", format_duration(*.0), format_duration(THINK_TIME_MAX))]
+    ThinkTime(Duration),
     /// An empty mix.
     #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
     NoSizes,

@@ -1,0 +1,289 @@
+//! Wakes the groups of one worker at instants of their own, to the
+//! microsecond.
+//!
+//! tokio's timers count whole milliseconds, longer than many an operation
+//! takes. Here one timer of the kernel serves all groups of the worker: it is
+//! set for the earliest of their instants.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use timer::Timer;
+
+use crate::cancel::Cancel;
+use crate::clock::{self, Nanos};
+
+/// The alarm clock of a worker.
+pub(super) struct Alarm {
+    timer: Timer,
+    calls: RefCell<Calls>,
+}
+
+#[derive(Default)]
+struct Calls {
+    /// Whom to wake when, the earliest first.
+    due: BinaryHeap<Reverse<(Nanos, usize)>>,
+    /// By group.
+    wakers: Vec<Option<Waker>>,
+    /// What the timer is set for.
+    set_for: Option<Nanos>,
+}
+
+impl Alarm {
+    /// An alarm clock for so many groups, in the runtime of this thread.
+    pub(super) fn new(groups: usize) -> std::io::Result<Self> {
+        Ok(Self {
+            timer: Timer::new()?,
+            calls: RefCell::new(Calls {
+                wakers: vec![None; groups],
+                ..Calls::default()
+            }),
+        })
+    }
+
+    /// Wakes a group at an instant, once. It may be woken at others as well.
+    pub(super) fn set(&self, group: usize, at: Nanos, context: &Context<'_>) -> std::io::Result<()> {
+        let mut calls = self.calls.borrow_mut();
+        match &mut calls.wakers[group] {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        calls.due.push(Reverse((at, group)));
+        self.arm(&mut calls)
+    }
+
+    /// Sets the timer for the earliest call, if it is not.
+    fn arm(&self, calls: &mut Calls) -> std::io::Result<()> {
+        let Some(&Reverse((at, _))) = calls.due.peek() else {
+            return Ok(());
+        };
+        if calls.set_for.is_none_or(|set_for| at < set_for) {
+            self.timer.set(at.since(clock::now()))?;
+            calls.set_for = Some(at);
+        }
+        Ok(())
+    }
+
+    /// Wakes whoever is due, without end; everyone once the run is cancelled.
+    pub(super) async fn run(&self, cancel: &Cancel) -> std::io::Result<()> {
+        let rings = poll_fn(|context| {
+            loop {
+                match self.timer.poll_expired(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Ready(Ok(())) => self.ring(clock::now())?,
+                }
+            }
+        });
+        tokio::select! {
+            ended = rings => ended,
+            () = cancel.cancelled() => {
+                self.ring(Nanos::MAX)?;
+                std::future::pending().await
+            }
+        }
+    }
+
+    fn ring(&self, now: Nanos) -> std::io::Result<()> {
+        let mut calls = self.calls.borrow_mut();
+        calls.set_for = None;
+        while let Some(&Reverse((at, group))) = calls.due.peek()
+            && at <= now
+        {
+            calls.due.pop();
+            if let Some(waker) = &calls.wakers[group] {
+                waker.wake_by_ref();
+            }
+        }
+        self.arm(&mut calls)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod timer {
+    use std::os::fd::{AsFd, AsRawFd, RawFd};
+    use std::task::{Context, Poll, ready};
+
+    use nix::sys::time::TimeSpec;
+    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    use crate::clock::Nanos;
+
+    /// A timer that the kernel keeps in nanoseconds.
+    pub(super) struct Timer(AsyncFd<Descriptor>);
+
+    struct Descriptor(TimerFd);
+
+    impl AsRawFd for Descriptor {
+        fn as_raw_fd(&self) -> RawFd {
+            self.0.as_fd().as_raw_fd()
+        }
+    }
+
+    impl Timer {
+        #[expect(
+            deprecated,
+            reason = "what replaces it is unsafe to call; ours owns its descriptor, as it asks for"
+        )]
+        pub(super) fn new() -> std::io::Result<Self> {
+            let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+            AsyncFd::with_interest(Descriptor(timer), Interest::READABLE).map(Self)
+        }
+
+        /// Has it expire once, after this long; what it was set for is off.
+        pub(super) fn set(&self, after: Nanos) -> std::io::Result<()> {
+            // Zero would turn it off.
+            let after = TimeSpec::from_duration(after.max(Nanos(1)).into());
+            let expiration = Expiration::OneShot(after);
+            let timer = &self.0.get_ref().0;
+            Ok(timer.set(expiration, TimerSetTimeFlags::empty())?)
+        }
+
+        /// Ready once for each time it has expired.
+        pub(super) fn poll_expired(&self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            loop {
+                let mut guard = ready!(self.0.poll_read_ready(context))?;
+                // It is readable, or else readiness is cleared here.
+                match guard.try_io(|timer| Ok(timer.get_ref().0.wait()?)) {
+                    Ok(expired) => return Poll::Ready(expired),
+                    Err(_would_block) => {}
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod timer {
+    use std::cell::RefCell;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker, ready};
+    use std::time::Duration;
+
+    use tokio::time::{Instant, Sleep, sleep};
+
+    use crate::clock::Nanos;
+
+    /// tokio's, up to a millisecond late.
+    pub(super) struct Timer(RefCell<State>);
+
+    struct State {
+        sleep: Pin<Box<Sleep>>,
+        is_set: bool,
+        waker: Option<Waker>,
+    }
+
+    impl Timer {
+        pub(super) fn new() -> std::io::Result<Self> {
+            Ok(Self(RefCell::new(State {
+                sleep: Box::pin(sleep(Duration::ZERO)),
+                is_set: false,
+                waker: None,
+            })))
+        }
+
+        pub(super) fn set(&self, after: Nanos) -> std::io::Result<()> {
+            let mut state = self.0.borrow_mut();
+            state.sleep.as_mut().reset(Instant::now() + after.into());
+            state.is_set = true;
+            // It leaves its waker with the new instant only when it is polled.
+            if let Some(waker) = state.waker.take() {
+                waker.wake();
+            }
+            Ok(())
+        }
+
+        pub(super) fn poll_expired(&self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            let mut state = self.0.borrow_mut();
+            state.waker = Some(context.waker().clone());
+            if !state.is_set {
+                return Poll::Pending;
+            }
+            ready!(state.sleep.as_mut().poll(context));
+            state.is_set = false;
+            Poll::Ready(Ok(()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use tokio::task::LocalSet;
+
+    use super::*;
+
+    /// Groups wait for instants in a mixed order; each is woken, none before
+    /// its time.
+    #[tokio::test]
+    async fn everyone_is_woken_and_nobody_early() {
+        let local = LocalSet::new();
+        let alarm = Rc::new(Alarm::new(3).unwrap());
+        let woken = Rc::new(RefCell::new(Vec::new()));
+        local
+            .run_until(async {
+                let clock = Rc::clone(&alarm);
+                let ringing = tokio::task::spawn_local(async move {
+                    let cancel = Cancel::default();
+                    clock.run(&cancel).await
+                });
+                let begin = clock::now();
+                let waiting = [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)].map(|(group, after)| {
+                    let (alarm, woken) = (Rc::clone(&alarm), Rc::clone(&woken));
+                    let at = begin + Nanos(after);
+                    tokio::task::spawn_local(async move {
+                        let mut is_set = false;
+                        poll_fn(|context| {
+                            let now = clock::now();
+                            if !is_set {
+                                is_set = true;
+                                alarm.set(group, at, context).unwrap();
+                                return Poll::Pending;
+                            }
+                            assert!(now >= at, "{now:?} is before {at:?}");
+                            Poll::Ready(())
+                        })
+                        .await;
+                        woken.borrow_mut().push(group);
+                    })
+                });
+                for task in waiting {
+                    task.await.unwrap();
+                }
+                ringing.abort();
+            })
+            .await;
+        assert_eq!(*woken.borrow(), [1, 2, 0]);
+    }
+
+    #[tokio::test]
+    async fn cancelling_wakes_those_that_are_not_due() {
+        let cancel = Cancel::default();
+        let alarm = Alarm::new(1).unwrap();
+        let mut is_set = false;
+        let waits = poll_fn(|context| {
+            if cancel.is_cancelled() {
+                return Poll::Ready(());
+            }
+            if !is_set {
+                is_set = true;
+                alarm.set(0, clock::now() + Nanos(3_600_000_000_000), context).unwrap();
+                cancel.cancel();
+            }
+            Poll::Pending
+        });
+        tokio::select! {
+            // In this order: the call must be there before the alarm runs.
+            biased;
+            () = waits => {}
+            ended = alarm.run(&cancel) => panic!("the alarm ended: {ended:?}"),
+        }
+    }
+}

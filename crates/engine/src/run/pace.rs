@@ -1,0 +1,195 @@
+//! When the actions of one client are due: plain arithmetic on instants.
+//!
+//! Everything random depends on (seed, client, number of the draw) and nothing
+//! else, so a client's arrivals are the same however many threads share the
+//! clients. Instants are computed from sums kept in floating point, never from
+//! rounded gaps, so a rate does not drift.
+
+use crate::clock::Nanos;
+use crate::plan::{LoadModel, Plan, Spacing};
+use crate::random::{GOLDEN_GAMMA, draw, finalise};
+
+/// Sent later than this after it was due, an operation counts as late: far more
+/// than timers and threads of an idle machine need, far less than people wait.
+pub(super) const LATE: Nanos = Nanos(1_000_000);
+
+/// What makes a client's actions begin.
+pub(super) enum Pace {
+    /// The end of an earlier one.
+    Closed,
+    /// The same, and then a think time.
+    Thinking(Gaps),
+    /// The clock.
+    Rate(Arrivals),
+}
+
+impl Pace {
+    /// The pace of one client of a load point that begins at `starts` for it.
+    pub(super) fn new(plan: &Plan, client: u32, clients: u32, starts: Nanos) -> Self {
+        match plan.load {
+            LoadModel::Closed { think: None } => Self::Closed,
+            LoadModel::Closed { think: Some(think) } => {
+                let mean_ns = think.mean.as_nanos() as f64;
+                Self::Thinking(Gaps::new(mean_ns, think.spacing, plan.seed, client))
+            }
+            LoadModel::Rate { rate, arrivals } => {
+                let mean_ns = 1e9 / rate.of_client(clients);
+                let gaps = Gaps::new(mean_ns, arrivals, plan.seed, client);
+                // Clients of a constant rate take turns, evenly.
+                let turn = f64::from(client) / f64::from(clients.max(1));
+                Self::Rate(Arrivals::new(gaps, starts, turn))
+            }
+        }
+    }
+}
+
+/// Gaps between events, without end.
+pub(super) struct Gaps {
+    mean_ns: f64,
+    spacing: Spacing,
+    key: u64,
+    drawn: u64,
+}
+
+impl Gaps {
+    fn new(mean_ns: f64, spacing: Spacing, seed: u64, client: u32) -> Self {
+        // Hashed once more than the key of the operations, which must not be
+        // told by the gaps.
+        let of_client = finalise(seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client);
+        Self {
+            mean_ns,
+            spacing,
+            key: finalise(finalise(of_client)),
+            drawn: 0,
+        }
+    }
+
+    fn next_ns(&mut self) -> f64 {
+        match self.spacing {
+            Spacing::Fixed => self.mean_ns,
+            Spacing::Exponential => {
+                let random = draw(self.key, self.drawn);
+                self.drawn += 1;
+                // Uniform over (0, 1]: the logarithm is never infinite.
+                let uniform = ((random >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+                -uniform.ln() * self.mean_ns
+            }
+        }
+    }
+
+    /// The next one, to the nanosecond.
+    pub(super) fn next_gap(&mut self) -> Nanos {
+        Nanos(self.next_ns().round() as u64)
+    }
+}
+
+/// Instants at which actions are due.
+pub(super) struct Arrivals {
+    gaps: Gaps,
+    starts: Nanos,
+    elapsed_ns: f64,
+}
+
+impl Arrivals {
+    /// `turn` is the share of a constant gap that passes before the first one,
+    /// 0 to 1.
+    fn new(mut gaps: Gaps, starts: Nanos, turn: f64) -> Self {
+        let first = gaps.next_ns();
+        let elapsed_ns = match gaps.spacing {
+            Spacing::Fixed => first * turn,
+            Spacing::Exponential => first,
+        };
+        Self {
+            gaps,
+            starts,
+            elapsed_ns,
+        }
+    }
+
+    /// The next one that has not been taken.
+    pub(super) fn next(&self) -> Nanos {
+        self.starts + Nanos(self.elapsed_ns as u64)
+    }
+
+    /// Takes it.
+    pub(super) fn take(&mut self) -> Nanos {
+        let taken = self.next();
+        self.elapsed_ns += self.gaps.next_ns();
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(per_second: f64, spacing: Spacing, client: u32, turn: f64) -> Arrivals {
+        let gaps = Gaps::new(1e9 / per_second, spacing, 7, client);
+        Arrivals::new(gaps, Nanos(1000), turn)
+    }
+
+    #[test]
+    fn a_constant_rate_is_even_and_does_not_drift() {
+        // 3 per second: no whole number of nanoseconds apart.
+        let mut at = arrivals(3.0, Spacing::Fixed, 0, 0.0);
+        let taken: Vec<_> = (0..4).map(|_| at.take().0 - 1000).collect();
+        assert_eq!(taken, [0, 333_333_333, 666_666_666, 1_000_000_000]);
+        for _ in 4..3_000_000 {
+            at.take();
+        }
+        let million_seconds = 1_000_000_000_000_000 + 1000;
+        assert!(at.next().0.abs_diff(million_seconds) <= 1000, "{:?}", at.next());
+    }
+
+    #[test]
+    fn clients_of_a_constant_rate_take_turns() {
+        for (turn, first) in [(0.0, 0), (0.25, 25), (0.5, 50)] {
+            let at = arrivals(1e7, Spacing::Fixed, 0, turn);
+            assert_eq!(at.next(), Nanos(1000 + first));
+        }
+    }
+
+    /// Gaps have the mean and the variance of an exponential distribution, the
+    /// counts per second those of a Poisson distribution, and neighbours are
+    /// not correlated. The bounds are 5 standard errors wide.
+    #[test]
+    fn poisson_arrivals_have_the_right_rate_and_variance() {
+        const COUNT: usize = 200_000;
+        for client in [0, 1, 4000] {
+            let mut gaps = Gaps::new(1e6, Spacing::Exponential, 42, client);
+            let drawn: Vec<f64> = (0..COUNT).map(|_| gaps.next_ns() / 1e6).collect();
+            let mean = drawn.iter().sum::<f64>() / COUNT as f64;
+            let centred: Vec<f64> = drawn.iter().map(|gap| gap - mean).collect();
+            let variance = centred.iter().map(|gap| gap * gap).sum::<f64>() / COUNT as f64;
+            let neighbours: f64 = centred.windows(2).map(|pair| pair[0] * pair[1]).sum();
+            let error = 1.0 / (COUNT as f64).sqrt();
+            assert!((mean - 1.0).abs() < 5.0 * error, "{mean}");
+            // The variance of the sample variance is 8 / n.
+            assert!((variance - 1.0).abs() < 5.0 * 8_f64.sqrt() * error, "{variance}");
+            assert!((neighbours / COUNT as f64).abs() < 5.0 * error, "{neighbours}");
+        }
+        let mut at = arrivals(1000.0, Spacing::Exponential, 0, 0.0);
+        const SECONDS: usize = 500;
+        let mut counts = vec![0_u32; SECONDS];
+        while let Some(count) = counts.get_mut((at.take().0 / 1_000_000_000) as usize) {
+            *count += 1;
+        }
+        let counts: Vec<f64> = counts.into_iter().map(f64::from).collect();
+        let mean = counts.iter().sum::<f64>() / SECONDS as f64;
+        let squares: f64 = counts.iter().map(|count| (count - mean).powi(2)).sum();
+        let dispersion = squares / (SECONDS - 1) as f64 / mean;
+        assert!((mean - 1000.0).abs() < 5.0 * (1000.0 / SECONDS as f64).sqrt(), "{mean}");
+        let error = (2.0 / (SECONDS - 1) as f64).sqrt();
+        assert!((dispersion - 1.0).abs() < 5.0 * error, "{dispersion}");
+    }
+
+    #[test]
+    fn clients_draw_gaps_of_their_own_that_can_be_drawn_again() {
+        let gaps = |client| {
+            let mut gaps = Gaps::new(1e6, Spacing::Exponential, 1, client);
+            (0..100).map(|_| gaps.next_gap()).collect::<Vec<_>>()
+        };
+        assert_eq!(gaps(3), gaps(3));
+        assert_ne!(gaps(3), gaps(4));
+    }
+}
