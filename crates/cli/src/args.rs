@@ -12,15 +12,18 @@ use clap::builder::{
 };
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
-use smbench_engine::clients::ClientList;
-use smbench_engine::plan::{Caching, DriverKind, Mode};
+use smbench_engine::plan::Mode;
 use smbench_engine::sources::SourceList;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
+mod load;
+
 use crate::failure::Failure;
 use crate::login::LoginArgs;
+
+pub(crate) use load::LoadArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -179,40 +182,6 @@ pub(crate) struct WorkloadArgs {
 }
 
 // The defaults are Plan::resolve's; a test holds them against it.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Load")]
-pub(crate) struct LoadArgs {
-    /// Clients at each load point, such as 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
-    #[arg(long, value_name = "LIST")]
-    pub(crate) clients: Option<ClientList>,
-    /// Requests each client keeps in flight, 1 to 1024 [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) outstanding: Option<u32>,
-    /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) duration: Option<Duration>,
-    /// Time at full load before it [default: the profile's, else 1s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ramp_up: Option<Duration>,
-    /// Time at full load after it [default: the profile's, else 500ms]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ramp_down: Option<Duration>,
-    /// Passes over the load points, which are then averaged [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) repeat: Option<u32>,
-    /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) threads: Option<u32>,
-    /// Client that carries the operations out: smbench's own, or smb-rs for a second opinion
-    /// [default: the profile's, else native]
-    #[arg(long, value_name = "NAME", value_parser = drivers())]
-    pub(crate) driver: Option<DriverKind>,
-    /// Oplock or lease that opens of files ask for; breaks are acknowledged and counted [default:
-    /// the profile's, else none]
-    #[arg(long, value_name = "NAME", value_parser = oplocks())]
-    pub(crate) oplock: Option<Caching>,
-}
-
 /// How sessions use connections, and where those come from.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
@@ -342,16 +311,6 @@ pub(crate) struct SambaArgs {
 fn signing_algorithms() -> impl TypedValueParser<Value = SigningAlgorithm> {
     PossibleValuesParser::new(SigningAlgorithm::ALL.map(SigningAlgorithm::name))
         .try_map(|name| name.parse::<SigningAlgorithm>())
-}
-
-fn drivers() -> impl TypedValueParser<Value = DriverKind> {
-    PossibleValuesParser::new(DriverKind::ALL.iter().map(|kind| kind.name()))
-        .try_map(|name| name.parse::<DriverKind>())
-}
-
-fn oplocks() -> impl TypedValueParser<Value = Caching> {
-    PossibleValuesParser::new(Caching::ALL.map(|(name, _)| name))
-        .try_map(|name| name.parse::<Caching>())
 }
 
 fn modes() -> impl TypedValueParser<Value = Mode> {

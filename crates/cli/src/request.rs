@@ -141,6 +141,11 @@ fn options(args: &RunArgs) -> RunOptions {
     RunOptions {
         clients: load.clients.clone(),
         outstanding: load.outstanding,
+        rate: load.rate,
+        arrivals: load.arrivals,
+        think_time: load.think_time,
+        think_distribution: load.think_distribution,
+        ramp: load.ramp,
         duration: load.duration,
         ramp_up: load.ramp_up,
         ramp_down: load.ramp_down,

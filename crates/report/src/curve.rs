@@ -141,7 +141,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
     let hdrs = passes
         .iter()
         .flat_map(|pass| pass.ops.values())
-        .map(|op| &op.hdr);
+        .map(|op| op.response_hdr.as_ref().unwrap_or(&op.hdr));
     Row {
         clients: points.first().map_or(0, |point| point.clients),
         throughput_mbps: mean(&throughput),

@@ -7,12 +7,13 @@ use serde_json::Value;
 use smbench_engine::clients::ClientList;
 use smbench_engine::login::{Login, Proof};
 use smbench_engine::plan::{
-    Access, Caching, Connections, DriverKind, Mode, Plan, Requests, Scope, Verify, WeightedAction,
+    Access, Caching, Connections, DriverKind, LoadModel, Mode, Plan, Ramp, RateScope, Requests,
+    Scope, Verify, WeightedAction,
 };
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
 use smbench_protocol::{CipherList, DialectRange};
-use smbench_report::units::{counted, percent, plain};
+use smbench_report::units::{self, counted, percent, plain};
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure};
@@ -40,6 +41,7 @@ fn describe(request: &Request) -> String {
         ("clients", clients(plan)),
         ("sessions", sessions(plan)),
         ("time", time(plan)),
+        ("load", load(plan)),
         ("outstanding", outstanding(plan)),
         ("requests", requests(plan)),
         ("sizes", sizes(plan)),
@@ -132,7 +134,40 @@ fn time(plan: &Plan) -> String {
 }
 
 fn outstanding(plan: &Plan) -> String {
-    format!("{} per client", counted(plan.outstanding.into(), "request"))
+    let most = match plan.load.is_paced() {
+        true => "at most ",
+        false => "",
+    };
+    let requests = counted(plan.outstanding.into(), "request");
+    format!("{most}{requests} per client")
+}
+
+/// What makes operations begin.
+fn load(plan: &Plan) -> String {
+    let model = match plan.load {
+        LoadModel::Closed { think: None } => "closed loop, without think times".to_owned(),
+        LoadModel::Closed { think: Some(think) } => format!(
+            "closed loop, {} think time of {}",
+            think.spacing.of_think_times(),
+            format_duration(think.mean)
+        ),
+        LoadModel::Rate {
+            rate,
+            arrivals: spacing,
+        } => {
+            let per_client = match rate.scope {
+                RateScope::Total => "",
+                RateScope::Client => " per client",
+            };
+            let (rate, arrivals) = (units::rate(rate.per_second), spacing.of_arrivals());
+            format!("{rate} operations/s{per_client}, {arrivals} arrivals")
+        }
+    };
+    let ramp = match plan.ramp {
+        Ramp::Full => "",
+        Ramp::Linear => "; clients join one by one during the ramp-up",
+    };
+    model + ramp
 }
 
 fn requests(plan: &Plan) -> String {

@@ -248,10 +248,21 @@ mod tests {
             assert_eq!(rate.to_string(), written);
         }
         for text in [
-            "", "0", "-1", "nan", "inf", "1e10", "5/s", "/client", "5/client/",
+            "",
+            "0",
+            "-1",
+            "nan",
+            "inf",
+            "1e10",
+            "5/s",
+            "/client",
+            "5/client/",
         ] {
             let error = text.parse::<Rate>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{text}` is not a rate: ")), "{error}");
+            assert!(
+                error.starts_with(&format!("`{text}` is not a rate: ")),
+                "{error}"
+            );
         }
     }
 

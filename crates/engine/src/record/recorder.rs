@@ -52,10 +52,9 @@ pub struct Times {
     pub response: Nanos,
 }
 
-impl Times {
+impl From<Nanos> for Times {
     /// Of an operation that was due when it was sent.
-    #[must_use]
-    pub const fn at_once(service: Nanos) -> Self {
+    fn from(service: Nanos) -> Self {
         Self {
             service,
             response: service,
@@ -92,17 +91,19 @@ impl OpRecord {
 
     /// Adds what another worker recorded.
     pub fn merge(&mut self, other: &Self) {
+        if other.response.is_some() && self.response.is_none() {
+            self.response = Some(self.service.clone());
+        }
+        if let Some(ours) = &mut self.response {
+            // Equal bounds, here and below: adding cannot fail.
+            let added = ours.add(other.latency());
+            debug_assert!(added.is_ok());
+        }
         self.count += other.count;
         self.bytes += other.bytes;
         self.errors += other.errors;
-        // Both histograms have the same bounds, so adding cannot fail.
         let added = self.service.add(&other.service);
         debug_assert!(added.is_ok());
-        if let Some(theirs) = &other.response {
-            let ours = self.response.get_or_insert_with(latency_histogram);
-            let added = ours.add(theirs);
-            debug_assert!(added.is_ok());
-        }
     }
 }
 
@@ -177,7 +178,8 @@ impl Recorder {
     }
 
     /// Counts an operation that succeeded.
-    pub fn success(&mut self, kind: OpKind, bytes: u32, times: Times, phase: Phase) {
+    pub fn success(&mut self, kind: OpKind, bytes: u32, times: impl Into<Times>, phase: Phase) {
+        let times = times.into();
         let whole = &mut self.whole[kind.index()];
         whole.count += 1;
         whole.bytes += u64::from(bytes);
@@ -337,7 +339,7 @@ mod tests {
             (OpKind::Write, 100),
             (OpKind::CopyChunk, 1000),
         ] {
-            recorder.success(kind, bytes, Times::at_once(Nanos(1)), Phase::Window);
+            recorder.success(kind, bytes, Nanos(1), Phase::Window);
         }
         assert_eq!(recorder.window_bytes(Direction::Read), 11);
         assert_eq!(recorder.window_bytes(Direction::Write), 100);
@@ -360,7 +362,7 @@ mod tests {
             for (kind, bytes, service, in_window, part) in operations {
                 let phase = if in_window { Phase::Window } else { Phase::Outside };
                 for recorder in [&mut alone, &mut parts[part]] {
-                    recorder.success(OpKind::ALL[kind], bytes, Times::at_once(Nanos(service)), phase);
+                    recorder.success(OpKind::ALL[kind], bytes, Nanos(service), phase);
                 }
             }
             let mut merged = Recorder::default();

@@ -45,7 +45,12 @@ impl Alarm {
     }
 
     /// Wakes a group at an instant, once. It may be woken at others as well.
-    pub(super) fn set(&self, group: usize, at: Nanos, context: &Context<'_>) -> std::io::Result<()> {
+    pub(super) fn set(
+        &self,
+        group: usize,
+        at: Nanos,
+        context: &Context<'_>,
+    ) -> std::io::Result<()> {
         let mut calls = self.calls.borrow_mut();
         match &mut calls.wakers[group] {
             Some(waker) => waker.clone_from(context.waker()),
@@ -235,25 +240,26 @@ mod tests {
                     clock.run(&cancel).await
                 });
                 let begin = clock::now();
-                let waiting = [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)].map(|(group, after)| {
-                    let (alarm, woken) = (Rc::clone(&alarm), Rc::clone(&woken));
-                    let at = begin + Nanos(after);
-                    tokio::task::spawn_local(async move {
-                        let mut is_set = false;
-                        poll_fn(|context| {
-                            let now = clock::now();
-                            if !is_set {
-                                is_set = true;
-                                alarm.set(group, at, context).unwrap();
-                                return Poll::Pending;
-                            }
-                            assert!(now >= at, "{now:?} is before {at:?}");
-                            Poll::Ready(())
+                let waiting =
+                    [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)].map(|(group, after)| {
+                        let (alarm, woken) = (Rc::clone(&alarm), Rc::clone(&woken));
+                        let at = begin + Nanos(after);
+                        tokio::task::spawn_local(async move {
+                            let mut is_set = false;
+                            poll_fn(|context| {
+                                let now = clock::now();
+                                if !is_set {
+                                    is_set = true;
+                                    alarm.set(group, at, context).unwrap();
+                                    return Poll::Pending;
+                                }
+                                assert!(now >= at, "{now:?} is before {at:?}");
+                                Poll::Ready(())
+                            })
+                            .await;
+                            woken.borrow_mut().push(group);
                         })
-                        .await;
-                        woken.borrow_mut().push(group);
-                    })
-                });
+                    });
                 for task in waiting {
                     task.await.unwrap();
                 }
@@ -274,7 +280,9 @@ mod tests {
             }
             if !is_set {
                 is_set = true;
-                alarm.set(0, clock::now() + Nanos(3_600_000_000_000), context).unwrap();
+                alarm
+                    .set(0, clock::now() + Nanos(3_600_000_000_000), context)
+                    .unwrap();
                 cancel.cancel();
             }
             Poll::Pending

@@ -150,9 +150,7 @@ impl<D: Driver> Group<D> {
     /// How well the clients kept due instants.
     pub(super) fn punctuality(&self) -> Punctuality {
         let members = self.clients.members.iter();
-        members.fold(Punctuality::NONE, |sum, member| {
-            sum + member.punctuality()
-        })
+        members.fold(Punctuality::NONE, |sum, member| sum + member.punctuality())
     }
 
     /// Numbers of the clients.
@@ -439,8 +437,7 @@ impl Sink for Booking<'_> {
         let (kind, phase) = (OpKind::OplockBreak, self.phase);
         match outcome {
             Acknowledged::Confirmed => {
-                let times = Times::at_once(self.now.since(sent));
-                self.recorder.success(kind, 0, times, phase);
+                self.recorder.success(kind, 0, self.now.since(sent), phase);
             }
             Acknowledged::Moot => self.recorder.caching_mut().moot += 1,
             Acknowledged::Refused(status) => {

@@ -95,7 +95,8 @@ impl Member {
         self.patience = plan.limits.operation.into();
         if !matches!(self.pace, Pace::Rate(_)) {
             let free = self.free.drain(..);
-            self.resting.extend(free.map(|slot| Reverse((starts, slot))));
+            self.resting
+                .extend(free.map(|slot| Reverse((starts, slot))));
         }
     }
 
@@ -126,9 +127,7 @@ impl Member {
     pub(super) fn due_at(&self) -> Option<Nanos> {
         match &self.pace {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
-            Pace::Closed | Pace::Thinking(_) => {
-                self.resting.peek().map(|&Reverse((at, _))| at)
-            }
+            Pace::Closed | Pace::Thinking(_) => self.resting.peek().map(|&Reverse((at, _))| at),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Everything random depends on (seed, client, number of the draw) and nothing
 //! else, so a client's arrivals are the same however many threads share the
 //! clients. Instants are computed from sums kept in floating point, never from
-//! rounded gaps, so a rate does not drift.
+//! rounded gaps, so that a rate does not drift.
 
 use crate::clock::Nanos;
 use crate::plan::{LoadModel, Plan, Spacing};
@@ -86,35 +86,47 @@ impl Gaps {
 /// Instants at which actions are due.
 pub(super) struct Arrivals {
     gaps: Gaps,
-    starts: Nanos,
-    elapsed_ns: f64,
+    next: Nanos,
+    /// Part of a nanosecond by which the next one is later.
+    fraction_ns: f64,
 }
 
 impl Arrivals {
     /// `turn` is the share of a constant gap that passes before the first one,
     /// 0 to 1.
     fn new(mut gaps: Gaps, starts: Nanos, turn: f64) -> Self {
-        let first = gaps.next_ns();
-        let elapsed_ns = match gaps.spacing {
-            Spacing::Fixed => first * turn,
-            Spacing::Exponential => first,
+        let gap_ns = gaps.next_ns();
+        let first_ns = match gaps.spacing {
+            Spacing::Fixed => gap_ns * turn,
+            Spacing::Exponential => gap_ns,
         };
-        Self {
+        let mut new = Self {
             gaps,
-            starts,
-            elapsed_ns,
-        }
+            next: starts,
+            fraction_ns: 0.0,
+        };
+        new.pass(first_ns);
+        new
+    }
+
+    /// Moves on by a gap; what rounding leaves over is not lost.
+    fn pass(&mut self, gap_ns: f64) {
+        let passed_ns = self.fraction_ns + gap_ns;
+        let whole_ns = passed_ns.floor();
+        self.next = self.next + Nanos(whole_ns as u64);
+        self.fraction_ns = passed_ns - whole_ns;
     }
 
     /// The next one that has not been taken.
-    pub(super) fn next(&self) -> Nanos {
-        self.starts + Nanos(self.elapsed_ns as u64)
+    pub(super) const fn next(&self) -> Nanos {
+        self.next
     }
 
     /// Takes it.
     pub(super) fn take(&mut self) -> Nanos {
-        let taken = self.next();
-        self.elapsed_ns += self.gaps.next_ns();
+        let taken = self.next;
+        let gap_ns = self.gaps.next_ns();
+        self.pass(gap_ns);
         taken
     }
 }
@@ -133,12 +145,16 @@ mod tests {
         // 3 per second: no whole number of nanoseconds apart.
         let mut at = arrivals(3.0, Spacing::Fixed, 0, 0.0);
         let taken: Vec<_> = (0..4).map(|_| at.take().0 - 1000).collect();
-        assert_eq!(taken, [0, 333_333_333, 666_666_666, 1_000_000_000]);
+        assert_eq!(taken, [0, 333_333_333, 666_666_666, 999_999_999]);
         for _ in 4..3_000_000 {
             at.take();
         }
         let million_seconds = 1_000_000_000_000_000 + 1000;
-        assert!(at.next().0.abs_diff(million_seconds) <= 1000, "{:?}", at.next());
+        assert!(
+            at.next().0.abs_diff(million_seconds) <= 1,
+            "{:?}",
+            at.next()
+        );
     }
 
     #[test]
@@ -165,8 +181,14 @@ mod tests {
             let error = 1.0 / (COUNT as f64).sqrt();
             assert!((mean - 1.0).abs() < 5.0 * error, "{mean}");
             // The variance of the sample variance is 8 / n.
-            assert!((variance - 1.0).abs() < 5.0 * 8_f64.sqrt() * error, "{variance}");
-            assert!((neighbours / COUNT as f64).abs() < 5.0 * error, "{neighbours}");
+            assert!(
+                (variance - 1.0).abs() < 5.0 * 8_f64.sqrt() * error,
+                "{variance}"
+            );
+            assert!(
+                (neighbours / COUNT as f64).abs() < 5.0 * error,
+                "{neighbours}"
+            );
         }
         let mut at = arrivals(1000.0, Spacing::Exponential, 0, 0.0);
         const SECONDS: usize = 500;
@@ -178,7 +200,10 @@ mod tests {
         let mean = counts.iter().sum::<f64>() / SECONDS as f64;
         let squares: f64 = counts.iter().map(|count| (count - mean).powi(2)).sum();
         let dispersion = squares / (SECONDS - 1) as f64 / mean;
-        assert!((mean - 1000.0).abs() < 5.0 * (1000.0 / SECONDS as f64).sqrt(), "{mean}");
+        assert!(
+            (mean - 1000.0).abs() < 5.0 * (1000.0 / SECONDS as f64).sqrt(),
+            "{mean}"
+        );
         let error = (2.0 / (SECONDS - 1) as f64).sqrt();
         assert!((dispersion - 1.0).abs() < 5.0 * error, "{dispersion}");
     }

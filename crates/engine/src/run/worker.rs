@@ -58,7 +58,8 @@ impl Assignment {
     /// How long after the begin of the load point a client begins.
     fn start(&self, client: u32) -> Nanos {
         let Plan { ramp, ramp_up, .. } = *self.plan;
-        ramp.start(client, self.clients, self.clients_before, ramp_up).into()
+        ramp.start(client, self.clients, self.clients_before, ramp_up)
+            .into()
     }
 }
 
@@ -296,7 +297,11 @@ async fn put_load_on<D: Driver>(
         group.number = number;
         if alarm.is_some() {
             for member in group.members_mut() {
-                member.begin(plan, worker.clients, schedule.begin + worker.start(member.number));
+                member.begin(
+                    plan,
+                    worker.clients,
+                    schedule.begin + worker.start(member.number),
+                );
             }
         }
         count_setup(&mut shared.borrow_mut().recorder, &group);

@@ -24,6 +24,11 @@ fn a_full_profile_is_read() {
         [run]
         clients = "1,4..8:4"
         outstanding = 2
+        rate = "50/client"
+        arrivals = "poisson"
+        think_time = "10ms"
+        think_distribution = "fixed"
+        ramp = "linear"
         duration = "3s"
         ramp_up = "1s"
         ramp_down = "500ms"
@@ -70,6 +75,11 @@ fn a_full_profile_is_read() {
         run: RunOptions {
             clients: Some("1,4,8".parse().unwrap()),
             outstanding: Some(2),
+            rate: Some("50/client".parse().unwrap()),
+            arrivals: Some(Spacing::Exponential),
+            think_time: Some(Duration::from_millis(10)),
+            think_distribution: Some(Spacing::Fixed),
+            ramp: Some(Ramp::Linear),
             duration: Some(Duration::from_secs(3)),
             ramp_up: Some(Duration::from_secs(1)),
             ramp_down: Some(Duration::from_millis(500)),

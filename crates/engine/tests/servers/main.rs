@@ -12,6 +12,7 @@ mod limited;
 mod matrix;
 mod mix;
 mod oplocks;
+mod pacing;
 mod probe;
 mod proxy;
 mod run;

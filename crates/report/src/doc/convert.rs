@@ -8,15 +8,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::plan::Caching;
+use smbench_engine::plan::{Caching, LoadModel};
 use smbench_engine::record::{
     CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
     Outcome, Recorder, RunRecord, ServerFacts, SetupRecord,
 };
 
 use super::{
-    CachingDoc, ClientDoc, DropoutDoc, FailureDoc, LoadPointDoc, LoopDoc, OpDoc, OutcomeDoc, Place,
-    PlanDoc, RunDoc, SCHEMA_VERSION, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+    CachingDoc, ClientDoc, DropoutDoc, FailureDoc, LoadPointDoc, LoopDoc, OfferedDoc, OpDoc,
+    OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
 };
 use crate::curve::Curve;
 use crate::latency::{Hdr, LatencyDoc};
@@ -36,11 +36,13 @@ impl RunDoc {
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
         let asked = record.plan.caching != Caching::None;
+        let paced = record.plan.load.is_paced();
         let load_points: Vec<_> = record
             .load_points
             .iter()
             .map(|point| LoadPointDoc {
                 caching: asked.then(|| caching(point.ops.caching())),
+                offered: paced.then(|| offered(point)),
                 ..load_point(point)
             })
             .collect();
@@ -62,7 +64,10 @@ impl RunDoc {
             outcome,
             outcome_reason,
             plan: PlanDoc::from(&record.plan),
-            pacing: LoopDoc::Closed,
+            pacing: match record.plan.load {
+                LoadModel::Closed { .. } => LoopDoc::Closed,
+                LoadModel::Rate { .. } => LoopDoc::Rate,
+            },
             server: server(&record.server, disclosure),
             load_points,
             peak,
@@ -108,7 +113,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         bytes_read,
         bytes_written,
         errors: record.ops.errors(),
-        latency_ns: LatencyDoc::of(&all.service),
+        latency_ns: LatencyDoc::of(all.latency()),
         ops: by_kind(&record.ops, |kind| {
             op(record.ops.window(kind), record.ops.whole(kind))
         }),
@@ -125,8 +130,20 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         client: client(record.client, all.count),
         setup: setup(&record.setup),
         caching: None,
+        offered: None,
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
+    }
+}
+
+fn offered(record: &LoadPointRecord) -> OfferedDoc {
+    let punctuality = record.punctuality;
+    OfferedDoc {
+        operations: punctuality.due,
+        ops_per_s: per_second(punctuality.due as f64, record.window),
+        late: punctuality.late,
+        dropped: punctuality.dropped,
+        delay_ns_max: punctuality.delay_max.0,
     }
 }
 
@@ -173,15 +190,14 @@ fn by_kind<T>(ops: &Recorder, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T
 }
 
 fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
-    let service_ns = LatencyDoc::of(&record.service);
     OpDoc {
         count: record.count,
         bytes: record.bytes,
         errors: whole.errors,
-        service_ns,
-        // A closed loop sends an operation the moment it is due.
-        response_ns: service_ns,
+        service_ns: LatencyDoc::of(&record.service),
+        response_ns: LatencyDoc::of(record.latency()),
         hdr: Hdr::from(&record.service),
+        response_hdr: record.response.as_ref().map(Hdr::from),
     }
 }
 

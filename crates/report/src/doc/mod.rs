@@ -87,8 +87,12 @@ pub enum OutcomeDoc {
 #[serde(rename_all = "lowercase")]
 pub enum LoopDoc {
     /// The answer to an earlier one. No operation is ever due before it is
-    /// sent, so response times equal service times.
+    /// sent, so response times equal service times, unless clients have a
+    /// think time: response times count from its end.
     Closed,
+    /// The clock. Response times count from the instant at which an operation
+    /// was due, whenever it was sent; service times from then.
+    Rate,
 }
 
 /// Where a server ran, seen from the generator.
@@ -157,7 +161,8 @@ pub struct LoadPointDoc {
     pub bytes_written: u64,
     /// Operations of the whole load point that failed, ramps included.
     pub errors: u64,
-    /// Response times of all operations of the window; `null` without any.
+    /// Response times of all operations of the window, from due to done; `null`
+    /// without any.
     pub latency_ns: Option<LatencyDoc>,
     /// The window by kind of operation: `read`, `write`, `flush`, `create` and
     /// so on. A kind is one request, or one frame of several.
@@ -173,6 +178,10 @@ pub struct LoadPointDoc {
     pub client: ClientDoc,
     /// Setting up the sessions.
     pub setup: SetupDoc,
+    /// How well due instants were kept. Not in documents of closed loops without
+    /// think times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<OfferedDoc>,
     /// Oplocks and leases granted and broken. Not in documents of runs that
     /// asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,6 +192,22 @@ pub struct LoadPointDoc {
     /// Seconds of the window, summed over clients, in which a request was due
     /// but earlier ones still waited for the socket to take them.
     pub held_back_s: f64,
+}
+
+/// Operations that were due in the window by the clock, whenever they were
+/// sent. Of operations of several requests only the first is due by the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfferedDoc {
+    /// How many.
+    pub operations: u64,
+    /// Per second: the load that was really offered.
+    pub ops_per_s: f64,
+    /// Sent more than a millisecond after they were due.
+    pub late: u64,
+    /// Never sent.
+    pub dropped: u64,
+    /// The longest that one was sent after it was due, in nanoseconds.
+    pub delay_ns_max: u64,
 }
 
 /// Oplocks and leases of a load point, from the first open to the last
@@ -216,6 +241,9 @@ pub struct OpDoc {
     /// The histogram of service times in nanoseconds: base64 of
     /// `HdrHistogram` V2 with DEFLATE, 1 ns to 1 h, 3 digits.
     pub hdr: Hdr,
+    /// The same of response times; absent where they equal service times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_hdr: Option<Hdr>,
 }
 
 /// One kind of operation over a whole load point.

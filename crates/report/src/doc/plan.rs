@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::{
-    Access, Caching, Limits, Mode, Plan, Requests, Scope, SessionOptions, Verify, WeightedAction,
-    Workload,
+    Access, Caching, Limits, LoadModel, Mode, Plan, Ramp, RateScope, Requests, Scope,
+    SessionOptions, Verify, WeightedAction, Workload,
 };
 
 /// What was asked for.
@@ -26,7 +26,27 @@ pub struct PlanDoc {
     pub repeat: u32,
     /// Requests each client keeps in flight.
     pub outstanding: u32,
-    /// Seconds at full load before the window.
+    /// Operations per second, of all clients together or of each
+    /// (`rate_scope`); absent in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// Whose rate it is: `total` or `client`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_scope: Option<String>,
+    /// How operations at a rate are spaced: `constant` or `poisson`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<String>,
+    /// Mean seconds between the end of an operation and the next; absent where
+    /// there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time_s: Option<f64>,
+    /// How think times vary: `fixed` or `exponential`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_distribution: Option<String>,
+    /// How clients began: `linear` over the ramp-up; absent where all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<String>,
+    /// Seconds under load before the window.
     pub ramp_up_s: f64,
     /// Seconds in the window.
     pub duration_s: f64,
@@ -191,6 +211,10 @@ impl PlanDoc {
 
 impl From<&Plan> for PlanDoc {
     fn from(plan: &Plan) -> Self {
+        let (rate, think) = match plan.load {
+            LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
+            LoadModel::Closed { think } => (None, think),
+        };
         Self {
             profile: plan.profile.clone(),
             digest: plan.digest(),
@@ -198,6 +222,18 @@ impl From<&Plan> for PlanDoc {
             load_points: plan.load_points.clone(),
             repeat: plan.repeat,
             outstanding: plan.outstanding,
+            rate_per_s: rate.map(|(rate, _)| rate.per_second),
+            rate_scope: rate.map(|(rate, _)| {
+                match rate.scope {
+                    RateScope::Total => "total",
+                    RateScope::Client => "client",
+                }
+                .to_owned()
+            }),
+            arrivals: rate.map(|(_, arrivals)| arrivals.of_arrivals().to_owned()),
+            think_time_s: think.map(|think| think.mean.as_secs_f64()),
+            think_distribution: think.map(|think| think.spacing.of_think_times().to_owned()),
+            ramp: (plan.ramp == Ramp::Linear).then(|| "linear".to_owned()),
             ramp_up_s: plan.ramp_up.as_secs_f64(),
             duration_s: plan.duration.as_secs_f64(),
             ramp_down_s: plan.ramp_down.as_secs_f64(),

@@ -4,7 +4,7 @@ use crate::doc::{
     AccessDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc, ServerDoc,
     VerifyDoc, WorkloadDoc,
 };
-use crate::units::{bytes, counted, percent, plain, seconds};
+use crate::units::{self, bytes, counted, percent, plain, seconds};
 
 /// A working set below this fits the memory of any file server.
 const CACHED_ANYWHERE_BYTES: u64 = 1 << 30;
@@ -132,9 +132,7 @@ fn server(server: &ServerDoc) -> String {
 }
 
 fn load(doc: &RunDoc) -> String {
-    let pacing = match doc.pacing {
-        LoopDoc::Closed => "closed loop",
-    };
+    let pacing = pacing(doc);
     let verify = match doc.plan.verify {
         VerifyDoc::Off => "",
         VerifyDoc::ReadBack => ", every byte read is verified",
@@ -150,12 +148,39 @@ fn load(doc: &RunDoc) -> String {
     let most_clients = doc.plan.load_points.iter().copied().max();
     let threads = doc.plan.threads_at(most_clients.unwrap_or(u32::MAX));
     format!(
-        "{pacing}, {} outstanding per client{}, {}, seed {}{driver}{oplock}{verify}",
+        "{pacing} {} outstanding per client{}, {}, seed {}{driver}{oplock}{verify}",
         doc.plan.outstanding,
         connections(&doc.plan),
         counted(threads.into(), "thread"),
         doc.plan.seed
     )
+}
+
+/// What makes operations start, up to how many are under way.
+fn pacing(doc: &RunDoc) -> String {
+    let plan = &doc.plan;
+    let ramp = match plan.ramp.as_deref() {
+        Some("linear") => ", clients join one by one",
+        _ => "",
+    };
+    match (doc.pacing, plan.rate_per_s, plan.think_time_s) {
+        (LoopDoc::Rate, Some(rate), _) => {
+            let scope = match plan.rate_scope.as_deref() {
+                Some("client") => " per client",
+                _ => "",
+            };
+            let arrivals = plain(plan.arrivals.as_deref().unwrap_or("constant"));
+            let rate = units::rate(rate);
+            format!("{rate} operations/s{scope}, {arrivals} arrivals{ramp}, at most")
+        }
+        (LoopDoc::Rate, None, _) => "at a rate, at most".to_owned(),
+        (LoopDoc::Closed, _, Some(think_s)) => {
+            let kind = plain(plan.think_distribution.as_deref().unwrap_or("fixed"));
+            let think = units::latency(think_s * 1e9);
+            format!("closed loop, {kind} think time of {think}{ramp}, at most")
+        }
+        (LoopDoc::Closed, ..) => format!("closed loop{ramp},"),
+    }
 }
 
 /// How sessions share connections, where they do not have one each.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, RunDoc};
-use crate::units::{counted, percent, plain};
+use crate::units::{counted, latency, percent, plain, rate};
 
 /// Drop-outs spelled out per load point; the document has them all.
 const DROPOUTS_SHOWN: usize = 3;
@@ -52,6 +52,7 @@ pub(super) fn lines(doc: &RunDoc) -> String {
             .filter_map(|point| starved(point, cap)),
     );
     text.extend(doc.load_points.iter().filter_map(held_back));
+    text.extend(doc.load_points.iter().filter_map(late));
     text.extend(doc.load_points.iter().filter_map(cached));
     text.extend(
         doc.load_points
@@ -117,6 +118,24 @@ fn held_back(point: &LoadPointDoc) -> Option<String> {
     let share = worth_telling(point, point.held_back_s)?;
     Some(format!(
         "held back {share}: network or server took requests slowly\n"
+    ))
+}
+
+/// Load that could not be offered when it was due.
+fn late(point: &LoadPointDoc) -> Option<String> {
+    let offered = point
+        .offered
+        .filter(|offered| offered.late + offered.dropped > 0)?;
+    let all = offered.operations.max(1) as f64;
+    let share = |part: u64| percent(part as f64 * 100.0 / all);
+    Some(format!(
+        "due at {}, pass {}: {} operations/s; {} sent late, by up to {}; {} never sent\n",
+        counted(point.clients.into(), "client"),
+        point.repeat,
+        rate(offered.ops_per_s),
+        share(offered.late),
+        latency(offered.delay_ns_max as f64),
+        share(offered.dropped)
     ))
 }
 

@@ -6,12 +6,12 @@ use smbench_engine::clock::Nanos;
 use smbench_engine::login::Login;
 use smbench_engine::plan::action::QueryClass;
 use smbench_engine::plan::{
-    Access, Action, Connections, DriverKind, FileSet, Limits, Mode, Plan, Requests, Scope,
-    SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
+    Access, Action, Connections, DriverKind, FileSet, Limits, LoadModel, Mode, Plan, Ramp,
+    Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
 use smbench_engine::record::{
-    ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Recorder, RunRecord,
-    ServerFacts, SetupRecord, latency_histogram,
+    ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Punctuality, Recorder,
+    RunRecord, ServerFacts, SetupRecord, latency_histogram,
 };
 use smbench_engine::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
@@ -58,6 +58,8 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         load_points: load_points.to_vec(),
         repeat,
         outstanding: 4,
+        load: LoadModel::default(),
+        ramp: Ramp::Full,
         ramp_up: Duration::from_secs(2),
         duration: Duration::from_secs(10),
         ramp_down: Duration::from_millis(500),
@@ -109,6 +111,7 @@ pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
         ops.success(OpKind::QueryFile, 0, Nanos(2_000_000), Phase::Window);
     }
     LoadPointRecord {
+        punctuality: Punctuality::NONE,
         ops,
         ..point(clients, 1, 0)
     }
@@ -131,6 +134,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     let mut session = latency_histogram();
     session.saturating_record_n(5_000_000, clients.into());
     LoadPointRecord {
+        punctuality: Punctuality::NONE,
         clients,
         repeat,
         window: Duration::from_secs(10),

@@ -5,7 +5,7 @@
 mod forge;
 mod load;
 mod protected;
-mod relay;
+pub(crate) mod relay;
 mod setup;
 
 use std::sync::mpsc;

@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use smbench_protocol::header::{Command, Header};
 use socket2::SockRef;
@@ -17,7 +17,7 @@ const BLINK: Duration = Duration::from_millis(20);
 
 /// Which of the server's messages a script gets to see.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Of {
+pub(crate) enum Of {
     /// Every one.
     All,
     /// Answers to this command, as far as they are not encrypted.
@@ -39,14 +39,14 @@ impl Of {
 }
 
 /// A message of the server, without its length prefix.
-pub(super) struct Answer {
-    pub(super) message: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) message: Vec<u8>,
     /// How many the script has seen before, on all connections together.
-    pub(super) nth: u64,
+    pub(crate) nth: u64,
 }
 
 /// What the client gets instead.
-pub(super) struct Reaction {
+pub(crate) struct Reaction {
     /// Sent first, as they are.
     bytes: Vec<u8>,
     pace: Pace,
@@ -78,12 +78,12 @@ enum Then {
 }
 
 /// `message` behind its length.
-pub(super) fn framed(message: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     prefixed(message.len(), message)
 }
 
 /// `message` behind a length that may be a lie.
-pub(super) fn prefixed(len: usize, message: &[u8]) -> Vec<u8> {
+pub(crate) fn prefixed(len: usize, message: &[u8]) -> Vec<u8> {
     let mut frame = (len as u32).to_be_bytes().to_vec();
     frame.extend_from_slice(message);
     frame
@@ -91,12 +91,12 @@ pub(super) fn prefixed(len: usize, message: &[u8]) -> Vec<u8> {
 
 impl Reaction {
     /// The message, as the script has left it.
-    pub(super) fn send(message: &[u8]) -> Self {
+    pub(crate) fn send(message: &[u8]) -> Self {
         Self::raw(framed(message))
     }
 
     /// These bytes, which need not be SMB.
-    pub(super) const fn raw(bytes: Vec<u8>) -> Self {
+    pub(crate) const fn raw(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
             pace: Pace::AtOnce,
@@ -104,37 +104,37 @@ impl Reaction {
         }
     }
 
-    pub(super) fn byte_by_byte(self) -> Self {
+    pub(crate) fn byte_by_byte(self) -> Self {
         let pace = Pace::ByteByByte;
         Self { pace, ..self }
     }
 
-    pub(super) fn after(self, delay: Duration) -> Self {
+    pub(crate) fn after(self, delay: Duration) -> Self {
         let pace = Pace::After(delay);
         Self { pace, ..self }
     }
 
-    pub(super) fn then_freeze(self) -> Self {
+    pub(crate) fn then_freeze(self) -> Self {
         self.then(Then::Freeze)
     }
 
-    pub(super) fn then_shut_write(self) -> Self {
+    pub(crate) fn then_shut_write(self) -> Self {
         self.then(Then::ShutWrite)
     }
 
-    pub(super) fn then_shut_read(self) -> Self {
+    pub(crate) fn then_shut_read(self) -> Self {
         self.then(Then::ShutRead)
     }
 
-    pub(super) fn then_close(self) -> Self {
+    pub(crate) fn then_close(self) -> Self {
         self.then(Then::Close)
     }
 
-    pub(super) fn then_reset(self) -> Self {
+    pub(crate) fn then_reset(self) -> Self {
         self.then(Then::Reset)
     }
 
-    pub(super) fn then_repeat(self, bytes: Vec<u8>) -> Self {
+    pub(crate) fn then_repeat(self, bytes: Vec<u8>) -> Self {
         self.then(Then::Repeat(bytes))
     }
 
@@ -144,10 +144,10 @@ impl Reaction {
 }
 
 /// What a script does with an answer.
-pub(super) type Script = fn(Answer) -> Reaction;
+pub(crate) type Script = fn(Answer) -> Reaction;
 
 /// The running relay; dropping it ends its threads.
-pub(super) struct Relay {
+pub(crate) struct Relay {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -158,6 +158,11 @@ struct Shared {
     script: Script,
     seen: AtomicU64,
     genuine: AtomicU64,
+    /// Nanoseconds since `born` at which the client last asked for something.
+    asked: AtomicU64,
+    /// The shortest time from there to an answer of the script.
+    held_min: AtomicU64,
+    born: Instant,
     over: AtomicBool,
 }
 
@@ -165,10 +170,14 @@ impl Shared {
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
+
+    fn age_ns(&self) -> u64 {
+        self.born.elapsed().as_nanos() as u64
+    }
 }
 
 impl Relay {
-    pub(super) fn start(server: SocketAddr, of: Of, script: Script) -> Self {
+    pub(crate) fn start(server: SocketAddr, of: Of, script: Script) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
@@ -177,6 +186,9 @@ impl Relay {
             script,
             seen: AtomicU64::new(0),
             genuine: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+            held_min: AtomicU64::new(u64::MAX),
+            born: Instant::now(),
             over: AtomicBool::new(false),
         });
         let of_thread = Arc::clone(&shared);
@@ -192,17 +204,23 @@ impl Relay {
         Self { address, shared }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// Messages that the script has seen.
-    pub(super) fn seen(&self) -> u64 {
+    pub(crate) fn seen(&self) -> u64 {
         self.shared.seen.load(Ordering::Relaxed)
     }
 
+    /// The shortest that the script has held an answer, from when the request
+    /// came in: as the client must see it, where it asks for one at a time.
+    pub(crate) fn held_min(&self) -> Duration {
+        Duration::from_nanos(self.shared.held_min.load(Ordering::Relaxed))
+    }
+
     /// Messages that the script has seen and passed on, whatever else it sent.
-    pub(super) fn genuine(&self) -> u64 {
+    pub(crate) fn genuine(&self) -> u64 {
         self.shared.genuine.load(Ordering::Relaxed)
     }
 }
@@ -229,7 +247,11 @@ fn carry(shared: &Shared, client: &TcpStream) {
             return;
         };
         let (gone, shared) = (&gone, &shared);
-        scope.spawn(move || carry_up(client_up, server_up, || gone.load(Ordering::Relaxed)));
+        scope.spawn(move || {
+            carry_up(shared, client_up, server_up, || {
+                gone.load(Ordering::Relaxed)
+            });
+        });
         let _ = carry_down(shared, &server, client);
         // The last owner's drop is what closes, or resets, the connection.
         gone.store(true, Ordering::Relaxed);
@@ -238,13 +260,19 @@ fn carry(shared: &Shared, client: &TcpStream) {
 }
 
 /// Client to server, all as it comes.
-fn carry_up(mut client: TcpStream, mut server: TcpStream, is_gone: impl Fn() -> bool) {
+fn carry_up(
+    shared: &Shared,
+    mut client: TcpStream,
+    mut server: TcpStream,
+    is_gone: impl Fn() -> bool,
+) {
     let mut chunk = vec![0; 64 * 1024];
     let _ = client.set_read_timeout(Some(BLINK));
     while !is_gone() {
         match client.read(&mut chunk) {
             Ok(0) => break,
             Ok(len) => {
+                shared.asked.store(shared.age_ns(), Ordering::Relaxed);
                 if server.write_all(&chunk[..len]).is_err() {
                     break;
                 }
@@ -286,6 +314,8 @@ fn carry_down(shared: &Shared, mut server: &TcpStream, client: &TcpStream) -> io
                 .try_for_each(|&byte| send(shared, client, &[byte]))?,
             Pace::After(delay) => {
                 thread::sleep(delay);
+                let held = shared.age_ns() - shared.asked.load(Ordering::Relaxed);
+                shared.held_min.fetch_min(held, Ordering::Relaxed);
                 send(shared, client, &bytes)?;
             }
         }

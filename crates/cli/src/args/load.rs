@@ -1,0 +1,90 @@
+//! The options that say how much load is put on, and how.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use smbench_engine::clients::ClientList;
+use smbench_engine::plan::{Caching, DriverKind, Ramp, Rate, Spacing};
+use smbench_engine::units::parse_duration;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct LoadArgs {
+    /// Clients at each load point, such as 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) clients: Option<ClientList>,
+    /// Requests each client keeps in flight, or has at most, 1 to 1024 [default: the profile's,
+    /// else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) outstanding: Option<u32>,
+    /// Operations per second due by the clock, such as 5000 for all clients together or 50/client
+    /// for each [default: the profile's, else as fast as the server answers]
+    #[arg(long, value_name = "OPS", conflicts_with = "think_time")]
+    pub(crate) rate: Option<Rate>,
+    /// How operations of a rate are spaced [default: the profile's, else constant]
+    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_arrivals))]
+    pub(crate) arrivals: Option<Spacing>,
+    /// Mean time between the end of an operation and the client's next [default: the profile's,
+    /// else none]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) think_time: Option<Duration>,
+    /// How think times vary [default: the profile's, else fixed]
+    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_think_times))]
+    pub(crate) think_distribution: Option<Spacing>,
+    /// Whether all clients begin at once, or join those of the load point before one by one during
+    /// the ramp-up [default: the profile's, else full]
+    #[arg(long, value_name = "KIND", value_parser = ramps())]
+    pub(crate) ramp: Option<Ramp>,
+    /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time under load before it [default: the profile's, else 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_up: Option<Duration>,
+    /// Time at full load after it [default: the profile's, else 500ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_down: Option<Duration>,
+    /// Passes over the load points, which are then averaged [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) repeat: Option<u32>,
+    /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) threads: Option<u32>,
+    /// Client that carries the operations out: smbench's own, or smb-rs for a second opinion
+    /// [default: the profile's, else native]
+    #[arg(long, value_name = "NAME", value_parser = drivers())]
+    pub(crate) driver: Option<DriverKind>,
+    /// Oplock or lease that opens of files ask for; breaks are acknowledged and counted [default:
+    /// the profile's, else none]
+    #[arg(long, value_name = "NAME", value_parser = oplocks())]
+    pub(crate) oplock: Option<Caching>,
+}
+
+fn drivers() -> impl TypedValueParser<Value = DriverKind> {
+    PossibleValuesParser::new(DriverKind::ALL.iter().map(|kind| kind.name()))
+        .try_map(|name| name.parse::<DriverKind>())
+}
+
+fn oplocks() -> impl TypedValueParser<Value = Caching> {
+    PossibleValuesParser::new(Caching::ALL.map(|(name, _)| name))
+        .try_map(|name| name.parse::<Caching>())
+}
+
+fn spacings(
+    name: impl Fn(Spacing) -> &'static str + Clone + Send + Sync + 'static,
+) -> impl TypedValueParser<Value = Spacing> {
+    const ALL: [Spacing; 2] = [Spacing::Fixed, Spacing::Exponential];
+    PossibleValuesParser::new(ALL.map(&name)).map(move |text| {
+        let mut all = ALL.into_iter();
+        all.find(|&spacing| name(spacing) == text)
+            .unwrap_or_default()
+    })
+}
+
+fn ramps() -> impl TypedValueParser<Value = Ramp> {
+    PossibleValuesParser::new(["full", "linear"]).map(|ramp| match ramp.as_str() {
+        "linear" => Ramp::Linear,
+        _ => Ramp::Full,
+    })
+}

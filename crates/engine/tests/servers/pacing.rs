@@ -1,0 +1,248 @@
+//! Load models against servers that answer late: what is due by the clock is
+//! counted whatever the server does, and its latency from when it was due.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::plan::{Plan, Ramp, Spacing};
+use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_protocol::header::Command;
+
+use crate::hostile::relay::{Of, Reaction, Relay, Script};
+use crate::support::{plan, short, target};
+
+const STALL: Duration = Duration::from_secs(1);
+/// Longer than any run here.
+const HANG: Duration = Duration::from_secs(120);
+
+/// 4 KiB reads of one client.
+fn options() -> RunOptions {
+    RunOptions {
+        clients: Some("1".parse().unwrap()),
+        file_size: Some("64KiB".parse().unwrap()),
+        ..short()
+    }
+}
+
+fn only_point(plan: &Plan) -> LoadPointRecord {
+    let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.outcome, Outcome::Complete);
+    let mut points = record.load_points;
+    assert_eq!(points.len(), 1);
+    let point = points.remove(0);
+    assert_eq!(point.invalid, None);
+    point
+}
+
+fn run(server: &EmbeddedServer, options: &RunOptions) -> LoadPointRecord {
+    let target = target(&server.url(), server.password());
+    only_point(&plan("read-4k", options, target))
+}
+
+/// The same with a script between it and its READs.
+fn relayed(script: Script, options: &RunOptions) -> (LoadPointRecord, Duration) {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let relay = Relay::start(server.address(), Of::Command(Command::Read), script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let point = only_point(&plan("read-4k", options, target));
+    (point, relay.held_min())
+}
+
+/// A thousand reads are due while the server stalls, and one is in flight: only
+/// latency from when they were due tells of the others ("coordinated
+/// omission", Gil Tene).
+#[test]
+fn a_stall_shows_in_response_times_and_hides_in_service_times() {
+    let options = RunOptions {
+        rate: Some("1000".parse().unwrap()),
+        duration: Some(Duration::from_secs(3)),
+        ..options()
+    };
+    let script: Script = |answer| match answer.nth {
+        700 => Reaction::send(&answer.message).after(STALL),
+        _ => Reaction::send(&answer.message),
+    };
+    let (point, _) = relayed(script, &options);
+    let reads = point.ops.window(OpKind::Read);
+    let stalled = STALL.as_nanos() as u64;
+    let corrected = reads.latency().value_at_quantile(0.999);
+    let uncorrected = reads.service.value_at_quantile(0.999);
+    assert!(corrected >= stalled * 9 / 10, "{corrected}");
+    assert!(uncorrected < stalled / 2, "{uncorrected}");
+    // That one is in both.
+    assert!(reads.service.max() >= stalled);
+    // All that was due in the window is accounted for, sent or not.
+    let kept = point.punctuality;
+    assert_eq!(kept.due, 3000, "{kept:?}");
+    assert!(
+        kept.late >= 900 && kept.late + kept.dropped <= kept.due,
+        "{kept:?}"
+    );
+    assert!(kept.delay_max.0 >= stalled * 9 / 10, "{kept:?}");
+}
+
+/// Reads of a client behind a relay that holds every answer for this long: the
+/// fastest response, and the fastest as the relay saw it, in nanoseconds.
+fn delayed(script: Script, rate: Option<&str>) -> (f64, f64) {
+    let options = RunOptions {
+        rate: rate.map(|rate| rate.parse().unwrap()),
+        duration: Some(Duration::from_secs(1)),
+        ..options()
+    };
+    let (point, held) = relayed(script, &options);
+    let reads = point.ops.window(OpKind::Read);
+    (reads.latency().min() as f64, held.as_nanos() as f64)
+}
+
+/// The fastest of the reads saw what the relay saw; a busy machine makes the
+/// others slower, on both sides.
+#[test]
+fn a_fixed_delay_is_measured_as_what_it_is() {
+    const DELAY: Duration = Duration::from_millis(50);
+    let script: Script = |answer| Reaction::send(&answer.message).after(DELAY);
+    for rate in [None, Some("15")] {
+        let (measured, held) = delayed(script, rate);
+        assert!(measured >= DELAY.as_nanos() as f64);
+        let ratio = measured / held;
+        assert!((0.98..=1.02).contains(&ratio), "{measured} of {held}");
+    }
+}
+
+/// As short as an answer from a disk: loopback, two threads and their wake-ups
+/// must not cost more than a fiftieth of it.
+#[test]
+#[ignore = "needs a machine with nothing else to do"]
+fn a_fixed_delay_of_5_ms_is_measured_within_2_percent() {
+    const DELAY: Duration = Duration::from_millis(5);
+    let script: Script = |answer| Reaction::send(&answer.message).after(DELAY);
+    for rate in [None, Some("100")] {
+        let (measured, held) = delayed(script, rate);
+        let ratio = measured / held;
+        eprintln!("rate {rate:?}: measured {measured} ns, held {held} ns: {ratio:.4}");
+        assert!((0.98..=1.02).contains(&ratio));
+    }
+}
+
+/// What a server has no time for is dropped, and counted.
+#[test]
+fn load_beyond_the_server_is_late_or_dropped_but_never_forgotten() {
+    let options = RunOptions {
+        rate: Some("500/client".parse().unwrap()),
+        clients: Some("2".parse().unwrap()),
+        ramp_down: Some(Duration::ZERO),
+        ..options()
+    };
+    let script: Script = |answer| Reaction::send(&answer.message).after(Duration::from_millis(20));
+    let (point, _) = relayed(script, &options);
+    let kept = point.punctuality;
+    assert_eq!(kept.due, 300, "{kept:?}");
+    // Each client can have had no more than 15 answers.
+    assert!(kept.dropped >= 300 - 2 * 16 - 2 * 3, "{kept:?}");
+    assert!(point.ops.window(OpKind::Read).count <= 2 * 16);
+}
+
+/// Arrivals are drawn for each client, not for each thread.
+#[test]
+fn threads_do_not_change_what_is_due() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    for arrivals in [Spacing::Fixed, Spacing::Exponential] {
+        let due: Vec<_> = [1, 2, 7]
+            .into_iter()
+            .map(|threads| {
+                let options = RunOptions {
+                    rate: Some("3000".parse().unwrap()),
+                    arrivals: Some(arrivals),
+                    clients: Some("7".parse().unwrap()),
+                    threads: Some(threads),
+                    seed: Some(11),
+                    ..options()
+                };
+                run(&server, &options).punctuality.due
+            })
+            .collect();
+        assert!(
+            due.iter().all(|&count| count == due[0] && count > 700),
+            "{due:?}"
+        );
+    }
+}
+
+#[test]
+fn clients_that_think_ask_no_more_often_than_they_say() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let options = RunOptions {
+        think_time: Some(Duration::from_millis(20)),
+        clients: Some("3".parse().unwrap()),
+        outstanding: Some(2),
+        ..options()
+    };
+    let point = run(&server, &options);
+    let (count, slots) = (point.ops.window(OpKind::Read).count, 3 * 2);
+    assert!((1..=slots * 16).contains(&count), "{count}");
+    assert!(point.punctuality.due > 0);
+    assert_eq!(point.punctuality.dropped, 0);
+    // Times that vary have the same mean, but now and then a short one.
+    let exponential = RunOptions {
+        think_distribution: Some(Spacing::Exponential),
+        ..options
+    };
+    assert!(run(&server, &exponential).ops.window(OpKind::Read).count > 0);
+}
+
+#[test]
+fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    for rate in [None, Some("2000".parse().unwrap())] {
+        let options = RunOptions {
+            rate,
+            ramp: Some(Ramp::Linear),
+            ramp_up: Some(Duration::from_millis(200)),
+            clients: Some("5".parse().unwrap()),
+            ..options()
+        };
+        let point = run(&server, &options);
+        assert!(point.ops.window(OpKind::Read).count > 0);
+        let due = if rate.is_some() { 600 } else { 0 };
+        assert_eq!(point.punctuality.due, due);
+    }
+}
+
+/// Nothing is in flight, and nothing will be for an hour.
+#[test]
+fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let options = RunOptions {
+        think_time: Some(Duration::from_secs(3600)),
+        clients: Some("2".parse().unwrap()),
+        ..options()
+    };
+    for (duration, cancelled) in [(Duration::from_millis(100), false), (HANG, true)] {
+        let options = RunOptions {
+            duration: Some(duration),
+            ..options.clone()
+        };
+        let target = target(&server.url(), server.password());
+        let plan = plan("read-4k", &options, target);
+        let cancel = Cancel::default();
+        let (done, ended) = mpsc::channel();
+        let of_run = cancel.clone();
+        thread::spawn(move || done.send(execute(&plan, &mut Unobserved, &of_run)));
+        if cancelled {
+            thread::sleep(Duration::from_millis(300));
+            cancel.cancel();
+        }
+        let record = ended.recv_timeout(HANG).expect("it ends").unwrap();
+        let expected = match cancelled {
+            true => Outcome::Interrupted,
+            false => Outcome::Complete,
+        };
+        assert_eq!(record.outcome, expected);
+        assert_eq!(server.memory().paths(), Vec::<String>::new());
+    }
+}
