@@ -154,7 +154,8 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\nfile_size = 1",
-            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
+            "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
+             `think_distribution`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();
