@@ -9,7 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use smbench_engine::clock::{self, Nanos};
 use smbench_engine::pattern::{self, Stamp};
 use smbench_engine::profile;
-use smbench_engine::record::{OpKind, Phase, Recorder};
+use smbench_engine::record::{OpKind, Recorder};
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_protocol::FileId;
 use smbench_protocol::command::read::ReadRequest;
@@ -74,7 +74,7 @@ fn record(criterion: &mut Criterion) {
     criterion.bench_function("record an operation", |bench| {
         bench.iter(|| {
             service = service * 7 % 50_000_017;
-            recorder.success(OpKind::Read, READ_LEN, Nanos(service), Phase::Window);
+            recorder.success(OpKind::Read, READ_LEN, Nanos(service));
         });
     });
     criterion.bench_function("read the clock", |bench| bench.iter(clock::now));

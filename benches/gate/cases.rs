@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use smbench_engine::clock::Nanos;
 use smbench_engine::pattern::{self, Stamp};
-use smbench_engine::record::{OpKind, Phase, Recorder};
+use smbench_engine::record::{OpKind, Recorder};
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
@@ -174,7 +174,7 @@ fn record(calls: u64) {
     let mut service = 1;
     for _ in 0..calls {
         service = service * 7 % 50_000_017;
-        recorder.success(OpKind::Read, READ_LEN, Nanos(service), Phase::Window);
+        recorder.success(OpKind::Read, READ_LEN, Nanos(service));
     }
     black_box(&recorder);
 }

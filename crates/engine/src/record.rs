@@ -1,14 +1,17 @@
 //! What a run measured, before anyone summarises it.
 //!
-//! A [`Recorder`] belongs to one worker and has a fixed size; recorders are
-//! merged once, at the end of a load point. Merging histograms is exact, so
-//! percentiles over workers are percentiles over operations, never means of
-//! means.
+//! A [`Recorder`] has a fixed size and is what a worker records into during one
+//! interval. Those of all workers are merged when the interval is over, become
+//! a line of the [`Series`] and are added to the load point's [`Tally`]. Merging
+//! histograms is exact, so percentiles over workers and intervals are
+//! percentiles over operations, never means of means.
 
 mod caching;
 mod kind;
 mod punctuality;
 mod recorder;
+mod series;
+mod tally;
 
 use std::time::{Duration, SystemTime};
 
@@ -20,9 +23,10 @@ pub use caching::CachingRecord;
 pub use kind::{Direction, OpKind};
 pub use punctuality::Punctuality;
 pub use recorder::{
-    Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OpTotals, Phase, Recorder, Times,
-    latency_histogram,
+    Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, Recorder, Times, latency_histogram,
 };
+pub use series::{INTERVALS_MAX, IntervalSummary, Series};
+pub use tally::{OpTotals, Phase, Tally};
 
 /// A client that did not finish its load point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +69,9 @@ pub struct LoadPointRecord {
     /// Length of the window that was really measured.
     pub window: Duration,
     /// Operations.
-    pub ops: Recorder,
+    pub ops: Tally,
+    /// The same over time.
+    pub series: Series,
     /// How well due instants were kept, where actions are due by the clock.
     pub punctuality: Punctuality,
     /// Clients that did not run the whole window.

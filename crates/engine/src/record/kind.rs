@@ -107,6 +107,13 @@ impl OpKind {
         }
     }
 
+    /// Whether the workload asks for it: what servers demand is in no sum over
+    /// operations.
+    #[must_use]
+    pub const fn is_asked_for(self) -> bool {
+        !matches!(self, Self::OplockBreak)
+    }
+
     pub(super) const fn index(self) -> usize {
         self as usize
     }

@@ -21,29 +21,27 @@ use tokio::time::Sleep;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Caching;
-use crate::record::{Failure, OpKind, Phase, Punctuality, Recorder, Times};
+use crate::record::{Failure, OpKind, Punctuality, Recorder, Times};
 use crate::run::alarm::Alarm;
+use crate::run::board::Desk;
 use crate::run::driver::{Acknowledged, Answer, Call, Driver, Extent, Scratch, Sink};
-use crate::run::live::Interval;
 use crate::run::member::{DueFor, Member};
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
-use crate::run::schedule::Schedule;
+use crate::run::schedule::{Interval, Place, Schedule};
 use crate::stream::{Mix, Went};
 
 /// What the groups of one worker share, one poll at a time.
 pub(super) struct Shared {
     scratch: Scratch,
-    pub(super) recorder: Recorder,
-    pub(super) interval: Interval,
+    pub(super) desk: Desk,
 }
 
 impl Shared {
-    /// `recorder` is where results go.
-    pub(super) fn new(recorder: Recorder) -> Self {
+    /// Results go to `desk`.
+    pub(super) fn new(desk: Desk) -> Self {
         Self {
             scratch: Scratch::default(),
-            recorder,
-            interval: Interval::default(),
+            desk,
         }
     }
 }
@@ -62,11 +60,19 @@ impl Orders {
         now >= self.schedule.stop || self.cancel.is_cancelled()
     }
 
-    /// A cancelled window ends at once, not when the answers are in.
-    fn phase(&self, now: Nanos) -> Phase {
-        match self.cancel.is_cancelled() {
-            false => self.schedule.phase(now),
-            true => Phase::Outside,
+    /// Has what completes at `now` recorded where it belongs. A cancelled window
+    /// ends at once, not when the answers are in.
+    pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
+        let is_cancelled = self.cancel.is_cancelled();
+        if is_cancelled && desk.interval().place != Place::Outside {
+            let rest = Interval {
+                from: now,
+                to: Nanos::MAX,
+                place: Place::Outside,
+            };
+            desk.turn(now, rest);
+        } else if !is_cancelled && desk.is_over(now) {
+            desk.turn(now, self.schedule.interval_at(now));
         }
     }
 }
@@ -179,7 +185,7 @@ impl<D: Driver> Group<D> {
             loop {
                 self.driver.flush(context, &mut shared.scratch)?;
                 let received = ready!(self.driver.poll_receive(context, &mut shared.scratch))?;
-                self.complete(received, clock::now(), shared, Phase::Outside)?;
+                self.complete(received, clock::now(), shared)?;
             }
         })
         .await
@@ -229,7 +235,8 @@ impl<D: Driver> Group<D> {
             match self.driver.poll_receive(context, &mut shared.scratch)? {
                 Poll::Ready(received) => {
                     now = clock::now();
-                    self.complete(received, now, shared, orders.phase(now))?;
+                    orders.turn(&mut shared.desk, now);
+                    self.complete(received, now, shared)?;
                 }
                 Poll::Pending => {
                     self.set_alarm(context, now, orders)?;
@@ -345,21 +352,14 @@ impl<D: Driver> Group<D> {
         received: usize,
         now: Nanos,
         shared: &mut Shared,
-        phase: Phase,
     ) -> Result<(), Dropped> {
         let Self {
             driver, clients, ..
         } = self;
-        let Shared {
-            scratch,
-            recorder,
-            interval,
-        } = shared;
+        let Shared { scratch, desk } = shared;
         let mut booking = Booking {
             clients,
-            recorder,
-            interval,
-            phase,
+            recorder: &mut desk.recorder,
             now,
         };
         driver.take_answers(received, now, scratch, &mut booking)
@@ -408,21 +408,12 @@ impl<D: Driver> Group<D> {
 struct Booking<'a> {
     clients: &'a mut Clients,
     recorder: &'a mut Recorder,
-    interval: &'a mut Interval,
-    phase: Phase,
     now: Nanos,
 }
 
 impl Sink for Booking<'_> {
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
-        let Self {
-            clients,
-            recorder,
-            interval,
-            phase,
-            now,
-        } = self;
-        clients.book(answer, *now, *phase, recorder, interval)
+        self.clients.book(answer, self.now, self.recorder)
     }
 
     fn granted(&mut self, caching: Caching) {
@@ -434,14 +425,12 @@ impl Sink for Booking<'_> {
     }
 
     fn acknowledged(&mut self, sent: Nanos, outcome: Acknowledged) {
-        let (kind, phase) = (OpKind::OplockBreak, self.phase);
+        let kind = OpKind::OplockBreak;
         match outcome {
-            Acknowledged::Confirmed => {
-                self.recorder.success(kind, 0, self.now.since(sent), phase);
-            }
+            Acknowledged::Confirmed => self.recorder.success(kind, 0, self.now.since(sent)),
             Acknowledged::Moot => self.recorder.caching_mut().moot += 1,
             Acknowledged::Refused(status) => {
-                self.recorder.failure(kind, Failure::Status(status), phase);
+                self.recorder.failure(kind, Failure::Status(status));
             }
         }
     }
@@ -468,9 +457,7 @@ impl Clients {
         &mut self,
         answer: &Answer<'_>,
         now: Nanos,
-        phase: Phase,
         recorder: &mut Recorder,
-        interval: &mut Interval,
     ) -> Result<(), Dropped> {
         let slot = &mut self.slots[answer.slot as usize];
         let member = &mut self.members[slot.member];
@@ -492,20 +479,19 @@ impl Clients {
             match judge(slot, answer, member.ledger.as_deref_mut())? {
                 Ok(()) if answer.extent == Extent::Part => {}
                 Ok(()) => {
-                    let service = now.since(slot.sent);
-                    let response = now.since(slot.intended);
-                    let times = Times { service, response };
-                    recorder.success(kind, slot.moved, times, phase);
-                    let carried = kind.direction().map_or(0, |_| slot.moved);
-                    interval.record(carried, service);
+                    let times = Times {
+                        service: now.since(slot.sent),
+                        response: now.since(slot.intended),
+                    };
+                    recorder.success(kind, slot.moved, times);
                 }
                 Err(unfit) => {
                     slot.state = SlotState::Failing;
                     match unfit {
-                        Unfit::Answer(failure) => recorder.failure(kind, failure, phase),
+                        Unfit::Answer(failure) => recorder.failure(kind, failure),
                         Unfit::Data(mismatch) => {
                             let place = (member.number, slot.operation.file);
-                            recorder.wrong_data(kind, place, &mismatch, phase);
+                            recorder.wrong_data(kind, place, &mismatch);
                         }
                     }
                 }

@@ -6,10 +6,10 @@
 
 mod alarm;
 mod backlog;
+mod board;
 mod driver;
 mod group;
 mod links;
-mod live;
 mod member;
 mod native;
 mod observe;
@@ -20,6 +20,7 @@ mod schedule;
 #[cfg(feature = "smb-rs")]
 mod smb_rs;
 mod standing;
+mod timeline;
 mod worker;
 
 use std::sync::Arc;

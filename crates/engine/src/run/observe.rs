@@ -54,7 +54,7 @@ pub enum Progress {
         elapsed: Duration,
         /// Ramps and window together.
         total: Duration,
-        /// Of the last interval.
+        /// Of the last second that is over.
         live: Live,
     },
     /// Removing files from the share.
@@ -83,13 +83,13 @@ pub enum Stage {
     RampDown,
 }
 
-/// Figures of the last progress interval, ramps included.
+/// Figures of the last second that is over, ramps included; zeros in the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Live {
     /// Application megabits (10^6) per second.
     pub throughput_mbps: f64,
     /// Operations per second.
     pub ops_per_s: f64,
-    /// 99th percentile of the service time.
+    /// 99th percentile of the latency, from due to done.
     pub p99: Duration,
 }

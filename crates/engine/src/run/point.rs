@@ -11,8 +11,8 @@ use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::DriverKind;
 use crate::process;
-use crate::record::{ClientUsage, LoadPointRecord, SetupRecord};
-use crate::run::live::Board;
+use crate::record::{ClientUsage, LoadPointRecord, Recorder, SetupRecord, Tally};
+use crate::run::board::Board;
 use crate::run::native::Native;
 use crate::run::observe::{Observer, Point, Progress};
 use crate::run::schedule::Schedule;
@@ -37,7 +37,9 @@ pub(super) async fn measure(
     repeat: u32,
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
-    let board = Arc::new(Board::new(workers_for(context, point) as u32));
+    let plan = &context.plan;
+    let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
+    let board = Arc::new(Board::new(workers_for(context, point), empty));
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
     let begin = clock::now();
@@ -51,7 +53,7 @@ pub(super) async fn measure(
     let mut crew = Crew {
         workers: workers.len(),
         reports,
-        board,
+        board: Arc::clone(&board),
     };
     observer.progress(&Progress::SettingUp { point, ready: 0 });
     let stands = crew.set_up(point, context.cancel, observer).await;
@@ -68,12 +70,16 @@ pub(super) async fn measure(
     drop(start);
     let outcome = join(workers).await?;
     let observed = observed?;
+    let (ops, mut series) = board.finish(&mut |_, _| {});
+    series.interval = observed.schedule.interval.into();
+    series.reach(observed.schedule.intervals_until(observed.closed));
     Ok(LoadPointRecord {
         clients: point.clients,
         repeat,
         window: observed.window.into(),
-        invalid: objection(context, point, &observed, &outcome),
-        ops: outcome.recorder,
+        invalid: objection(context, point, &observed, &outcome, &ops),
+        ops,
+        series,
         punctuality: outcome.punctuality,
         dropouts: outcome.dropouts,
         client: observed.usage,
@@ -132,6 +138,7 @@ fn spawn_workers(
                 .step_by(wanted)
                 .collect(),
             board: Arc::clone(board),
+            number: worker,
             cancel: context.cancel.clone(),
         };
         let (report, started) = (report.clone(), started.clone());
@@ -172,6 +179,9 @@ async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
 
 /// What the coordinator saw of a load point.
 struct Observed {
+    schedule: Schedule,
+    /// When the window closed, or the run was cancelled before.
+    closed: Nanos,
     /// Measured part of the window.
     window: Nanos,
     usage: ClientUsage,
@@ -250,6 +260,7 @@ impl Crew {
                     closing = Some((clock::now(), process::usage()));
                 }
             }
+            let live = self.board.collect(&mut |_, _| {});
             let now = clock::now();
             if opening.is_none() && now >= schedule.open {
                 opening = Some((now, process::usage()));
@@ -263,7 +274,7 @@ impl Crew {
                     stage: schedule.stage(now),
                     elapsed: now.since(schedule.begin).into(),
                     total: schedule.stop.since(schedule.begin).into(),
-                    live: self.board.collect(),
+                    live,
                 });
                 last_tick = now;
             }
@@ -277,6 +288,8 @@ impl Crew {
         let of_window =
             |at_close: Duration, at_open| at_close.saturating_sub(at_open).mul_f64(share.min(1.0));
         Observed {
+            schedule,
+            closed: closed_at,
             window,
             usage: ClientUsage {
                 cpu_user: of_window(at_close.cpu_user, at_open.cpu_user),
@@ -293,6 +306,7 @@ fn objection(
     point: Point,
     observed: &Observed,
     outcome: &Outcome,
+    ops: &Tally,
 ) -> Option<String> {
     let cut_short = Nanos::from(context.plan.duration) > observed.window;
     if cut_short && context.cancel.is_cancelled() {
@@ -307,17 +321,14 @@ fn objection(
             first.reason
         ));
     }
-    let errors = outcome.recorder.errors();
+    let errors = ops.errors();
     if errors > 0 {
-        let first = outcome
-            .recorder
-            .first_wrong_data()
-            .map_or_else(String::new, |first| {
-                format!("; wrong data first at {first}")
-            });
+        let first = ops.first_wrong_data().map_or_else(String::new, |first| {
+            format!("; wrong data first at {first}")
+        });
         return Some(format!("{errors} operations failed{first}"));
     }
-    if outcome.recorder.window_all().count == 0 {
+    if ops.window_all().count() == 0 {
         return Some("no operation completed in the window".to_owned());
     }
     cut_short.then(|| "the window was cut short".to_owned())

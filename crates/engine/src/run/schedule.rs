@@ -2,7 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::plan::Plan;
-use crate::record::Phase;
+use crate::record::{Phase, Series};
 use crate::run::observe::Stage;
 
 /// The instants of one load point, common to all its clients.
@@ -16,6 +16,35 @@ pub(super) struct Schedule {
     pub(super) close: Nanos,
     /// No operation is sent from here on.
     pub(super) stop: Nanos,
+    /// Length of the intervals that the window, from its opening, is cut into.
+    pub(super) interval: Nanos,
+}
+
+/// A stretch of a load point in which a worker uses one recorder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) from: Nanos,
+    /// The first instant after it.
+    pub(super) to: Nanos,
+    pub(super) place: Place,
+}
+
+/// Where an interval lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the window, of whose intervals it is the one with this index.
+    Window(u32),
+    /// Before or after.
+    Outside,
+}
+
+impl Place {
+    pub(super) const fn phase(self) -> Phase {
+        match self {
+            Self::Window(_) => Phase::Window,
+            Self::Outside => Phase::Outside,
+        }
+    }
 }
 
 impl Schedule {
@@ -27,17 +56,43 @@ impl Schedule {
             open,
             close,
             stop: close + plan.ramp_down.into(),
+            interval: Series::interval_of(plan.duration).into(),
         }
     }
 
-    /// An operation counts for the window it completes in: what started before
-    /// the window and ends in it makes up for what starts in it and ends after.
-    pub(super) fn phase(&self, done: Nanos) -> Phase {
-        if self.open <= done && done < self.close {
-            Phase::Window
-        } else {
-            Phase::Outside
+    /// The interval that an instant belongs to. An operation counts for the
+    /// one it completes in: what started before the window and ends in it makes
+    /// up for what starts in it and ends after.
+    pub(super) fn interval_at(&self, done: Nanos) -> Interval {
+        let length = self.interval.0;
+        if done < self.open {
+            // Counted back from the opening, so that the last is whole.
+            let ahead = (self.open - done).0.div_ceil(length);
+            let from = self.open - Nanos(ahead.saturating_mul(length));
+            let to = self.open - Nanos((ahead - 1).saturating_mul(length));
+            let place = Place::Outside;
+            return Interval { from, to, place };
         }
+        let (start, end, is_window) = match done < self.close {
+            true => (self.open, self.close, true),
+            false => (self.close, Nanos::MAX, false),
+        };
+        let index = (done - start).0 / length;
+        let from = start + Nanos(index * length);
+        Interval {
+            from,
+            to: end.min(from + self.interval),
+            place: match is_window {
+                // There are at most `record::INTERVALS_MAX`.
+                true => Place::Window(index as u32),
+                false => Place::Outside,
+            },
+        }
+    }
+
+    /// How many intervals the window has up to `end`.
+    pub(super) fn intervals_until(&self, end: Nanos) -> usize {
+        self.window_until(end).0.div_ceil(self.interval.0) as usize
     }
 
     pub(super) fn stage(&self, now: Nanos) -> Stage {
@@ -72,23 +127,35 @@ mod tests {
             open: Nanos(10),
             close: Nanos(20),
             stop: Nanos(25),
+            interval: Nanos(4),
         };
-        for (at, phase, stage, window) in [
-            (0, Phase::Outside, Stage::RampUp, 0),
-            (9, Phase::Outside, Stage::RampUp, 0),
-            (10, Phase::Window, Stage::Measuring, 0),
-            (19, Phase::Window, Stage::Measuring, 9),
-            (20, Phase::Outside, Stage::RampDown, 10),
-            (30, Phase::Outside, Stage::RampDown, 10),
+        let outside = Place::Outside;
+        for (at, interval, stage, window) in [
+            (0, (0, 2, outside), Stage::RampUp, 0),
+            (2, (2, 6, outside), Stage::RampUp, 0),
+            (9, (6, 10, outside), Stage::RampUp, 0),
+            (10, (10, 14, Place::Window(0)), Stage::Measuring, 0),
+            (13, (10, 14, Place::Window(0)), Stage::Measuring, 3),
+            (14, (14, 18, Place::Window(1)), Stage::Measuring, 4),
+            (18, (18, 20, Place::Window(2)), Stage::Measuring, 8),
+            (19, (18, 20, Place::Window(2)), Stage::Measuring, 9),
+            (20, (20, 24, outside), Stage::RampDown, 10),
+            (30, (28, 32, outside), Stage::RampDown, 10),
         ] {
             let at = Nanos(at);
-            assert_eq!(schedule.phase(at), phase, "{at:?}");
+            let (from, to, place) = interval;
+            let (from, to) = (Nanos(from), Nanos(to));
+            let interval = Interval { from, to, place };
+            assert_eq!(schedule.interval_at(at), interval, "{at:?}");
             assert_eq!(schedule.stage(at), stage, "{at:?}");
             assert_eq!(schedule.window_until(at), Nanos(window), "{at:?}");
         }
         for (from, to, window) in [(0, 5, 0), (0, 12, 2), (12, 15, 3), (15, 99, 5), (30, 40, 0)] {
             let between = schedule.window_between(Nanos(from), Nanos(to));
             assert_eq!(between, Nanos(window), "{from} to {to}");
+        }
+        for (until, intervals) in [(5, 0), (10, 0), (11, 1), (14, 1), (15, 2), (19, 3), (99, 3)] {
+            assert_eq!(schedule.intervals_until(Nanos(until)), intervals, "{until}");
         }
     }
 }

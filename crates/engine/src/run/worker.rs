@@ -16,9 +16,9 @@ use crate::clock::{self, Nanos};
 use crate::plan::{Caching, Plan, Ramp, Verify};
 use crate::record::{Dropout, Punctuality, Recorder, latency_histogram};
 use crate::run::alarm::Alarm;
+use crate::run::board::{Board, Desk};
 use crate::run::driver::{Driver, Opened};
 use crate::run::group::{Group, Orders, Shared};
-use crate::run::live::Board;
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
 use crate::run::standing::Standing;
@@ -28,8 +28,9 @@ use crate::verify::Ledger;
 
 /// Sessions one worker sets up side by side.
 const SETUPS_AT_ONCE: usize = 32;
-/// How often a worker hands in its live figures.
-const LIVE_INTERVAL: Duration = Duration::from_millis(250);
+/// How often a worker that hears nothing from the server looks whether an
+/// interval is over.
+const TURN_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a cancelled run waits for operations in flight.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
 /// How long logging off may take, for all sessions of a worker together.
@@ -51,6 +52,8 @@ pub(super) struct Assignment {
     /// Numbers of this worker's clients, by the group that shares a driver.
     pub(super) groups: Vec<Box<[u32]>>,
     pub(super) board: Arc<Board>,
+    /// Which of the workers this is, from 0.
+    pub(super) number: usize,
     pub(super) cancel: Cancel,
 }
 
@@ -86,9 +89,8 @@ impl Drop for Farewell<'_> {
     }
 }
 
-/// What one worker measured.
+/// What one worker measured, besides the operations themselves.
 pub(super) struct Outcome {
-    pub(super) recorder: Recorder,
     pub(super) dropouts: Vec<Dropout>,
     pub(super) session_setup: Histogram<u64>,
     /// TCP connections that the sessions have.
@@ -101,7 +103,6 @@ pub(super) struct Outcome {
 impl Default for Outcome {
     fn default() -> Self {
         Self {
-            recorder: Recorder::default(),
             dropouts: Vec::new(),
             session_setup: latency_histogram(),
             connections: 0,
@@ -115,7 +116,6 @@ impl Default for Outcome {
 impl Outcome {
     /// Adds what another worker measured.
     pub(super) fn merge(&mut self, other: Self) {
-        self.recorder.merge(&other.recorder);
         self.dropouts.extend(other.dropouts);
         // Equal bounds: adding cannot fail.
         let added = self.session_setup.add(&other.session_setup);
@@ -144,10 +144,8 @@ pub(super) fn work<D: Driver>(
     LocalSet::new().block_on(&runtime, async {
         let worker = Rc::new(assignment);
         let mut outcome = Outcome::default();
-        let shared = Rc::new(RefCell::new(Shared::new(Recorder::expecting(
-            worker.plan.workload.kinds(),
-            &worker.plan.load,
-        ))));
+        let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
+        let shared = Rc::new(RefCell::new(Shared::new(desk)));
         let setup = set_up(&worker, &shared, reports, &start, &mut outcome);
         let standing = match setup.await {
             Ok(standing) => standing,
@@ -291,6 +289,9 @@ async fn put_load_on<D: Driver>(
     };
     tokio::pin!(rings);
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
+    let begin = clock::now();
+    let first = schedule.interval_at(begin);
+    shared.borrow_mut().desk.turn(begin, first);
     let mut running = JoinSet::new();
     let caches = plan.caching != Caching::None;
     for (number, mut group) in groups.into_iter().enumerate() {
@@ -304,7 +305,7 @@ async fn put_load_on<D: Driver>(
                 );
             }
         }
-        count_setup(&mut shared.borrow_mut().recorder, &group);
+        count_setup(&mut shared.borrow_mut().desk.recorder, &group);
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         running.spawn_local(async move {
             let ended = group.run(&shared, &orders).await;
@@ -321,15 +322,8 @@ async fn put_load_on<D: Driver>(
             (figures, standing, ended)
         });
     }
-    let mut handed_in = clock::now();
-    let mut hand_in = || {
-        let now = clock::now();
-        let interval = &mut shared.borrow_mut().interval;
-        worker.board.hand_in(interval, now.since(handed_in));
-        handed_in = now;
-    };
     let mut standing = Vec::with_capacity(running.len());
-    let mut ticks = tokio::time::interval(LIVE_INTERVAL);
+    let mut ticks = tokio::time::interval(TURN_INTERVAL);
     let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
     tokio::pin!(give_up);
     let mut out: BTreeSet<u32> = worker.groups.iter().flatten().copied().collect();
@@ -352,7 +346,7 @@ async fn put_load_on<D: Driver>(
                     standing.extend(group);
                 }
             },
-            _ = ticks.tick() => hand_in(),
+            _ = ticks.tick() => orders.turn(&mut shared.borrow_mut().desk, clock::now()),
             ended = &mut rings => ended?,
             () = &mut give_up => {
                 running.abort_all();
@@ -365,8 +359,7 @@ async fn put_load_on<D: Driver>(
             }
         }
     }
-    hand_in();
-    outcome.recorder = std::mem::take(&mut shared.borrow_mut().recorder);
+    shared.borrow_mut().desk.leave();
     Ok(standing)
 }
 

@@ -108,7 +108,7 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
             };
             assert_eq!(point.ops.errors(), 0, "{:?}", point.ops.failures());
             assert_eq!(point.dropouts, []);
-            assert!(point.ops.window_all().count > 0);
+            assert!(point.ops.window_all().count() > 0);
             assert_eq!(record.leftover, None);
             // One ticket serves all sessions of a run.
             assert_eq!(lab.tickets() - before, 1, "{proof:?}");

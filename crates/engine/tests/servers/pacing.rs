@@ -144,7 +144,7 @@ fn load_beyond_the_server_is_late_or_dropped_but_never_forgotten() {
     assert_eq!(kept.due, 300, "{kept:?}");
     // Each client can have had no more than 15 answers.
     assert!(kept.dropped >= 300 - 2 * 16 - 2 * 3, "{kept:?}");
-    assert!(point.ops.window(OpKind::Read).count <= 2 * 16);
+    assert!(point.ops.window(OpKind::Read).count() <= 2 * 16);
 }
 
 /// Arrivals are drawn for each client, not for each thread.
@@ -183,7 +183,7 @@ fn clients_that_think_ask_no_more_often_than_they_say() {
         ..options()
     };
     let point = run(&server, &options);
-    let (count, slots) = (point.ops.window(OpKind::Read).count, 3 * 2);
+    let (count, slots) = (point.ops.window(OpKind::Read).count(), 3 * 2);
     assert!((1..=slots * 16).contains(&count), "{count}");
     assert!(point.punctuality.due > 0);
     assert_eq!(point.punctuality.dropped, 0);
@@ -192,7 +192,7 @@ fn clients_that_think_ask_no_more_often_than_they_say() {
         think_distribution: Some(Spacing::Exponential),
         ..options
     };
-    assert!(run(&server, &exponential).ops.window(OpKind::Read).count > 0);
+    assert!(run(&server, &exponential).ops.window(OpKind::Read).count() > 0);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
             ..options()
         };
         let point = run(&server, &options);
-        assert!(point.ops.window(OpKind::Read).count > 0);
+        assert!(point.ops.window(OpKind::Read).count() > 0);
         let due = if rate.is_some() { 600 } else { 0 };
         assert_eq!(point.punctuality.due, due);
     }

@@ -20,7 +20,7 @@ fn assert_clean(record: &record::RunRecord, points: usize) {
     for point in &record.load_points {
         assert_eq!(point.invalid, None, "{} clients", point.clients);
         assert_eq!(point.ops.errors(), 0);
-        assert!(point.ops.window_all().count > 0);
+        assert!(point.ops.window_all().count() > 0);
         assert_eq!(point.window, record.plan.duration);
         assert_eq!(point.setup.session.len(), u64::from(point.clients));
     }

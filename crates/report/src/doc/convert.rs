@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use smbench_engine::plan::{Caching, LoadModel};
 use smbench_engine::record::{
     CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
-    Outcome, Recorder, RunRecord, ServerFacts, SetupRecord,
+    Outcome, RunRecord, ServerFacts, SetupRecord, Tally,
 };
 
 use super::{
@@ -109,7 +109,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         valid: invalid_reason.is_none(),
         invalid_reason,
         throughput_mbps: throughput_mbps(bytes_read + bytes_written, record.window),
-        ops_per_s: per_second(all.count as f64, record.window),
+        ops_per_s: per_second(all.count() as f64, record.window),
         bytes_read,
         bytes_written,
         errors: record.ops.errors(),
@@ -127,7 +127,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
                 reason: dropout.reason.clone(),
             })
             .collect(),
-        client: client(record.client, all.count),
+        client: client(record.client, all.count()),
         setup: setup(&record.setup),
         caching: None,
         offered: None,
@@ -181,7 +181,7 @@ fn per_second(amount: f64, window: Duration) -> f64 {
 }
 
 /// One value for each kind of which anything was answered.
-fn by_kind<T>(ops: &Recorder, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
+fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
     OpKind::ALL
         .into_iter()
         .filter(|kind| ops.whole(*kind) != OpTotals::default())
@@ -191,7 +191,7 @@ fn by_kind<T>(ops: &Recorder, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T
 
 fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
     OpDoc {
-        count: record.count,
+        count: record.count(),
         bytes: record.bytes,
         errors: whole.errors,
         service_ns: LatencyDoc::of(&record.service),
@@ -209,7 +209,7 @@ fn totals(totals: OpTotals) -> TotalsDoc {
     }
 }
 
-fn failures(ops: &Recorder) -> Vec<FailureDoc> {
+fn failures(ops: &Tally) -> Vec<FailureDoc> {
     let named = |failure: &Failure| match failure {
         Failure::Short => ("short".to_owned(), None),
         Failure::Long => ("long".to_owned(), None),

@@ -7,7 +7,7 @@ use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
 use smbench_report::latency::{LatencyDoc, pool};
 
-use crate::samples::{PASSWORD, curve, document, dropped, metadata_plan, point, run};
+use crate::samples::{PASSWORD, book, curve, document, dropped, metadata_plan, point, run};
 
 fn json(doc: &RunDoc) -> Value {
     serde_json::from_str(&doc.to_json()).unwrap()
@@ -137,7 +137,9 @@ fn failures_are_named() {
         (Failure::Short, Phase::Window),
         (Failure::WrongData, Phase::Window),
     ] {
-        point.ops.failure(OpKind::Write, failure, phase);
+        book(&mut point.ops, phase, |ops| {
+            ops.failure(OpKind::Write, failure);
+        });
     }
     let json = json(&document(&run(vec![point])));
     let point = &json["load_points"][0];
@@ -158,7 +160,9 @@ fn failures_are_named() {
 fn what_was_not_measured_is_null() {
     let mut point = point(1, 1, 0);
     point.ops = Default::default();
-    point.ops.success(OpKind::Read, 1, Nanos(1), Phase::Outside);
+    book(&mut point.ops, Phase::Outside, |ops| {
+        ops.success(OpKind::Read, 1, Nanos(1));
+    });
     point.window = Default::default();
     let json = json(&document(&run(vec![point])));
     let point = &json["load_points"][0];
@@ -244,14 +248,18 @@ fn an_invalid_pass_stays_out_of_the_average() {
 #[test]
 fn pooled_percentiles_are_those_of_one_histogram() {
     let (first, second) = (point(8, 1, 400), point(8, 2, 1600));
-    let mut both = first.ops.clone();
-    both.merge(&second.ops);
-    let expected = LatencyDoc::of(&both.window(OpKind::Write).service);
+    let mut writes = first.ops.window(OpKind::Write).clone();
+    writes.merge(second.ops.window(OpKind::Write));
+    let mut all = first.ops.window_all();
+    all.merge(&second.ops.window_all());
     let doc = document(&run(vec![first, second]));
     let parts = doc.load_points.iter().map(|point| &point.ops["write"].hdr);
-    assert_eq!(LatencyDoc::of(&pool(parts)), expected);
+    assert_eq!(
+        LatencyDoc::of(&pool(parts)),
+        LatencyDoc::of(&writes.service)
+    );
     let peak = doc.peak.unwrap();
-    let all = LatencyDoc::of(&both.window_all().service).unwrap();
+    let all = LatencyDoc::of(&all.service).unwrap();
     assert!((peak.latency_mean_ns - all.mean).abs() < 1e-3);
     assert_eq!(peak.latency_p99_ns, all.p99);
 }
@@ -300,8 +308,10 @@ fn copies_on_the_server_are_no_throughput() {
     let mut record = curve();
     let ops = &mut record.load_points[0].ops;
     let (before, kind) = (ops.clone(), OpKind::CopyChunk);
-    ops.success(kind, 1 << 20, Nanos(1), Phase::Window);
-    ops.success(OpKind::CreateReadClose, 512, Nanos(1), Phase::Window);
+    book(ops, Phase::Window, |ops| {
+        ops.success(kind, 1 << 20, Nanos(1));
+        ops.success(OpKind::CreateReadClose, 512, Nanos(1));
+    });
     let point = &document(&record).load_points[0];
     let read = before.window(OpKind::Read).bytes + 512;
     assert_eq!(point.bytes_read, read);

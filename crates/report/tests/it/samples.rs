@@ -11,7 +11,7 @@ use smbench_engine::plan::{
 };
 use smbench_engine::record::{
     ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Punctuality, Recorder,
-    RunRecord, ServerFacts, SetupRecord, latency_histogram,
+    RunRecord, Series, ServerFacts, SetupRecord, Tally, latency_histogram,
 };
 use smbench_engine::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
@@ -105,32 +105,56 @@ pub(crate) fn metadata_plan(load_points: &[u32]) -> Plan {
 /// One pass of it: per second of its 10 s window, `echos` echos of 1 ms and
 /// as many queries of 2 ms.
 pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
-    let mut ops = Recorder::default();
-    for _ in 0..echos * 10 {
-        ops.success(OpKind::Echo, 0, Nanos(1_000_000), Phase::Window);
-        ops.success(OpKind::QueryFile, 0, Nanos(2_000_000), Phase::Window);
+    let mut second = Recorder::default();
+    for _ in 0..echos {
+        second.success(OpKind::Echo, 0, Nanos(1_000_000));
+        second.success(OpKind::QueryFile, 0, Nanos(2_000_000));
     }
+    let (ops, series) = seconds(&second);
     LoadPointRecord {
         punctuality: Punctuality::NONE,
         ops,
+        series,
         ..point(clients, 1, 0)
     }
+}
+
+/// Ten seconds that are all the same.
+fn seconds(each: &Recorder) -> (Tally, Series) {
+    let mut series = Series {
+        interval: Duration::from_secs(1),
+        ..Series::default()
+    };
+    let mut ops = Tally::default();
+    for second in 0..10 {
+        ops.add(each, Phase::Window);
+        series.set(second, each);
+    }
+    (ops, series)
+}
+
+/// Adds operations that `book` records.
+pub(crate) fn book(ops: &mut Tally, phase: Phase, book: impl FnOnce(&mut Recorder)) {
+    let mut recorder = Recorder::default();
+    book(&mut recorder);
+    ops.add(&recorder, phase);
 }
 
 /// One pass at a load point: per second of its 10 s window, `reads` reads of
 /// 4 KiB at 1 ms, a quarter as many writes at 2 ms, and one flush at 30 ms.
 pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
-    let mut ops = Recorder::default();
-    for _ in 0..reads * 10 {
-        ops.success(OpKind::Read, 4096, Nanos(1_000_000), Phase::Window);
+    let mut second = Recorder::default();
+    for _ in 0..reads {
+        second.success(OpKind::Read, 4096, Nanos(1_000_000));
     }
-    for _ in 0..reads * 10 / 4 {
-        ops.success(OpKind::Write, 4096, Nanos(2_000_000), Phase::Window);
+    for _ in 0..reads / 4 {
+        second.success(OpKind::Write, 4096, Nanos(2_000_000));
     }
-    for _ in 0..10 {
-        ops.success(OpKind::Flush, 0, Nanos(30_000_000), Phase::Window);
-    }
-    ops.success(OpKind::Read, 4096, Nanos(9_000_000), Phase::Outside);
+    second.success(OpKind::Flush, 0, Nanos(30_000_000));
+    let (mut ops, series) = seconds(&second);
+    book(&mut ops, Phase::Outside, |ramp| {
+        ramp.success(OpKind::Read, 4096, Nanos(9_000_000));
+    });
     let mut session = latency_histogram();
     session.saturating_record_n(5_000_000, clients.into());
     LoadPointRecord {
@@ -139,6 +163,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         repeat,
         window: Duration::from_secs(10),
         ops,
+        series,
         dropouts: Vec::new(),
         invalid: None,
         client: ClientUsage {

@@ -8,7 +8,7 @@ use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
 use smbench_protocol::NtStatus;
 use smbench_report::{render, write_csv};
 
-use crate::samples::{curve, document, dropped, metadata_plan, metadata_point, point, run};
+use crate::samples::{book, curve, document, dropped, metadata_plan, metadata_point, point, run};
 
 /// The report without its header, which one test shows whole.
 fn body(text: &str) -> &str {
@@ -106,12 +106,14 @@ fn several_passes_with_one_left_out() {
 fn failures_and_leftovers_are_spelled_out() {
     let mut failing = point(4, 1, 100);
     let full = Failure::Status(NtStatus::DISK_FULL);
-    for _ in 0..3 {
-        failing.ops.failure(OpKind::Write, full, Phase::Window);
-    }
-    failing
-        .ops
-        .failure(OpKind::Read, Failure::WrongData, Phase::Outside);
+    book(&mut failing.ops, Phase::Window, |ops| {
+        for _ in 0..3 {
+            ops.failure(OpKind::Write, full);
+        }
+    });
+    book(&mut failing.ops, Phase::Outside, |ops| {
+        ops.failure(OpKind::Read, Failure::WrongData);
+    });
     failing.invalid = Some("4 of 1264 operations failed".to_owned());
     failing.credit_starved = Duration::from_millis(2500);
     let mut also = failing.clone();
@@ -168,9 +170,9 @@ fn the_header_is_true_to_what_ran() {
 #[test]
 fn csv_counts_errors_of_the_ramps() {
     let mut failing = point(1, 1, 4);
-    failing
-        .ops
-        .failure(OpKind::Flush, Failure::Short, Phase::Outside);
+    book(&mut failing.ops, Phase::Outside, |ops| {
+        ops.failure(OpKind::Flush, Failure::Short);
+    });
     let mut written = Vec::new();
     write_csv(&document(&run(vec![failing])), &mut written).unwrap();
     let written = String::from_utf8(written).unwrap();
@@ -204,8 +206,9 @@ fn a_generator_at_its_limit_is_named() {
 fn the_report_fits_100_columns() {
     let slow = |repeat| {
         let mut slow = point(10_000, repeat, 20_000);
-        slow.ops
-            .success(OpKind::Read, 4096, Nanos(123_456_789), Phase::Window);
+        book(&mut slow.ops, Phase::Window, |ops| {
+            ops.success(OpKind::Read, 4096, Nanos(123_456_789));
+        });
         dropped(slow, 1)
     };
     let record = run(vec![slow(1), slow(2)]);

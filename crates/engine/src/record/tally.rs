@@ -1,0 +1,211 @@
+//! Everything recorded at a load point.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::recorder::Failures;
+use super::{CachingRecord, Direction, Failure, OpKind, OpRecord, Recorder};
+
+/// Operations from the first to the last of a load point, ramps included:
+/// what the server's side must have seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpTotals {
+    /// Answered without error.
+    pub count: u64,
+    /// Payload bytes they moved.
+    pub bytes: u64,
+    /// Answered with an error status, or with wrong data under verification.
+    pub errors: u64,
+}
+
+/// Where in a load point operations completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// In the measured window.
+    Window,
+    /// In a ramp, or while the last operations drain.
+    Outside,
+}
+
+/// What the window holds of a kind that did not occur in it.
+static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
+
+/// The operations of a load point, over all its intervals and workers.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    window: [Option<OpRecord>; OpKind::ALL.len()],
+    whole: [OpTotals; OpKind::ALL.len()],
+    failures: Failures,
+    caching: CachingRecord,
+    first_wrong_data: Option<String>,
+}
+
+impl Tally {
+    /// Adds what was recorded in an interval.
+    pub fn add(&mut self, part: &Recorder, phase: Phase) {
+        for (kind, op) in part.ops() {
+            let whole = &mut self.whole[kind.index()];
+            whole.count += op.count();
+            whole.bytes += op.bytes;
+            whole.errors += op.errors;
+            if phase == Phase::Window {
+                self.window[kind.index()].get_or_insert_default().merge(op);
+            }
+        }
+        self.failures.merge(part.failures());
+        self.caching.merge(part.caching());
+        if self.first_wrong_data.is_none() {
+            self.first_wrong_data = part.first_wrong_data().cloned();
+        }
+    }
+
+    /// What completed in the window.
+    #[must_use]
+    pub fn window(&self, kind: OpKind) -> &OpRecord {
+        self.window[kind.index()].as_ref().unwrap_or(&NOTHING)
+    }
+
+    /// All kinds of the window as one: the operations of the workload.
+    #[must_use]
+    pub fn window_all(&self) -> OpRecord {
+        let mut all = OpRecord::default();
+        for kind in OpKind::ALL.into_iter().filter(|kind| kind.is_asked_for()) {
+            if let Some(op) = &self.window[kind.index()] {
+                all.merge(op);
+            }
+        }
+        all
+    }
+
+    /// Application bytes that clients moved this way in the window.
+    #[must_use]
+    pub fn window_bytes(&self, direction: Direction) -> u64 {
+        OpKind::ALL
+            .into_iter()
+            .filter(|kind| kind.direction() == Some(direction))
+            .map(|kind| self.window(kind).bytes)
+            .sum()
+    }
+
+    /// What was answered from the first operation to the last.
+    #[must_use]
+    pub fn whole(&self, kind: OpKind) -> OpTotals {
+        self.whole[kind.index()]
+    }
+
+    /// Errors from the first operation to the last, ramps included.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.whole.iter().map(|totals| totals.errors).sum()
+    }
+
+    /// Failures of the whole load point by operation and cause.
+    #[must_use]
+    pub const fn failures(&self) -> &BTreeMap<(OpKind, Failure), u64> {
+        &self.failures.0
+    }
+
+    /// What was granted to be cached, and taken back.
+    #[must_use]
+    pub const fn caching(&self) -> &CachingRecord {
+        &self.caching
+    }
+
+    /// Where and how data was first found wrong, under verification.
+    #[must_use]
+    pub fn first_wrong_data(&self) -> Option<&str> {
+        self.first_wrong_data.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clock::Nanos;
+    use crate::plan::LoadModel;
+
+    #[test]
+    fn throughput_is_what_clients_read_and_wrote() {
+        let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
+        for (kind, bytes) in [
+            (OpKind::Read, 1),
+            (OpKind::CreateReadClose, 10),
+            (OpKind::Write, 100),
+            (OpKind::CopyChunk, 1000),
+            (OpKind::OplockBreak, 10_000),
+        ] {
+            recorder.success(kind, bytes, Nanos(1));
+        }
+        let mut tally = Tally::default();
+        tally.add(&recorder, Phase::Window);
+        assert_eq!(tally.window_bytes(Direction::Read), 11);
+        assert_eq!(tally.window_bytes(Direction::Write), 100);
+        assert_eq!(tally.window_all().bytes, 1111);
+        assert_eq!(recorder.all().bytes, 1111);
+        assert_eq!(tally.window(OpKind::Echo).count(), 0);
+    }
+
+    proptest! {
+        // Each is a few dozen histograms of a quarter of a megabyte.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// However operations are spread over workers and intervals, adding up
+        /// gives what one recorder alone would have.
+        #[test]
+        fn merged_recorders_equal_one(
+            operations in proptest::collection::vec(
+                (
+                    0usize..3,
+                    prop_oneof![9 => (0u32..100_000).prop_map(Some), 1 => Just(None)],
+                    1u64..10_000_000_000,
+                    0usize..5,
+                    0usize..4,
+                ),
+                0..200,
+            ),
+        ) {
+            // The first and the last interval are the ramps.
+            let phase = |interval| match interval {
+                0 | 4 => Phase::Outside,
+                _ => Phase::Window,
+            };
+            let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, service| match bytes {
+                Some(bytes) => recorder.success(kind, bytes, Nanos(service)),
+                None => recorder.failure(kind, Failure::Short),
+            };
+            let mut alone = [Recorder::default(), Recorder::default()];
+            let mut parts = vec![vec![Recorder::default(); 4]; 5];
+            for (kind, bytes, service, interval, worker) in operations {
+                let kind = OpKind::ALL[kind];
+                let window = usize::from(phase(interval) == Phase::Window);
+                book(&mut alone[window], kind, bytes, service);
+                book(&mut parts[interval][worker], kind, bytes, service);
+            }
+            let mut expected = Tally::default();
+            expected.add(&alone[0], Phase::Outside);
+            expected.add(&alone[1], Phase::Window);
+            let mut tally = Tally::default();
+            // Recorders are used again, as those of workers are.
+            let mut merged = Recorder::default();
+            for (interval, workers) in parts.iter().enumerate() {
+                merged.clear();
+                for worker in workers {
+                    merged.merge(worker);
+                }
+                tally.add(&merged, phase(interval));
+            }
+            prop_assert_eq!(tally.failures(), expected.failures());
+            for kind in [OpKind::Read, OpKind::Write, OpKind::Flush, OpKind::Echo] {
+                prop_assert_eq!(tally.whole(kind), expected.whole(kind));
+                let (one, other) = (tally.window(kind), expected.window(kind));
+                prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
+                prop_assert_eq!(&one.service, &other.service);
+                prop_assert_eq!((one.service.min(), one.service.max()), (other.service.min(), other.service.max()));
+            }
+        }
+    }
+}

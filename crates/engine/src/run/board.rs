@@ -1,0 +1,309 @@
+//! Where workers hand in what they recorded, and get empty recorders for it.
+//!
+//! A worker comes here once per interval, for as long as it takes to push one
+//! recorder and pop another; merging is the coordinator's work. Should that be
+//! held up for long, workers merge themselves, so that memory stays bounded.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::Nanos;
+use crate::record::{Recorder, Series, Tally};
+use crate::run::observe::Live;
+use crate::run::schedule::{Interval, Place};
+use crate::run::timeline::{HandedIn, Timeline};
+
+/// Recorders per worker that may wait for the coordinator.
+const WAITING_MAX: usize = 30;
+
+/// The workers' common place of a load point.
+pub(super) struct Board {
+    /// What recorders are copies of.
+    empty: Recorder,
+    waiting_max: usize,
+    exchange: Mutex<Exchange>,
+    /// Taken before `exchange` where both are, so that what was handed in is
+    /// merged in the order in which it was.
+    timeline: Mutex<Timeline>,
+}
+
+#[derive(Default)]
+struct Exchange {
+    waiting: Vec<HandedIn>,
+    spare: Vec<Recorder>,
+}
+
+impl Board {
+    pub(super) fn new(workers: usize, empty: Recorder) -> Self {
+        Self {
+            empty,
+            waiting_max: workers * WAITING_MAX,
+            exchange: Mutex::default(),
+            timeline: Mutex::new(Timeline::new(workers)),
+        }
+    }
+
+    /// The coordinator's turn: merges what came in; `seen` gets every interval
+    /// that is over.
+    pub(super) fn collect(&self, seen: &mut dyn FnMut(Interval, &Recorder)) -> Live {
+        let mut timeline = lock(&self.timeline);
+        let waiting = std::mem::take(&mut lock(&self.exchange).waiting);
+        let mut spare = Vec::new();
+        for handed in waiting {
+            spare.extend(timeline.add(handed));
+        }
+        while let Some(recorder) = timeline.close_next(seen) {
+            spare.push(recorder);
+        }
+        for recorder in &mut spare {
+            recorder.clear();
+        }
+        lock(&self.exchange).spare.append(&mut spare);
+        timeline.live()
+    }
+
+    /// Everything that was recorded, when all workers have left.
+    pub(super) fn finish(&self, seen: &mut dyn FnMut(Interval, &Recorder)) -> (Tally, Series) {
+        self.collect(seen);
+        let timeline = std::mem::replace(&mut *lock(&self.timeline), Timeline::new(0));
+        timeline.finish(seen)
+    }
+
+    fn hand_in(&self, handed: HandedIn) {
+        let is_full = {
+            let mut exchange = lock(&self.exchange);
+            exchange.waiting.push(handed);
+            exchange.waiting.len() > self.waiting_max
+        };
+        if is_full {
+            self.collect(&mut |_, _| {});
+        }
+    }
+
+    fn empty(&self) -> Recorder {
+        let spare = lock(&self.exchange).spare.pop();
+        spare.unwrap_or_else(|| self.empty.clone())
+    }
+}
+
+/// What a worker that panicked left behind is whole: nothing here panics half-way
+/// through.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A worker's place at the board, with the recorder of the current interval.
+/// What that holds is handed in at the latest when the place is given up, also
+/// when the worker panics.
+pub(super) struct Desk {
+    board: Arc<Board>,
+    worker: usize,
+    pub(super) recorder: Recorder,
+    interval: Interval,
+}
+
+impl Desk {
+    /// From now on until the first turn everything is outside the window.
+    pub(super) fn new(board: Arc<Board>, worker: usize, now: Nanos) -> Self {
+        Self {
+            recorder: board.empty(),
+            board,
+            worker,
+            interval: Interval {
+                from: now,
+                to: Nanos::MAX,
+                place: Place::Outside,
+            },
+        }
+    }
+
+    pub(super) const fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    /// Whether an instant is past the current interval.
+    pub(super) fn is_over(&self, now: Nanos) -> bool {
+        now >= self.interval.to
+    }
+
+    /// Hands in what was recorded up to `now`, and goes on with an empty
+    /// recorder for `next`.
+    pub(super) fn turn(&mut self, now: Nanos, next: Interval) {
+        let recorder = self.board.empty();
+        self.hand_in(now, recorder);
+        self.interval = next;
+    }
+
+    /// Hands in the rest; there is nothing more to come.
+    pub(super) fn leave(&mut self) {
+        self.hand_in(Nanos::MAX, Recorder::default());
+        self.interval.place = Place::Outside;
+    }
+
+    fn hand_in(&mut self, now: Nanos, empty: Recorder) {
+        let Interval { from, to, place } = self.interval;
+        self.board.hand_in(HandedIn {
+            worker: self.worker,
+            interval: Interval {
+                from,
+                to: to.min(now),
+                place,
+            },
+            recorder: std::mem::replace(&mut self.recorder, empty),
+            reached: now,
+        });
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::LoadModel;
+    use crate::record::{OpKind, Phase};
+    use crate::run::schedule::Schedule;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn schedule() -> Schedule {
+        Schedule {
+            begin: Nanos(SECOND),
+            open: Nanos(2 * SECOND),
+            close: Nanos(5 * SECOND),
+            stop: Nanos(6 * SECOND),
+            interval: Nanos(SECOND),
+        }
+    }
+
+    fn reads() -> Recorder {
+        Recorder::expecting([OpKind::Read], &LoadModel::default())
+    }
+
+    /// A read of 1000 bytes done at `now`, in seconds, that took 2 ms.
+    fn read(desk: &mut Desk, now: f64) {
+        let now = Nanos((now * 1e9) as u64);
+        if desk.is_over(now) {
+            desk.turn(now, schedule().interval_at(now));
+        }
+        desk.recorder.success(OpKind::Read, 1000, Nanos(2_000_000));
+    }
+
+    fn desks(board: &Arc<Board>) -> [Desk; 2] {
+        [0, 1].map(|worker| {
+            let mut desk = Desk::new(Arc::clone(board), worker, Nanos(0));
+            let begin = schedule().begin;
+            desk.turn(begin, schedule().interval_at(begin));
+            desk
+        })
+    }
+
+    #[test]
+    fn an_interval_is_over_when_it_is_for_every_worker() {
+        let board = Arc::new(Board::new(2, reads()));
+        let [mut first, mut second] = desks(&board);
+        let mut seen = Vec::new();
+        let mut collect = || {
+            let live = board.collect(&mut |interval, recorder| {
+                seen.push((interval.place, recorder.all().count()));
+            });
+            (live.ops_per_s, std::mem::take(&mut seen))
+        };
+        for now in [1.5, 2.0, 2.9, 3.0] {
+            read(&mut first, now);
+        }
+        read(&mut second, 1.9);
+        assert_eq!(collect(), (0.0, vec![(Place::Outside, 0)]));
+        // The second worker was held up for two intervals.
+        read(&mut second, 4.5);
+        let ramp = (Place::Outside, 2);
+        assert_eq!(collect(), (2.0, vec![ramp, (Place::Window(0), 2)]));
+        read(&mut first, 4.5);
+        assert_eq!(collect(), (1.0, vec![(Place::Window(1), 1)]));
+        drop(first);
+        second.leave();
+        drop(second);
+        let (tally, series) = board.finish(&mut |interval, recorder| {
+            seen.push((interval.place, recorder.all().count()));
+        });
+        assert_eq!(seen[0], (Place::Window(2), 2));
+        assert_eq!(tally.window(OpKind::Read).count(), 5);
+        assert_eq!(tally.whole(OpKind::Read).count, 7);
+        let counts: Vec<_> = series.all.iter().map(|summary| summary.count).collect();
+        assert_eq!(counts, [2, 1, 2]);
+    }
+
+    #[test]
+    fn figures_are_those_of_the_last_whole_interval() {
+        let board = Arc::new(Board::new(2, reads()));
+        for desk in &mut desks(&board) {
+            for millisecond in 0..2000 {
+                read(desk, 2.0 + f64::from(millisecond) / 1e3);
+            }
+        }
+        let live = board.collect(&mut |_, _| {});
+        assert_eq!((live.ops_per_s, live.throughput_mbps), (2000.0, 16.0));
+        assert!(live.p99.as_micros().abs_diff(2000) <= 2, "{live:?}");
+    }
+
+    #[test]
+    fn recorders_are_used_again_and_held_ones_bounded() {
+        let board = Arc::new(Board::new(1, reads()));
+        let mut desk = Desk::new(Arc::clone(&board), 0, Nanos(0));
+        let mut turn = |second: u64| {
+            let next = Interval {
+                from: Nanos(second * SECOND),
+                to: Nanos((second + 1) * SECOND),
+                place: Place::Outside,
+            };
+            desk.turn(next.from, next);
+            desk.recorder.success(OpKind::Read, 1, Nanos(1));
+        };
+        let held = || {
+            let exchange = lock(&board.exchange);
+            exchange.waiting.len() + exchange.spare.len()
+        };
+        // Nobody collects.
+        for second in 1..=1000 {
+            turn(second);
+            assert!(held() <= 2 * WAITING_MAX + 2, "{}", held());
+        }
+        board.collect(&mut |_, _| {});
+        let before = held();
+        for second in 1001..=1100 {
+            turn(second);
+            board.collect(&mut |_, _| {});
+        }
+        assert_eq!(held(), before, "none was made anew");
+        drop(desk);
+        let (tally, series) = board.finish(&mut |_, _| {});
+        assert_eq!(tally.whole(OpKind::Read).count, 1100);
+        assert_eq!(tally.window_all().count(), 0);
+        assert_eq!(series, Series::default());
+        assert_eq!(Place::Outside.phase(), Phase::Outside);
+    }
+
+    #[test]
+    fn a_worker_that_panics_leaves_what_it_measured() {
+        let board = Arc::new(Board::new(2, reads()));
+        let [mut lost, mut other] = desks(&board);
+        let panicked = std::thread::spawn(move || {
+            read(&mut lost, 2.5);
+            read(&mut lost, 3.5);
+            panic!("as a test");
+        });
+        assert!(panicked.join().is_err());
+        for now in [2.5, 3.5, 4.5] {
+            read(&mut other, now);
+        }
+        let mut counts = Vec::new();
+        board.collect(&mut |_, recorder| counts.push(recorder.all().count()));
+        assert_eq!(counts, [0, 0, 2, 2], "it holds up no interval");
+        drop(other);
+        let (tally, _) = board.finish(&mut |_, _| {});
+        assert_eq!(tally.window_all().count(), 5);
+    }
+}
