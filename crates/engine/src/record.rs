@@ -7,6 +7,7 @@
 //! percentiles over operations, never means of means.
 
 mod caching;
+mod fairness;
 mod kind;
 mod punctuality;
 mod recorder;
@@ -20,6 +21,7 @@ use hdrhistogram::Histogram;
 use crate::plan::Plan;
 
 pub use caching::CachingRecord;
+pub use fairness::Fairness;
 pub use kind::{Direction, OpKind};
 pub use punctuality::Punctuality;
 pub use recorder::{
@@ -72,6 +74,12 @@ pub struct LoadPointRecord {
     pub ops: Tally,
     /// The same over time.
     pub series: Series,
+    /// How evenly clients were served; those that were broken off are not in it.
+    pub fairness: Fairness,
+    /// Time within the window in which operations were in flight, summed over
+    /// operations. Counted as they are sent and answered, not summed up of their
+    /// latencies, so that either can be checked by the other.
+    pub in_flight: Duration,
     /// How well due instants were kept, where actions are due by the clock.
     pub punctuality: Punctuality,
     /// Clients that did not run the whole window.

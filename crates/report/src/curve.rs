@@ -5,8 +5,9 @@
 //! mean over passes, as published NetBench results have it; latency is pooled
 //! over all operations of those passes. Not here: printing.
 
-use crate::doc::{LoadPointDoc, PeakDoc};
+use crate::doc::{LoadPointDoc, PeakDoc, RepeatsDoc};
 use crate::latency::{LatencyDoc, pool};
+use crate::statistics::Estimate;
 
 /// One row per number of clients, ascending.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,9 @@ pub struct Row<'a> {
     pub throughput_mbps: f64,
     /// Sample standard deviation of the throughput; `None` for one pass.
     pub throughput_deviation_mbps: Option<f64>,
+    /// Means over passes and how far they can be trusted; `None` unless there
+    /// are several valid ones.
+    pub repeats: Option<RepeatsDoc>,
     /// Operations per second, mean over passes.
     pub ops_per_s: f64,
     /// Response times pooled over passes; `None` without operations.
@@ -127,7 +131,8 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
     } else {
         valid
     };
-    let throughput: Vec<f64> = passes.iter().map(|pass| pass.throughput_mbps).collect();
+    let throughput = estimate(&passes, |pass| Some(pass.throughput_mbps));
+    let ops_per_s = estimate(&passes, |pass| Some(pass.ops_per_s));
     let operations = total(
         passes
             .iter()
@@ -144,9 +149,10 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
         .map(|op| op.response_hdr.as_ref().unwrap_or(&op.hdr));
     Row {
         clients: points.first().map_or(0, |point| point.clients),
-        throughput_mbps: mean(&throughput),
-        throughput_deviation_mbps: deviation(&throughput),
-        ops_per_s: mean(&passes.iter().map(|pass| pass.ops_per_s).collect::<Vec<_>>()),
+        throughput_mbps: throughput.map_or(0.0, |of| of.mean),
+        throughput_deviation_mbps: throughput.and_then(|of| of.sd),
+        ops_per_s: ops_per_s.map_or(0.0, |of| of.mean),
+        repeats: repeats(&passes),
         latency_ns: LatencyDoc::of(&pool(hdrs)),
         cpu_us_per_op: (operations > 0).then(|| cpu_s * 1e6 / operations as f64),
         errors: total(points.iter().map(|point| point.errors)),
@@ -155,38 +161,38 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
     }
 }
 
+/// `None` where a pass lacks the value, or there is no pass.
+fn estimate(
+    passes: &[&LoadPointDoc],
+    of: impl Fn(&LoadPointDoc) -> Option<f64>,
+) -> Option<Estimate> {
+    let values: Option<Vec<f64>> = passes.iter().map(|pass| of(pass)).collect();
+    Estimate::of(&values?)
+}
+
+fn repeats(passes: &[&LoadPointDoc]) -> Option<RepeatsDoc> {
+    let first = passes.first()?;
+    if passes.len() < 2 || !first.valid {
+        return None;
+    }
+    Some(RepeatsDoc {
+        clients: first.clients,
+        passes: u32::try_from(passes.len()).unwrap_or(u32::MAX),
+        throughput_mbps: estimate(passes, |pass| Some(pass.throughput_mbps))?,
+        ops_per_s: estimate(passes, |pass| Some(pass.ops_per_s))?,
+        latency_mean_ns: estimate(passes, |pass| Some(pass.latency_ns?.mean)),
+        latency_p99_ns: estimate(passes, |pass| Some(pass.latency_ns?.p99 as f64)),
+    })
+}
+
 /// A sum that a hostile document cannot make overflow.
 pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// 0 for no values.
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Of a sample (n - 1), since a few passes stand for all that could be run.
-fn deviation(values: &[f64]) -> Option<f64> {
-    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((squares / degrees as f64).sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn deviation_is_that_of_a_sample() {
-        assert_eq!(deviation(&[]), None);
-        assert_eq!(deviation(&[5.0]), None);
-        assert_eq!(deviation(&[5.0, 5.0]), Some(0.0));
-        // Squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32 around the mean 5.
-        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
-        assert_eq!(mean(&values), 5.0);
-        assert_eq!(deviation(&values), Some((32.0_f64 / 7.0).sqrt()));
-    }
 
     #[test]
     fn sums_saturate() {

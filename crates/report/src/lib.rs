@@ -3,16 +3,21 @@
 //! - [`doc`]: the versioned JSON document, and reading and writing it
 //! - [`latency`]: latency summaries and the histograms a document carries
 //! - [`curve`]: passes averaged to a curve over clients, and its peak
+//! - [`statistics`]: confidence intervals, and whether a window was steady
 //! - [`units`]: the one place that prints numbers
 //! - [`render`]: a document as text; [`write_csv`]: as rows
+//! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
 mod csv;
 pub mod curve;
 pub mod doc;
+mod hlog;
 pub mod latency;
+pub mod statistics;
 mod text;
 pub mod units;
 
 pub use csv::write_csv;
 pub use doc::{Disclosure, LoadError, Place, RunDoc, SaveError};
+pub use hlog::IntervalLog;
 pub use text::render;

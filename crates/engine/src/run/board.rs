@@ -10,7 +10,7 @@ use crate::clock::Nanos;
 use crate::record::{Recorder, Series, Tally};
 use crate::run::observe::Live;
 use crate::run::schedule::{Interval, Place};
-use crate::run::timeline::{HandedIn, Timeline};
+use crate::run::timeline::{HandedIn, Over, Timeline};
 
 /// Recorders per worker that may wait for the coordinator.
 const WAITING_MAX: usize = 30;
@@ -42,30 +42,41 @@ impl Board {
         }
     }
 
-    /// The coordinator's turn: merges what came in; `seen` gets every interval
-    /// that is over.
-    pub(super) fn collect(&self, seen: &mut dyn FnMut(Interval, &Recorder)) -> Live {
+    /// The coordinator's turn: merges what came in. The figures of the last
+    /// interval that is over, and all that have become so, to be looked at and
+    /// given back.
+    pub(super) fn collect(&self) -> (Live, Vec<Over>) {
         let mut timeline = lock(&self.timeline);
         let waiting = std::mem::take(&mut lock(&self.exchange).waiting);
         let mut spare = Vec::new();
         for handed in waiting {
             spare.extend(timeline.add(handed));
         }
-        while let Some(recorder) = timeline.close_next(seen) {
-            spare.push(recorder);
-        }
+        let over: Vec<_> = std::iter::from_fn(|| timeline.close_next()).collect();
+        let live = timeline.live();
+        drop(timeline);
+        self.give_back(spare);
+        (live, over)
+    }
+
+    /// Has recorders used again.
+    pub(super) fn give_back(&self, recorders: impl IntoIterator<Item = Recorder>) {
+        let mut spare: Vec<_> = recorders.into_iter().collect();
         for recorder in &mut spare {
             recorder.clear();
         }
         lock(&self.exchange).spare.append(&mut spare);
-        timeline.live()
     }
 
-    /// Everything that was recorded, when all workers have left.
-    pub(super) fn finish(&self, seen: &mut dyn FnMut(Interval, &Recorder)) -> (Tally, Series) {
-        self.collect(seen);
-        let timeline = std::mem::replace(&mut *lock(&self.timeline), Timeline::new(0));
-        timeline.finish(seen)
+    /// The intervals that were not over yet, and everything that was recorded,
+    /// when all workers have left.
+    pub(super) fn finish(&self) -> (Vec<Over>, Tally, Series) {
+        let (_, mut over) = self.collect();
+        let mut timeline = std::mem::replace(&mut *lock(&self.timeline), Timeline::new(0));
+        timeline.end();
+        over.extend(std::iter::from_fn(|| timeline.close_next()));
+        let (tally, series) = timeline.into_parts();
+        (over, tally, series)
     }
 
     fn hand_in(&self, handed: HandedIn) {
@@ -75,7 +86,8 @@ impl Board {
             exchange.waiting.len() > self.waiting_max
         };
         if is_full {
-            self.collect(&mut |_, _| {});
+            let (_, over) = self.collect();
+            self.give_back(over.into_iter().map(|over| over.recorder));
         }
     }
 
@@ -205,12 +217,13 @@ mod tests {
     fn an_interval_is_over_when_it_is_for_every_worker() {
         let board = Arc::new(Board::new(2, reads()));
         let [mut first, mut second] = desks(&board);
-        let mut seen = Vec::new();
-        let mut collect = || {
-            let live = board.collect(&mut |interval, recorder| {
-                seen.push((interval.place, recorder.all().count()));
-            });
-            (live.ops_per_s, std::mem::take(&mut seen))
+        let counts = |over: &[Over]| -> Vec<_> {
+            let count = |over: &Over| (over.interval.place, over.recorder.all().count());
+            over.iter().map(count).collect()
+        };
+        let collect = || {
+            let (live, over) = board.collect();
+            (live.ops_per_s, counts(&over))
         };
         for now in [1.5, 2.0, 2.9, 3.0] {
             read(&mut first, now);
@@ -226,10 +239,8 @@ mod tests {
         drop(first);
         second.leave();
         drop(second);
-        let (tally, series) = board.finish(&mut |interval, recorder| {
-            seen.push((interval.place, recorder.all().count()));
-        });
-        assert_eq!(seen[0], (Place::Window(2), 2));
+        let (over, tally, series) = board.finish();
+        assert_eq!(counts(&over)[0], (Place::Window(2), 2));
         assert_eq!(tally.window(OpKind::Read).count(), 5);
         assert_eq!(tally.whole(OpKind::Read).count, 7);
         let counts: Vec<_> = series.all.iter().map(|summary| summary.count).collect();
@@ -244,7 +255,7 @@ mod tests {
                 read(desk, 2.0 + f64::from(millisecond) / 1e3);
             }
         }
-        let live = board.collect(&mut |_, _| {});
+        let (live, _) = board.collect();
         assert_eq!((live.ops_per_s, live.throughput_mbps), (2000.0, 16.0));
         assert!(live.p99.as_micros().abs_diff(2000) <= 2, "{live:?}");
     }
@@ -271,15 +282,19 @@ mod tests {
             turn(second);
             assert!(held() <= 2 * WAITING_MAX + 2, "{}", held());
         }
-        board.collect(&mut |_, _| {});
+        let collect = || {
+            let (_, over) = board.collect();
+            board.give_back(over.into_iter().map(|over| over.recorder));
+        };
+        collect();
         let before = held();
         for second in 1001..=1100 {
             turn(second);
-            board.collect(&mut |_, _| {});
+            collect();
         }
         assert_eq!(held(), before, "none was made anew");
         drop(desk);
-        let (tally, series) = board.finish(&mut |_, _| {});
+        let (_, tally, series) = board.finish();
         assert_eq!(tally.whole(OpKind::Read).count, 1100);
         assert_eq!(tally.window_all().count(), 0);
         assert_eq!(series, Series::default());
@@ -299,11 +314,14 @@ mod tests {
         for now in [2.5, 3.5, 4.5] {
             read(&mut other, now);
         }
-        let mut counts = Vec::new();
-        board.collect(&mut |_, recorder| counts.push(recorder.all().count()));
+        let (_, over) = board.collect();
+        let counts: Vec<_> = over
+            .iter()
+            .map(|over| over.recorder.all().count())
+            .collect();
         assert_eq!(counts, [0, 0, 2, 2], "it holds up no interval");
         drop(other);
-        let (tally, _) = board.finish(&mut |_, _| {});
+        let (_, tally, _) = board.finish();
         assert_eq!(tally.window_all().count(), 5);
     }
 }

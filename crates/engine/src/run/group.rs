@@ -21,7 +21,7 @@ use tokio::time::Sleep;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Caching;
-use crate::record::{Failure, OpKind, Punctuality, Recorder, Times};
+use crate::record::{Failure, Fairness, OpKind, Punctuality, Recorder, Times};
 use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
 use crate::run::driver::{Acknowledged, Answer, Call, Driver, Extent, Scratch, Sink};
@@ -106,12 +106,32 @@ pub(super) struct Group<D> {
     alarm_at: Option<Nanos>,
 }
 
+/// Time of the window in which operations were in flight, summed over
+/// operations: what Little's law calls the time integral of L.
+#[derive(Default)]
+struct InFlight {
+    sum: Nanos,
+    until: Nanos,
+}
+
+impl InFlight {
+    /// As many were in flight since the last time this was called.
+    fn add(&mut self, in_flight: u32, now: Nanos, schedule: &Schedule) {
+        if now > self.until {
+            let passed = schedule.window_between(self.until, now);
+            self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
+            self.until = now;
+        }
+    }
+}
+
 /// The side of a group that answers are booked on.
 struct Clients {
     members: Box<[Member]>,
     slots: Box<[Slot]>,
     mix: Arc<Mix>,
     in_flight: u32,
+    in_flight_time: InFlight,
 }
 
 impl<D: Driver> Group<D> {
@@ -138,6 +158,7 @@ impl<D: Driver> Group<D> {
                 slots: slots.into_boxed_slice(),
                 mix: Arc::clone(mix),
                 in_flight: 0,
+                in_flight_time: InFlight::default(),
             },
             turn: 0,
             held_back_since: None,
@@ -151,6 +172,21 @@ impl<D: Driver> Group<D> {
     /// The clients.
     pub(super) fn members_mut(&mut self) -> &mut [Member] {
         &mut self.clients.members
+    }
+
+    /// Time of the window in which operations were in flight, summed over
+    /// operations.
+    pub(super) fn in_flight_time(&self) -> Nanos {
+        self.clients.in_flight_time.sum
+    }
+
+    /// How evenly the clients were served.
+    pub(super) fn fairness(&self) -> Fairness {
+        let mut fairness = Fairness::default();
+        for member in &self.clients.members {
+            fairness.add(member.completed);
+        }
+        fairness
     }
 
     /// How well the clients kept due instants.
@@ -199,6 +235,7 @@ impl<D: Driver> Group<D> {
         orders: &Orders,
     ) -> Result<(), Dropped> {
         let ended = poll_fn(|context| self.poll(context, &mut shared.borrow_mut(), orders)).await;
+        self.clients.count_in_flight(clock::now(), orders);
         let end = clock::now().min(orders.schedule.stop);
         for member in &mut self.clients.members {
             member.give_up_before(end, &orders.schedule);
@@ -236,6 +273,7 @@ impl<D: Driver> Group<D> {
                 Poll::Ready(received) => {
                     now = clock::now();
                     orders.turn(&mut shared.desk, now);
+                    self.clients.count_in_flight(now, orders);
                     self.complete(received, now, shared)?;
                 }
                 Poll::Pending => {
@@ -276,6 +314,7 @@ impl<D: Driver> Group<D> {
     /// Submits operations until every slot is taken, credits run out, the load
     /// point stops, or the driver has no room.
     fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
+        self.clients.count_in_flight(now, orders);
         let members = self.clients.members.len();
         for at in 0..members {
             let member = (self.turn + at) % members;
@@ -359,6 +398,7 @@ impl<D: Driver> Group<D> {
         let Shared { scratch, desk } = shared;
         let mut booking = Booking {
             clients,
+            in_window: u64::from(desk.interval().place != Place::Outside),
             recorder: &mut desk.recorder,
             now,
         };
@@ -408,12 +448,15 @@ impl<D: Driver> Group<D> {
 struct Booking<'a> {
     clients: &'a mut Clients,
     recorder: &'a mut Recorder,
+    /// 1 in the window, else 0: what an operation adds to its client's.
+    in_window: u64,
     now: Nanos,
 }
 
 impl Sink for Booking<'_> {
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
-        self.clients.book(answer, self.now, self.recorder)
+        let (now, in_window) = (self.now, self.in_window);
+        self.clients.book(answer, now, in_window, self.recorder)
     }
 
     fn granted(&mut self, caching: Caching) {
@@ -442,6 +485,15 @@ impl Clients {
         self.members.iter().filter_map(Member::due_at).min()
     }
 
+    /// To be called before the number in flight changes. A cancelled window is
+    /// over.
+    fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
+        if !orders.cancel.is_cancelled() {
+            let (in_flight, schedule) = (self.in_flight, &orders.schedule);
+            self.in_flight_time.add(in_flight, now, schedule);
+        }
+    }
+
     fn is_any_starved(&self) -> bool {
         self.members.iter().any(Member::is_starved)
     }
@@ -457,6 +509,7 @@ impl Clients {
         &mut self,
         answer: &Answer<'_>,
         now: Nanos,
+        in_window: u64,
         recorder: &mut Recorder,
     ) -> Result<(), Dropped> {
         let slot = &mut self.slots[answer.slot as usize];
@@ -484,6 +537,7 @@ impl Clients {
                         response: now.since(slot.intended),
                     };
                     recorder.success(kind, slot.moved, times);
+                    member.completed += in_window;
                 }
                 Err(unfit) => {
                     slot.state = SlotState::Failing;

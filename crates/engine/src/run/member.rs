@@ -52,6 +52,8 @@ pub(super) struct Member {
     /// Since when credits lack.
     starved_since: Option<Nanos>,
     pub(super) starved: Nanos,
+    /// Operations completed without error in the window.
+    pub(super) completed: u64,
     /// Of the last write, without verification.
     generation: u32,
     pub(super) ledger: Option<Box<Ledger>>,
@@ -78,6 +80,7 @@ impl Member {
             drawn: None,
             starved_since: None,
             starved: Nanos(0),
+            completed: 0,
             generation: 0,
             ledger,
         }

@@ -24,12 +24,13 @@ mod timeline;
 mod worker;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 use thiserror::Error;
 
 use crate::cancel::Cancel;
-use crate::clock;
+use crate::clock::{self, Nanos};
 use crate::plan::{Caching, DriverKind, Plan};
 use crate::process;
 use crate::record::{Direction, Outcome, RunRecord, ServerFacts};
@@ -38,7 +39,7 @@ use crate::share::{self, Workspace};
 use crate::stream::Mix;
 use crate::units::Size;
 
-pub use observe::{Live, Observer, Point, Progress, Stage, Unobserved};
+pub use observe::{Live, MeasuredInterval, Observer, Point, Progress, Stage, Unobserved};
 
 /// Sockets a run has open besides those of its clients.
 const EXTRA_SOCKETS: u64 = 32;
@@ -94,6 +95,9 @@ struct Context<'a> {
     endpoint: Endpoint,
     mix: Arc<Mix>,
     directory: String,
+    /// When the run started, on both clocks.
+    started: Nanos,
+    started_wall: SystemTime,
     cancel: &'a Cancel,
 }
 
@@ -125,7 +129,7 @@ async fn run(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let started = clock::wall();
+    let (started, started_at) = (clock::wall(), clock::now());
     observer.progress(&Progress::Connecting);
     let endpoint = interruptible(cancel, endpoint(plan)).await?;
     let session = interruptible(cancel, Session::open(&endpoint)).await?;
@@ -160,6 +164,8 @@ async fn run(
                 mix: Mix::new(&plan.workload),
                 directory: workspace.directory().to_owned(),
                 endpoint: endpoint.clone(),
+                started: started_at,
+                started_wall: started,
                 cancel,
             };
             measure(&context, &mut record, observer).await

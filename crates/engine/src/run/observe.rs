@@ -1,15 +1,20 @@
 //! What a run tells while it goes on. Measuring code never prints; whoever
 //! runs a plan may listen.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use crate::record::RunRecord;
+use crate::record::{Recorder, RunRecord};
 
 /// Listens to a run.
 pub trait Observer {
     /// Called a few times per second, from the thread that called
     /// [`crate::run::execute`].
     fn progress(&mut self, progress: &Progress);
+
+    /// Called for each interval of a measured window, in order, up to a second
+    /// after it is over, from the same thread. An observer that keeps the run
+    /// waiting for half a minute misses some.
+    fn interval_ended(&mut self, _interval: &MeasuredInterval<'_>) {}
 
     /// Called when a load point has ended, before the next one starts: the
     /// time to write `record` to disk.
@@ -23,6 +28,24 @@ pub struct Unobserved;
 impl Observer for Unobserved {
     fn progress(&mut self, _: &Progress) {}
     fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+/// One interval of a measured window: a second, or as many as keep the window
+/// at [`crate::record::INTERVALS_MAX`] intervals.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasuredInterval<'a> {
+    /// The load point.
+    pub point: Point,
+    /// Which pass, from 1.
+    pub repeat: u32,
+    /// Its number in the window, from 0.
+    pub index: u32,
+    /// When it began.
+    pub start: SystemTime,
+    /// How long it was.
+    pub length: Duration,
+    /// What completed in it, over all clients.
+    pub ops: &'a Recorder,
 }
 
 /// Where a run is.

@@ -14,10 +14,11 @@ use crate::process;
 use crate::record::{ClientUsage, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::native::Native;
-use crate::run::observe::{Observer, Point, Progress};
-use crate::run::schedule::Schedule;
+use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
+use crate::run::schedule::{Interval, Place, Schedule};
 #[cfg(feature = "smb-rs")]
 use crate::run::smb_rs::SmbRs;
+use crate::run::timeline::Over;
 use crate::run::worker::{Assignment, Outcome, Report, work};
 use crate::run::{Context, RunError};
 use crate::session::SessionError;
@@ -62,7 +63,9 @@ pub(super) async fn measure(
         Ok(()) => {
             let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
             start.send_replace(Some(schedule));
-            Ok(crew.watch(context, schedule, point, observer).await)
+            Ok(crew
+                .watch(context, schedule, (point, repeat), observer)
+                .await)
         }
         Err(error) => Err(error),
     };
@@ -70,7 +73,10 @@ pub(super) async fn measure(
     drop(start);
     let outcome = join(workers).await?;
     let observed = observed?;
-    let (ops, mut series) = board.finish(&mut |_, _| {});
+    let (over, ops, mut series) = board.finish();
+    for over in &over {
+        tell(context, (point, repeat), over, observer);
+    }
     series.interval = observed.schedule.interval.into();
     series.reach(observed.schedule.intervals_until(observed.closed));
     Ok(LoadPointRecord {
@@ -80,6 +86,8 @@ pub(super) async fn measure(
         invalid: objection(context, point, &observed, &outcome, &ops),
         ops,
         series,
+        fairness: outcome.fairness,
+        in_flight: outcome.in_flight.into(),
         punctuality: outcome.punctuality,
         dropouts: outcome.dropouts,
         client: observed.usage,
@@ -177,6 +185,26 @@ async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
     }
 }
 
+/// Shows the observer an interval of the window.
+fn tell(
+    context: &Context<'_>,
+    (point, repeat): (Point, u32),
+    over: &Over,
+    observer: &mut dyn Observer,
+) {
+    let Interval { from, to, place } = over.interval;
+    if let Place::Window(index) = place {
+        observer.interval_ended(&MeasuredInterval {
+            point,
+            repeat,
+            index,
+            start: context.started_wall + Duration::from(from.since(context.started)),
+            length: to.since(from).into(),
+            ops: &over.recorder,
+        });
+    }
+}
+
 /// What the coordinator saw of a load point.
 struct Observed {
     schedule: Schedule,
@@ -232,7 +260,7 @@ impl Crew {
         &mut self,
         context: &Context<'_>,
         schedule: Schedule,
-        point: Point,
+        (point, repeat): (Point, u32),
         observer: &mut dyn Observer,
     ) -> Observed {
         let mut opening = None;
@@ -260,7 +288,12 @@ impl Crew {
                     closing = Some((clock::now(), process::usage()));
                 }
             }
-            let live = self.board.collect(&mut |_, _| {});
+            let (live, over) = self.board.collect();
+            for over in &over {
+                tell(context, (point, repeat), over, observer);
+            }
+            let recorders = over.into_iter().map(|over| over.recorder);
+            self.board.give_back(recorders);
             let now = clock::now();
             if opening.is_none() && now >= schedule.open {
                 opening = Some((now, process::usage()));

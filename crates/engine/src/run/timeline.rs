@@ -22,6 +22,12 @@ pub(super) struct HandedIn {
     pub(super) reached: Nanos,
 }
 
+/// An interval that is over, and what it held.
+pub(super) struct Over {
+    pub(super) interval: Interval,
+    pub(super) recorder: Recorder,
+}
+
 /// The intervals of a load point.
 pub(super) struct Timeline {
     /// By worker.
@@ -66,12 +72,8 @@ impl Timeline {
         }
     }
 
-    /// Summarises the oldest interval if it is over for all workers; `seen` gets
-    /// what it held. The recorder is not needed any more.
-    pub(super) fn close_next(
-        &mut self,
-        seen: &mut dyn FnMut(Interval, &Recorder),
-    ) -> Option<Recorder> {
+    /// Summarises the oldest interval, if it is over for all workers.
+    pub(super) fn close_next(&mut self) -> Option<Over> {
         let reached = self.reached.iter().min().copied()?;
         let (_, (interval, _)) = self.open.first_key_value()?;
         if interval.to > reached {
@@ -83,8 +85,7 @@ impl Timeline {
             self.series.set(index as usize, &recorder);
         }
         self.live = live(interval, &recorder);
-        seen(interval, &recorder);
-        Some(recorder)
+        Some(Over { interval, recorder })
     }
 
     /// Figures of the last interval that is over.
@@ -92,10 +93,13 @@ impl Timeline {
         self.live
     }
 
-    /// Everything, when nothing more will come.
-    pub(super) fn finish(mut self, seen: &mut dyn FnMut(Interval, &Recorder)) -> (Tally, Series) {
+    /// Makes all intervals be over: nothing more will come.
+    pub(super) fn end(&mut self) {
         self.reached.fill(Nanos::MAX);
-        while self.close_next(seen).is_some() {}
+    }
+
+    /// Everything that was recorded in intervals that are over.
+    pub(super) fn into_parts(self) -> (Tally, Series) {
         (self.tally, self.series)
     }
 }

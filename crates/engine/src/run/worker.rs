@@ -14,7 +14,7 @@ use tokio::task::{JoinSet, LocalSet};
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::{Caching, Plan, Ramp, Verify};
-use crate::record::{Dropout, Punctuality, Recorder, latency_histogram};
+use crate::record::{Dropout, Fairness, Punctuality, Recorder, latency_histogram};
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::driver::{Driver, Opened};
@@ -98,6 +98,8 @@ pub(super) struct Outcome {
     pub(super) starved: Nanos,
     pub(super) held_back: Nanos,
     pub(super) punctuality: Punctuality,
+    pub(super) fairness: Fairness,
+    pub(super) in_flight: Nanos,
 }
 
 impl Default for Outcome {
@@ -109,6 +111,8 @@ impl Default for Outcome {
             starved: Nanos(0),
             held_back: Nanos(0),
             punctuality: Punctuality::NONE,
+            fairness: Fairness::default(),
+            in_flight: Nanos(0),
         }
     }
 }
@@ -124,6 +128,8 @@ impl Outcome {
         self.starved = self.starved + other.starved;
         self.held_back = self.held_back + other.held_back;
         self.punctuality = self.punctuality + other.punctuality;
+        self.fairness.merge(&other.fairness);
+        self.in_flight = self.in_flight + other.in_flight;
     }
 }
 
@@ -336,6 +342,8 @@ async fn put_load_on<D: Driver>(
                     outcome.starved = outcome.starved + figures.starved;
                     outcome.held_back = outcome.held_back + figures.held_back;
                     outcome.punctuality = outcome.punctuality + figures.punctuality;
+                    outcome.fairness.merge(&figures.fairness);
+                    outcome.in_flight = outcome.in_flight + figures.in_flight;
                     for client in figures.clients {
                         out.remove(&client);
                         if let Err(reason) = &ended {
@@ -369,6 +377,8 @@ struct Figures {
     starved: Nanos,
     held_back: Nanos,
     punctuality: Punctuality,
+    fairness: Fairness,
+    in_flight: Nanos,
 }
 
 impl Figures {
@@ -378,6 +388,8 @@ impl Figures {
             starved: group.starved(),
             held_back: group.held_back(),
             punctuality: group.punctuality(),
+            fairness: group.fairness(),
+            in_flight: group.in_flight_time(),
         }
     }
 }

@@ -11,15 +11,17 @@ use std::time::{Duration, SystemTime};
 use smbench_engine::plan::{Caching, LoadModel};
 use smbench_engine::record::{
     CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
-    Outcome, RunRecord, ServerFacts, SetupRecord, Tally,
+    Outcome, RunRecord, Series, ServerFacts, SetupRecord, Tally,
 };
 
 use super::{
-    CachingDoc, ClientDoc, DropoutDoc, FailureDoc, LoadPointDoc, LoopDoc, OfferedDoc, OpDoc,
-    OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+    CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, LoadPointDoc,
+    LoopDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc,
+    ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
 };
 use crate::curve::Curve;
 use crate::latency::{Hdr, LatencyDoc};
+use crate::statistics::SteadyDoc;
 
 /// What a reader must be told that no measurement shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,9 @@ impl RunDoc {
                 ..load_point(point)
             })
             .collect();
-        let peak = Curve::of(&load_points).peak();
+        let curve = Curve::of(&load_points);
+        let (peak, repeats) = (curve.peak(), curve.rows.iter());
+        let repeats = repeats.filter_map(|row| row.repeats).collect();
         let (outcome, outcome_reason) = match &record.outcome {
             Outcome::Complete => (OutcomeDoc::Complete, None),
             Outcome::Interrupted => (OutcomeDoc::Interrupted, None),
@@ -70,6 +74,7 @@ impl RunDoc {
             },
             server: server(&record.server, disclosure),
             load_points,
+            repeats,
             peak,
             leftover: record.leftover.clone(),
         }
@@ -131,8 +136,40 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         setup: setup(&record.setup),
         caching: None,
         offered: None,
+        series: Some(SeriesDoc::from(&record.series)),
+        steady: Some(steady(record)),
+        fairness: FairnessDoc::of(&record.fairness),
+        concurrency: Some(concurrency(record, &all)),
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
+    }
+}
+
+/// Whether bytes per interval were steady; operations where no data moved.
+fn steady(record: &LoadPointRecord) -> SteadyDoc {
+    let Series { interval, all, ops } = &record.series;
+    let interval_ns = interval.as_nanos().max(1);
+    let whole = (record.window.as_nanos() / interval_ns) as usize;
+    let carrying = ops.iter().filter(|(kind, _)| kind.direction().is_some());
+    let carrying: Vec<_> = carrying.map(|(_, intervals)| intervals).collect();
+    let mut done: Vec<u64> = (0..all.len())
+        .map(|at| carrying.iter().map(|intervals| intervals[at].bytes).sum())
+        .collect();
+    if done.iter().all(|&bytes| bytes == 0) {
+        done = all.iter().map(|interval| interval.count).collect();
+    }
+    done.truncate(whole);
+    SteadyDoc::of(&done)
+}
+
+fn concurrency(record: &LoadPointRecord, all: &OpRecord) -> ConcurrencyDoc {
+    let in_flight_mean = per_second(record.in_flight.as_secs_f64(), record.window);
+    let busy_s = all.service.mean() * all.count() as f64 / 1e9;
+    let by_littles_law = per_second(busy_s, record.window);
+    ConcurrencyDoc {
+        in_flight_mean,
+        by_littles_law,
+        littles_ratio: (in_flight_mean > 0.0).then(|| by_littles_law / in_flight_mean),
     }
 }
 

@@ -9,6 +9,7 @@
 mod convert;
 mod file;
 mod plan;
+mod statistics;
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,10 @@ pub use plan::{
     AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
 };
 
+pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
+
 use crate::latency::{Hdr, LatencyDoc};
+use crate::statistics::{Estimate, SteadyDoc};
 
 /// The version of the format this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -47,6 +51,10 @@ pub struct RunDoc {
     pub server: ServerDoc,
     /// One element per load point and pass, in the order they ran.
     pub load_points: Vec<LoadPointDoc>,
+    /// Means over passes, where there are several valid ones. Not in documents
+    /// of runs with one pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<RepeatsDoc>,
     /// The highest valid load point; `null` when there is none.
     pub peak: Option<PeakDoc>,
     /// What could not be removed from the share; `null` when nothing was left.
@@ -178,6 +186,20 @@ pub struct LoadPointDoc {
     pub client: ClientDoc,
     /// Setting up the sessions.
     pub setup: SetupDoc,
+    /// The window over time; absent in documents of older releases, like the
+    /// next three.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesDoc>,
+    /// Whether throughput was steady over the window; operations per second
+    /// where no data was moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyDoc>,
+    /// How evenly clients were served; absent, too, when none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<FairnessDoc>,
+    /// Operations in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<ConcurrencyDoc>,
     /// How well due instants were kept. Not in documents of closed loops without
     /// think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -306,6 +328,25 @@ pub struct SetupDoc {
     pub elapsed_s: f64,
     /// From connect to tree connected, over sessions; `null` without any.
     pub latency_ns: Option<LatencyDoc>,
+}
+
+/// The valid passes at one number of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatsDoc {
+    /// Clients of each.
+    pub clients: u32,
+    /// How many passes, 2 or more.
+    pub passes: u32,
+    /// Throughput in Mbit/s (10^6 bits).
+    pub throughput_mbps: Estimate,
+    /// Operations per second.
+    pub ops_per_s: Estimate,
+    /// Means of the passes' mean response times in nanoseconds; `null` where a
+    /// pass had no operation.
+    pub latency_mean_ns: Option<Estimate>,
+    /// The same of their 99th percentiles. It is not the percentile over the
+    /// operations of all passes, for which histograms are to be pooled.
+    pub latency_p99_ns: Option<Estimate>,
 }
 
 /// The highest point of the curve averaged over the valid passes.

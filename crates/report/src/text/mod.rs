@@ -22,6 +22,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push("no load point was measured\n".to_owned());
     } else {
         sections.push(points::table(&curve) + &remarks::invalid_points(&curve));
+        sections.extend(points::repeats(&curve));
         sections.push(points::peak_line(&curve));
         sections.extend(operations::table(&curve));
     }

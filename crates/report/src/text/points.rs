@@ -3,6 +3,7 @@
 use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row};
 use crate::latency::LatencyDoc;
+use crate::statistics::Estimate;
 use crate::units;
 
 /// Whether the table has a column for the deviation between passes.
@@ -62,6 +63,40 @@ fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<String> {
         or_dash(row.cpu_us_per_op.map(units::cpu_us)),
     ]);
     cells
+}
+
+/// Means over passes with their confidence intervals; `None` where no load point
+/// has several valid passes.
+pub(super) fn repeats(curve: &Curve<'_>) -> Option<String> {
+    let with = |estimate: Estimate, print: fn(f64) -> String| match estimate.ci95 {
+        Some(ci95) => format!("{} ± {}", print(estimate.mean), print(ci95)),
+        None => print(estimate.mean),
+    };
+    let rows: Vec<_> = curve
+        .rows
+        .iter()
+        .filter_map(|row| row.repeats)
+        .map(|repeats| {
+            let latency =
+                |of: Option<Estimate>| or_dash(of.map(|estimate| with(estimate, units::latency)));
+            vec![
+                repeats.clients.to_string(),
+                repeats.passes.to_string(),
+                with(repeats.throughput_mbps, units::throughput),
+                with(repeats.ops_per_s, units::rate),
+                latency(repeats.latency_mean_ns),
+                latency(repeats.latency_p99_ns),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let header = vec!["clients", "passes", "Mbit/s", "ops/s", "mean", "p99"];
+    Some(
+        "means over passes and their 95 % confidence intervals\n".to_owned()
+            + &grid(RowName::Number, header, rows),
+    )
 }
 
 pub(super) fn peak_line(curve: &Curve<'_>) -> String {

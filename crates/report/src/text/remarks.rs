@@ -53,6 +53,9 @@ pub(super) fn lines(doc: &RunDoc) -> String {
     );
     text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(doc.load_points.iter().filter_map(late));
+    for remark in [unsteady, unfair, imbalance] {
+        text.extend(doc.load_points.iter().filter_map(remark));
+    }
     text.extend(doc.load_points.iter().filter_map(cached));
     text.extend(
         doc.load_points
@@ -137,6 +140,63 @@ fn late(point: &LoadPointDoc) -> Option<String> {
         latency(offered.delay_ns_max as f64),
         share(offered.dropped)
     ))
+}
+
+fn unsteady(point: &LoadPointDoc) -> Option<String> {
+    let steady = point.steady.as_ref()?;
+    (steady.is_steady == Some(false)).then(|| {
+        format!(
+            "not steady at {}: {}\n",
+            which(point),
+            plain(&steady.reason)
+        )
+    })
+}
+
+/// Below this fairness index a few clients carry the load.
+const JAIN_WORTH_TELLING: f64 = 0.9;
+/// With fewer operations per client chance alone makes them differ.
+const OPERATIONS_TO_COMPARE: f64 = 100.0;
+
+fn unfair(point: &LoadPointDoc) -> Option<String> {
+    let fairness = point.fairness?;
+    let is_unfair =
+        fairness.jain_index < JAIN_WORTH_TELLING && fairness.mean >= OPERATIONS_TO_COMPARE;
+    is_unfair.then(|| {
+        format!(
+            "uneven at {}: clients completed {} to {} operations, fairness index {:.2}\n",
+            which(point),
+            fairness.min,
+            fairness.max,
+            fairness.jain_index
+        )
+    })
+}
+
+/// How far Little's law may be off before it is told.
+const LITTLE_TOLERANCE: f64 = 0.05;
+
+fn imbalance(point: &LoadPointDoc) -> Option<String> {
+    let concurrency = point.concurrency?;
+    let ratio = concurrency.littles_ratio?;
+    // Failed operations were in flight, but have no latency.
+    (point.valid && (ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| {
+        format!(
+            "in flight at {}: {:.2} were counted, but rate and latency make {:.2}: the window is \
+             too short for such latencies, or a clock is wrong\n",
+            which(point),
+            concurrency.in_flight_mean,
+            concurrency.by_littles_law
+        )
+    })
+}
+
+fn which(point: &LoadPointDoc) -> String {
+    format!(
+        "{}, pass {}",
+        counted(point.clients.into(), "client"),
+        point.repeat
+    )
 }
 
 /// A wait, summed over clients, as a share of their time; `None` where it is

@@ -9,4 +9,5 @@
 mod document;
 mod files;
 mod samples;
+mod statistics;
 mod text;

@@ -10,7 +10,7 @@ use smbench_engine::plan::{
     Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
 use smbench_engine::record::{
-    ClientUsage, Dropout, LoadPointRecord, OpKind, Outcome, Phase, Punctuality, Recorder,
+    ClientUsage, Dropout, Fairness, LoadPointRecord, OpKind, Outcome, Phase, Punctuality, Recorder,
     RunRecord, Series, ServerFacts, SetupRecord, Tally, latency_histogram,
 };
 use smbench_engine::target::{Secret, Target};
@@ -112,7 +112,7 @@ pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
     }
     let (ops, series) = seconds(&second);
     LoadPointRecord {
-        punctuality: Punctuality::NONE,
+        in_flight: Duration::from_millis(echos * 3 * 10),
         ops,
         series,
         ..point(clients, 1, 0)
@@ -157,7 +157,14 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     });
     let mut session = latency_histogram();
     session.saturating_record_n(5_000_000, clients.into());
+    let mut fairness = Fairness::default();
+    for _ in 0..clients {
+        fairness.add((reads + reads / 4 + 1) * 10 / u64::from(clients));
+    }
     LoadPointRecord {
+        fairness,
+        // As long as all of the window's operations took.
+        in_flight: Duration::from_millis((reads + reads / 4 * 2 + 30) * 10),
         punctuality: Punctuality::NONE,
         clients,
         repeat,

@@ -1,0 +1,112 @@
+//! How evenly clients were served.
+
+/// Operations that clients completed without error in the window, summed up
+/// over clients: there may be ten thousand.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fairness {
+    clients: u32,
+    min: u64,
+    max: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Fairness {
+    /// Adds a client that completed so many operations.
+    pub fn add(&mut self, operations: u64) {
+        let exact = operations as f64;
+        self.merge(&Self {
+            clients: 1,
+            min: operations,
+            max: operations,
+            sum: exact,
+            squares: exact * exact,
+        });
+    }
+
+    /// Adds other clients.
+    pub fn merge(&mut self, other: &Self) {
+        self.min = match (self.clients, other.clients) {
+            (0, _) => other.min,
+            (_, 0) => self.min,
+            _ => self.min.min(other.min),
+        };
+        self.max = self.max.max(other.max);
+        self.clients += other.clients;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    /// Clients that were added.
+    #[must_use]
+    pub const fn clients(&self) -> u32 {
+        self.clients
+    }
+
+    /// Of the client that completed least; 0 without clients.
+    #[must_use]
+    pub const fn min(&self) -> u64 {
+        self.min
+    }
+
+    /// Of the client that completed most; 0 without clients.
+    #[must_use]
+    pub const fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Arithmetic mean; 0 without clients.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.sum / f64::from(self.clients.max(1))
+    }
+
+    /// Standard deviation of these very clients (n, not n - 1); 0 without.
+    #[must_use]
+    pub fn deviation(&self) -> f64 {
+        let mean_square = self.squares / f64::from(self.clients.max(1));
+        // Rounding may leave a little less than nothing.
+        (mean_square - self.mean().powi(2)).max(0.0).sqrt()
+    }
+
+    /// The fairness index of Jain, Chiu and Hawe ("A Quantitative Measure of
+    /// Fairness and Discrimination", DEC TR-301, 1984): 1 when all completed the
+    /// same, 1/n when one of n did everything. `None` when nothing was completed.
+    #[must_use]
+    pub fn jain_index(&self) -> Option<f64> {
+        (self.squares > 0.0).then(|| self.sum * self.sum / (f64::from(self.clients) * self.squares))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(clients: &[u64]) -> Fairness {
+        let mut fairness = Fairness::default();
+        for &operations in clients {
+            fairness.add(operations);
+        }
+        fairness
+    }
+
+    #[test]
+    fn the_index_tells_equal_from_alone() {
+        assert_eq!(of(&[]).jain_index(), None);
+        assert_eq!(of(&[0, 0]).jain_index(), None);
+        assert_eq!(of(&[7, 7, 7, 7]).jain_index(), Some(1.0));
+        assert_eq!(of(&[0, 9, 0, 0]).jain_index(), Some(0.25));
+        // The paper's example of four users: (1 + 3 + 5 + 7)^2 / (4 * 84).
+        assert_eq!(of(&[1, 3, 5, 7]).jain_index(), Some(256.0 / 336.0));
+    }
+
+    #[test]
+    fn merged_clients_are_as_those_added_one_by_one() {
+        let mut merged = of(&[2, 4, 4]);
+        merged.merge(&Fairness::default());
+        merged.merge(&of(&[4, 5, 5, 7, 9]));
+        assert_eq!(merged, of(&[2, 4, 4, 4, 5, 5, 7, 9]));
+        assert_eq!((merged.clients(), merged.min(), merged.max()), (8, 2, 9));
+        assert_eq!((merged.mean(), merged.deviation()), (5.0, 2.0));
+    }
+}

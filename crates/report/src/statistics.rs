@@ -1,0 +1,183 @@
+//! What repeated measurements say: means with confidence intervals, and whether
+//! a window was steady.
+
+use serde::{Deserialize, Serialize};
+
+/// A mean over passes, and how far it can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation of a sample (n - 1); `null` for one value.
+    pub sd: Option<f64>,
+    /// Half the width of the 95 % confidence interval of the mean, by Student's
+    /// t distribution; `null` for one value.
+    pub ci95: Option<f64>,
+}
+
+impl Estimate {
+    /// Of values that were measured one after the other; `None` without any.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        let degrees = values.len().checked_sub(1)?;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let sd = (degrees > 0).then(|| (squares / degrees as f64).sqrt());
+        Some(Self {
+            mean,
+            sd,
+            ci95: sd.map(|sd| student_t_975(degrees) * sd / count.sqrt()),
+        })
+    }
+}
+
+/// What Student's t stays below with a probability of 97.5 %, for `degrees` of
+/// freedom, 1 or more.
+fn student_t_975(degrees: usize) -> f64 {
+    const TABLE: [f64; 20] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    ];
+    // Beyond the table by the expansion around the normal distribution
+    // (Abramowitz and Stegun 26.7.5).
+    const NORMAL: f64 = 1.959_964;
+    TABLE.get(degrees - 1).copied().unwrap_or_else(|| {
+        let (z, n) = (NORMAL, degrees as f64);
+        z + (z.powi(3) + z) / (4.0 * n)
+            + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+            + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z)
+                / (384.0 * n.powi(3))
+    })
+}
+
+/// Whether the load was steady over a window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteadyDoc {
+    /// `null` where the window is too short to tell.
+    pub is_steady: Option<bool>,
+    /// What that rests on.
+    pub reason: String,
+}
+
+/// Rounds that a window is seen as.
+const ROUNDS: usize = 5;
+/// The most that rounds may be apart, as a part of their mean.
+const RANGE_MAX: f64 = 0.2;
+/// The most that the line fitted to them may rise or fall over the window.
+const SLOPE_MAX: f64 = 0.1;
+
+impl SteadyDoc {
+    /// Judges what was done in each whole interval of a window, bytes or
+    /// operations, by the criterion of SNIA's Solid State Storage Performance Test
+    /// Specification (PTS 2.0.1, "steady state"): over a measurement window of
+    /// five rounds, highest and lowest are at most 20 % of the mean apart, and
+    /// the best linear fit rises or falls by at most 10 % of the mean. Rounds
+    /// here are five equal parts of the window.
+    #[must_use]
+    pub fn of(intervals: &[u64]) -> Self {
+        let unknown = |reason: &str| Self {
+            is_steady: None,
+            reason: reason.to_owned(),
+        };
+        if intervals.len() < ROUNDS {
+            return unknown("the window has fewer than 5 full intervals");
+        }
+        let rounds: [f64; ROUNDS] = std::array::from_fn(|round| {
+            let edge = |round| round * intervals.len() / ROUNDS;
+            let part = &intervals[edge(round)..edge(round + 1)];
+            part.iter().map(|&done| done as f64).sum::<f64>() / part.len() as f64
+        });
+        let mean = rounds.iter().sum::<f64>() / ROUNDS as f64;
+        if mean <= 0.0 {
+            return unknown("nothing was done in the window");
+        }
+        let (low, high) = rounds
+            .iter()
+            .fold((f64::MAX, 0_f64), |(low, high), &round| {
+                (low.min(round), high.max(round))
+            });
+        let range = (high - low) / mean;
+        // Least squares with the rounds at -2 to 2, whose squares add up to 10;
+        // from the first to the last are four steps.
+        let fit: f64 = rounds.iter().zip(-2..).map(|(y, x)| y * f64::from(x)).sum();
+        let rise = fit / 10.0 * 4.0 / mean;
+        Self {
+            is_steady: Some(range <= RANGE_MAX && rise.abs() <= SLOPE_MAX),
+            reason: format!(
+                "five rounds are {:.1} % of their mean apart (limit 20 %), with a trend of {:+.1} % \
+                 (limit 10 %)",
+                range * 100.0,
+                rise * 100.0
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_needs_two_values() {
+        assert_eq!(Estimate::of(&[]), None);
+        let one = Estimate::of(&[5.0]).unwrap();
+        assert_eq!((one.mean, one.sd, one.ci95), (5.0, None, None));
+        let same = Estimate::of(&[5.0, 5.0]).unwrap();
+        assert_eq!((same.sd, same.ci95), (Some(0.0), Some(0.0)));
+        // Squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32 around the mean 5.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        let several = Estimate::of(&values).unwrap();
+        let sd = (32.0_f64 / 7.0).sqrt();
+        assert_eq!((several.mean, several.sd), (5.0, Some(sd)));
+        assert_eq!(several.ci95, Some(2.365 * sd / 8.0_f64.sqrt()));
+    }
+
+    #[test]
+    fn quantiles_are_those_of_published_tables() {
+        for (degrees, published) in [
+            (1, 12.706),
+            (4, 2.776),
+            (20, 2.086),
+            (21, 2.080),
+            (30, 2.042),
+            (60, 2.000),
+            (120, 1.980),
+        ] {
+            let found = student_t_975(degrees);
+            assert!((found - published).abs() < 6e-4, "{degrees}: {found}");
+        }
+    }
+
+    #[test]
+    fn steadiness_is_range_and_slope_over_five_rounds() {
+        for (intervals, steady) in [
+            (&[100, 100, 100, 100][..], None),
+            (&[0; 9], None),
+            (&[100; 5], Some(true)),
+            // 20 % apart, without a trend.
+            (&[100, 90, 110, 90, 100, 90, 110, 90, 100, 100], Some(true)),
+            (&[89, 100, 110, 100, 101], Some(false)),
+            // 12 % up: too much for a trend, little for a range.
+            (&[94, 97, 100, 103, 106], Some(false)),
+            (&[106, 103, 100, 97, 94], Some(false)),
+            (&[96, 98, 100, 102, 104], Some(true)),
+            // One second without an answer in a minute is no matter; in ten it is.
+            (
+                &[100, 100, 0, 100, 100, 100, 100, 100, 100, 100],
+                Some(false),
+            ),
+        ] {
+            assert_eq!(SteadyDoc::of(intervals).is_steady, steady, "{intervals:?}");
+        }
+        let mut minute = [100; 60];
+        minute[30] = 0;
+        let judged = SteadyDoc::of(&minute);
+        assert_eq!(judged.is_steady, Some(true));
+        assert_eq!(
+            judged.reason,
+            "five rounds are 8.5 % of their mean apart (limit 20 %), with a trend of +0.0 % \
+             (limit 10 %)"
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! Load points over time, over clients and over passes.
+
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::{Value, json};
+use smbench_engine::clock::Nanos;
+use smbench_engine::record::{Fairness, OpKind, Recorder};
+use smbench_engine::run::{MeasuredInterval, Point};
+use smbench_report::{IntervalLog, RunDoc, render};
+
+use crate::samples::{document, metadata_point, point, run};
+
+fn first_point(doc: &RunDoc) -> Value {
+    let mut json: Value = serde_json::from_str(&doc.to_json()).unwrap();
+    json["load_points"][0].take()
+}
+
+#[test]
+fn a_series_has_a_value_per_interval_and_takes_a_line_per_column() {
+    let mut record = point(8, 1, 400);
+    let last = Recorder::default();
+    record.window = Duration::from_millis(10_500);
+    record.series.set(10, &last);
+    let doc = document(&run(vec![record]));
+    let series = &first_point(&doc)["series"];
+    assert_eq!(series["interval_s"], 1.0);
+    let reads = &series["ops"]["read"];
+    let mut counts = vec![400; 10];
+    counts.push(0);
+    assert_eq!(reads["count"], json!(counts));
+    assert_eq!(reads["bytes"][0], 400 * 4096);
+    assert_eq!(reads["errors"][0], 0);
+    assert_eq!(reads["p50_ns"][9].as_u64().unwrap() / 10_000, 100);
+    assert_eq!(reads["p99_ns"][10], Value::Null);
+    assert_eq!(series["all"]["count"][0], 400 + 100 + 1);
+    assert_eq!(series["all"]["max_ns"][0].as_u64().unwrap() / 1_000_000, 30);
+    let one_line = format!("\"count\": {}", serde_json::to_string(&counts).unwrap());
+    assert!(doc.to_json().contains(&one_line));
+    let read: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
+    assert_eq!(read, doc);
+}
+
+#[test]
+fn a_load_that_falls_is_not_steady_and_says_so() {
+    let mut record = point(8, 1, 400);
+    for second in 5..10 {
+        let mut fewer = Recorder::default();
+        for _ in 0..200 {
+            fewer.success(OpKind::Read, 4096, Nanos(1_000_000));
+        }
+        record.series.set(second, &fewer);
+    }
+    let falling = document(&run(vec![record]));
+    let steady = first_point(&falling)["steady"].take();
+    assert_eq!(steady["is_steady"], false);
+    let told = format!(
+        "not steady at 8 clients, pass 1: {}\n",
+        steady["reason"].as_str().unwrap()
+    );
+    assert!(render(&falling).contains(&told), "{told}");
+    let level = document(&run(vec![point(8, 1, 400)]));
+    assert_eq!(first_point(&level)["steady"]["is_steady"], true);
+    assert!(!render(&level).contains("steady"));
+    // Without data it is operations that are looked at.
+    let metadata = document(&run(vec![metadata_point(8, 100)]));
+    assert_eq!(first_point(&metadata)["steady"]["is_steady"], true);
+    let mut short = point(8, 1, 400);
+    short.window = Duration::from_millis(4999);
+    let short = document(&run(vec![short]));
+    assert_eq!(first_point(&short)["steady"]["is_steady"], Value::Null);
+    assert!(!render(&short).contains("steady"));
+}
+
+#[test]
+fn fairness_is_over_clients() {
+    let mut record = point(4, 1, 400);
+    let even = document(&run(vec![record.clone()]));
+    assert_eq!(first_point(&even)["fairness"]["jain_index"], 1.0);
+    record.fairness = Fairness::default();
+    for operations in [100, 300, 500, 700] {
+        record.fairness.add(operations);
+    }
+    let uneven = document(&run(vec![record]));
+    let fairness = &first_point(&uneven)["fairness"];
+    assert_eq!(
+        (&fairness["min"], &fairness["max"]),
+        (&json!(100), &json!(700))
+    );
+    assert_eq!(fairness["mean"], 400.0);
+    assert_eq!(fairness["jain_index"], 256.0 / 336.0);
+    let told = "uneven at 4 clients, pass 1: clients completed 100 to 700 operations, fairness \
+                index 0.76\n";
+    assert!(render(&uneven).contains(told), "{}", render(&uneven));
+    assert!(!render(&even).contains("uneven"));
+}
+
+#[test]
+fn what_was_in_flight_is_held_against_littles_law() {
+    // Per second 400 reads of 1 ms, 100 writes of 2 ms, a flush of 30 ms.
+    let mut record = point(4, 1, 400);
+    let right = document(&run(vec![record.clone()]));
+    let concurrency = first_point(&right)["concurrency"].take();
+    assert_eq!(concurrency["in_flight_mean"], 0.63);
+    let ratio = concurrency["littles_ratio"].as_f64().unwrap();
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+    assert!(!render(&right).contains("in flight at"));
+    record.in_flight = record.in_flight.mul_f64(0.9);
+    let text = render(&document(&run(vec![record])));
+    assert!(
+        text.contains("in flight at 4 clients, pass 1: 0.57 were counted"),
+        "{text}"
+    );
+}
+
+#[test]
+fn passes_have_confidence_intervals() {
+    let passes = [1400, 1600, 1500].into_iter().zip(1..);
+    let points = passes.map(|(reads, pass)| point(8, pass, reads)).collect();
+    let doc = document(&run(points));
+    let json: Value = serde_json::from_str(&doc.to_json()).unwrap();
+    let repeats = &json["repeats"][0];
+    assert_eq!(
+        (&repeats["clients"], &repeats["passes"]),
+        (&json!(8), &json!(3))
+    );
+    let ops = &repeats["ops_per_s"];
+    assert_eq!((&ops["mean"], &ops["sd"]), (&json!(1876.0), &json!(125.0)));
+    let half = 4.303 * 125.0 / 3.0_f64.sqrt();
+    assert!((ops["ci95"].as_f64().unwrap() - half).abs() < 1e-9);
+    assert_eq!(repeats["latency_p99_ns"]["sd"], 0.0);
+    let once = document(&run(vec![point(8, 1, 400)])).to_json();
+    assert!(!once.contains("repeats"));
+}
+
+#[test]
+fn the_interval_log_reads_back() {
+    let mut log = Vec::new();
+    let mut writer = IntervalLog::new(&mut log);
+    let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045);
+    let points = [(1, 0, 10), (1, 1, 20), (4, 0, 30)];
+    for (second, (clients, index, reads)) in points.into_iter().enumerate() {
+        let mut ops = Recorder::default();
+        for _ in 0..reads {
+            ops.success(OpKind::Read, 1, Nanos(2_000_000));
+        }
+        ops.success(OpKind::Flush, 0, Nanos(30_000_000));
+        let interval = MeasuredInterval {
+            point: Point {
+                number: 1,
+                of: 2,
+                clients,
+            },
+            repeat: 1,
+            index,
+            start: began + Duration::from_millis(1000 * second as u64),
+            length: Duration::from_secs(1),
+            ops: &ops,
+        };
+        writer.write(&interval).unwrap();
+    }
+    let comments: Vec<_> = log
+        .split(|&byte| byte == b'\n')
+        .filter(|line| line.starts_with(b"#"))
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect();
+    assert_eq!(
+        comments,
+        [
+            "#smbench: response times in nanoseconds, by operation",
+            "#[StartTime: 1767323045.000 (seconds since epoch)]",
+            "#[MaxValueDivisor: 1000000.000]",
+            "#1 client, pass 1",
+            "#4 clients, pass 1",
+        ]
+    );
+    let mut found = Vec::new();
+    for entry in IntervalLogIterator::new(&log) {
+        let LogEntry::Interval(line) = entry.unwrap() else {
+            continue;
+        };
+        let encoded = base64::Engine::decode(
+            &base64::engine::general_purpose::STANDARD,
+            line.encoded_histogram(),
+        );
+        let histogram: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut encoded.unwrap().as_slice())
+            .unwrap();
+        assert_eq!(line.duration(), Duration::from_secs(1));
+        let at = line.start_timestamp().as_secs();
+        let tag = line.tag().unwrap().as_str().to_owned();
+        found.push((at, tag, histogram.len(), line.max().round()));
+    }
+    let line = |at, tag: &str, count, max| (at, tag.to_owned(), count, max);
+    assert_eq!(
+        found,
+        [
+            line(0, "read", 10, 2.0),
+            line(0, "flush", 1, 30.0),
+            line(1, "read", 20, 2.0),
+            line(1, "flush", 1, 30.0),
+            line(2, "read", 30, 2.0),
+            line(2, "flush", 1, 30.0),
+        ]
+    );
+}
