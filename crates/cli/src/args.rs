@@ -216,6 +216,9 @@ pub(crate) struct OutputArgs {
     /// Write the load points as CSV; - for standard output, in place of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
+    /// Write an HDR interval log: latencies per second and operation
+    #[arg(long, value_name = "FILE", value_parser = files())]
+    pub(crate) hlog: Option<PathBuf>,
     /// Show no progress on the terminal
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -330,6 +333,15 @@ fn signing() -> impl TypedValueParser<Value = Signing> {
 
 pub(crate) fn paths() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(not_a_server)
+}
+
+/// Files that are written while the run goes on, which standard output is not
+/// there for.
+fn files() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text| match text == "-" {
+        true => Err("expected a file, not standard output"),
+        false => not_a_server(text).map(PathBuf::from),
+    })
 }
 
 fn destinations() -> impl TypedValueParser<Value = Destination> {

@@ -52,6 +52,9 @@ impl Results {
         if let Some(Destination::File(path)) = &output.csv {
             check_writable(path)?;
         }
+        if let Some(path) = &output.hlog {
+            check_writable(path)?;
+        }
         let folder = &output.out;
         let folders = MadeFolders::missing(folder);
         let reserved =
@@ -198,6 +201,7 @@ mod tests {
             out: folder.join("a/b/results"),
             json: None,
             csv: None,
+            hlog: None,
             quiet: true,
         }
     }
@@ -258,7 +262,11 @@ mod tests {
             csv: Some(Destination::File(missing.clone())),
             ..output(folder.path())
         };
-        for output in [bad_json, bad_csv] {
+        let bad_hlog = OutputArgs {
+            hlog: Some(missing.clone()),
+            ..output(folder.path())
+        };
+        for output in [bad_json, bad_csv, bad_hlog] {
             let error = prepare(&output).unwrap_err().to_string();
             let expected = format!("failed to write {}: ", missing.display());
             assert!(error.starts_with(&expected), "{error}");

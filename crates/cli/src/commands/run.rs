@@ -3,15 +3,17 @@
 //! Invariant: every finished load point is on disk before anything else that
 //! can fail is tried, and on standard output if the disk will not have it.
 
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use smbench_engine::Cancel;
 use smbench_engine::record::RunRecord;
-use smbench_engine::run::{self, Observer, Progress};
+use smbench_engine::run::{self, MeasuredInterval, Observer, Progress};
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::units::counted;
-use smbench_report::{Disclosure, RunDoc, render};
+use smbench_report::{Disclosure, IntervalLog, RunDoc, render};
 
 use crate::args::{Destination, OutputArgs, RunArgs};
 use crate::embedded::Embedded;
@@ -46,13 +48,15 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut watch = Watch {
         line: &line,
         results: &mut results,
+        log: args.output.hlog.as_deref().map(Log::create).transpose()?,
         disclosure: request.disclosure(),
         trouble: Trouble::None,
     };
     let record = run::execute(&request.plan, &mut watch, &cancel);
     line.clear();
     drop(server);
-    conclude(&request, &record?, &mut results, &args.output)
+    let logged = watch.log.map_or(Ok(()), Log::close);
+    conclude(&request, &record?, &mut results, &args.output, logged)
 }
 
 /// The first signal ends the run in good order, the second at once.
@@ -93,10 +97,41 @@ enum Trouble {
     Told,
 }
 
+/// The interval log that was asked for.
+struct Log {
+    path: PathBuf,
+    log: IntervalLog<File>,
+    written: io::Result<()>,
+}
+
+impl Log {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(Failure::write(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            log: IntervalLog::new(file),
+            written: Ok(()),
+        })
+    }
+
+    /// Adds an interval, unless one before it could not be written: a log has no
+    /// gaps.
+    fn add(&mut self, interval: &MeasuredInterval<'_>) {
+        if self.written.is_ok() {
+            self.written = self.log.write(interval);
+        }
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        self.written.map_err(Failure::write(&self.path))
+    }
+}
+
 /// Shows progress and saves each load point.
 struct Watch<'a> {
     line: &'a Line,
     results: &'a mut Results,
+    log: Option<Log>,
     disclosure: Disclosure,
     trouble: Trouble,
 }
@@ -104,6 +139,12 @@ struct Watch<'a> {
 impl Observer for Watch<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.line.show(progress);
+    }
+
+    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
+        if let Some(log) = &mut self.log {
+            log.add(interval);
+        }
     }
 
     fn load_point_ended(&mut self, record: &RunRecord) {
@@ -129,6 +170,7 @@ fn conclude(
     record: &RunRecord,
     results: &mut Results,
     output: &OutputArgs,
+    logged: Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let doc = RunDoc::from_record(record, request.disclosure());
     if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
@@ -152,7 +194,7 @@ fn conclude(
         }
         None => Exit::Done,
     };
-    match (exit, saved.and(written)) {
+    match (exit, saved.and(written).and(logged)) {
         (Exit::Done, outcome) => outcome.map(|()| exit),
         (exit, Ok(())) => Ok(exit),
         // The run's own verdict goes before trouble with its files.

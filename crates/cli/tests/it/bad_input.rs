@@ -268,6 +268,8 @@ fn two_documents_for_one_standard_output() {
     let place = Place::new();
     let said = place.smbench(&["run", "--json", "-", "--csv", "-", "--out", "results"]);
     refused(&place, &said, 2, &["--json", "--csv"]);
+    let said = place.smbench(&["run", "--hlog", "-", "--out", "results"]);
+    refused(&place, &said, 2, &["--hlog", "expected a file"]);
 }
 
 #[test]

@@ -55,6 +55,7 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
     let mut args = vec!["run", "--clients=1,2", "--outstanding=2", "--verify"];
     args.extend(SHORT);
     args.extend(["--json", "copy.json", "--csv", "points.csv"]);
+    args.extend(["--hlog", "latencies.hlog"]);
     let said = place.smbench(&args);
     said.succeeded();
     let [result] = &place.results()[..] else {
@@ -78,6 +79,28 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
     let csv = fs::read_to_string(place.path("points.csv")).unwrap();
     // A header; all, read and write for each load point.
     assert_eq!(csv.lines().count(), 7, "{csv}");
+
+    let hlog = fs::read_to_string(place.path("latencies.hlog")).unwrap();
+    for line in ["#1 client, pass 1", "#2 clients, pass 1"] {
+        assert!(hlog.lines().any(|found| found == line), "{hlog}");
+    }
+    // Each window is shorter than an interval.
+    for tag in ["Tag=read,0.000,", "Tag=write,"] {
+        let found = hlog.lines().filter(|line| line.starts_with(tag));
+        assert!(found.count() >= 1, "{tag} in {hlog}");
+    }
+    for point in doc["load_points"].as_array().unwrap() {
+        let count = |of: &Value| {
+            let counts = of["count"].as_array().unwrap().iter();
+            counts.map(|count| count.as_u64().unwrap()).sum::<u64>()
+        };
+        let series = &point["series"];
+        for op in ["read", "write"] {
+            assert_eq!(count(&series["ops"][op]), point["ops"][op]["count"]);
+        }
+        assert_eq!(point["steady"]["is_steady"], Value::Null);
+        assert!(point["fairness"]["jain_index"].as_f64().unwrap() <= 1.0);
+    }
 
     let shown = place.smbench(&["show", text(result)]);
     shown.succeeded();
