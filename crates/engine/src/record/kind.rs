@@ -83,6 +83,9 @@ kinds! {
     /// The acknowledgement of an oplock or lease break. The server asks for
     /// it, not the workload, so that it is in no sum over operations.
     OplockBreak = "oplock_break";
+    /// SESSION_SETUP in a session that the server has let expire, from the
+    /// answer that says so to the last one. In no sum over operations either.
+    Reauthentication = "reauthentication";
 }
 
 /// Which way the data of an application goes.
@@ -111,7 +114,7 @@ impl OpKind {
     /// operations.
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
-        !matches!(self, Self::OplockBreak)
+        !matches!(self, Self::OplockBreak | Self::Reauthentication)
     }
 
     pub(super) const fn index(self) -> usize {

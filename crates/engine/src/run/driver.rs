@@ -66,6 +66,10 @@ pub(super) enum Extent {
     Part,
     /// All of it, or the last part.
     Final,
+    /// That the session has expired, and nothing else: the server has done
+    /// nothing. The driver authenticates again, and the call is to be submitted
+    /// once more.
+    Expired,
 }
 
 /// Where a driver tells what the server said.
@@ -76,12 +80,22 @@ pub(super) trait Sink {
     fn granted(&mut self, caching: Caching);
     /// The server takes caching back.
     fn broken(&mut self);
-    /// What was sent at `sent` to agree to that has been answered.
-    fn acknowledged(&mut self, sent: Nanos, outcome: Acknowledged);
+    /// What was sent to agree to that has been answered, after so long.
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
+    /// A session that was found expired at `since` is as good as new.
+    fn reauthenticated(&mut self, since: Nanos);
 }
 
-/// No credit is at hand for the call; nothing was sent.
-pub(super) struct Busy;
+/// Why a call was not taken; nothing was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Busy {
+    /// No credit is at hand for it.
+    Credits,
+    /// Bytes of earlier calls must go out first.
+    Room,
+    /// Its session has expired, and is being authenticated again.
+    Session,
+}
 
 /// A driver whose sessions stand and whose files are open.
 pub(super) struct Opened<D> {
@@ -92,6 +106,8 @@ pub(super) struct Opened<D> {
     pub(super) granted: Vec<Caching>,
     /// Notifications of breaks so far.
     pub(super) breaks: u64,
+    /// How long agreeing to them took, and what came of it.
+    pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
     /// TCP connections made for them.
     pub(super) connections: u32,
 }
@@ -104,6 +120,7 @@ impl<D> Opened<D> {
             session_setup: self.session_setup,
             granted: self.granted,
             breaks: self.breaks,
+            acknowledged: self.acknowledged,
             connections: self.connections,
         }
     }
@@ -127,7 +144,7 @@ pub(super) trait Driver: Sized + 'static {
     ) -> Result<(), Busy>;
 
     /// Hands on what was submitted, as far as the other side takes it.
-    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> std::io::Result<()>;
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped>;
 
     /// Waits for something to come in; what it is, is for
     /// [`Driver::take_answers`] to know.
@@ -146,6 +163,12 @@ pub(super) trait Driver: Sized + 'static {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped>;
+
+    /// Whether the server owes an answer, be it to something that no call asked
+    /// for.
+    fn is_awaited(&self) -> bool {
+        false
+    }
 
     /// Why an answer is overdue, where the server is not to blame.
     fn why_overdue(&self) -> Option<Dropped> {

@@ -24,7 +24,7 @@ use crate::plan::Caching;
 use crate::record::{Failure, Fairness, OpKind, Punctuality, Recorder, Times};
 use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
-use crate::run::driver::{Acknowledged, Answer, Call, Driver, Extent, Scratch, Sink};
+use crate::run::driver::{Acknowledged, Answer, Busy, Call, Driver, Extent, Scratch, Sink};
 use crate::run::member::{DueFor, Member};
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::schedule::{Interval, Place, Schedule};
@@ -95,6 +95,8 @@ pub(super) struct Group<D> {
     pub(super) granted: Vec<Caching>,
     /// Notifications of breaks before the load.
     pub(super) breaks: u64,
+    /// What came of agreeing to them.
+    pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
     clients: Clients,
     /// Whose turn it is to be the first to get credits.
     turn: usize,
@@ -153,6 +155,7 @@ impl<D: Driver> Group<D> {
             number: 0,
             granted: Vec::new(),
             breaks: 0,
+            acknowledged: Vec::new(),
             clients: Clients {
                 members: members.into_boxed_slice(),
                 slots: slots.into_boxed_slice(),
@@ -262,11 +265,14 @@ impl<D: Driver> Group<D> {
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
-                if self.clients.is_any_starved() {
-                    return Poll::Ready(Err(Dropped::NoCredits));
-                }
-                if orders.stops(now) || self.clients.due_at().is_none() {
-                    return Poll::Ready(Ok(()));
+                match self.clients.starved_since() {
+                    // What is owed to none of them may bring credits as well.
+                    Some(_) if self.driver.is_awaited() => {}
+                    Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
+                    None if orders.stops(now) || self.clients.due_at().is_none() => {
+                        return Poll::Ready(Ok(()));
+                    }
+                    None => {}
                 }
             }
             match self.driver.poll_receive(context, &mut shared.scratch)? {
@@ -361,23 +367,39 @@ impl<D: Driver> Group<D> {
             let submitted = self
                 .driver
                 .submit(&call, scratch, |data| member.fill(&operation, data));
-            if submitted.is_err() {
-                let begins = !matches!(due.what, DueFor::Further);
-                member.starve(begins.then_some(operation), now);
-                return Filled::AsPlanned;
+            if let Err(busy) = submitted {
+                if !matches!(due.what, DueFor::Further) {
+                    member.keep(operation);
+                }
+                match busy {
+                    Busy::Credits => member.starve(now),
+                    Busy::Room | Busy::Session => member.end_starvation(now, &orders.schedule),
+                }
+                return match busy {
+                    Busy::Room => Filled::UpToBacklog,
+                    Busy::Credits | Busy::Session => Filled::AsPlanned,
+                };
             }
             member.end_starvation(now, &orders.schedule);
             member.served(due, now, &orders.schedule);
-            slots[slot as usize] = Slot {
+            let slot = &mut slots[slot as usize];
+            // What is sent once more has been under way all the time.
+            let sent = match slot.state {
+                SlotState::Expired => slot.sent,
+                _ => {
+                    self.clients.in_flight += 1;
+                    now
+                }
+            };
+            *slot = Slot {
                 member: at,
                 operation,
                 intended,
-                sent: now,
+                sent,
                 epoch: member.epoch(&operation),
                 moved: 0,
                 state: SlotState::InFlight,
             };
-            self.clients.in_flight += 1;
         }
         if !may_begin {
             member.end_starvation(now, &orders.schedule);
@@ -417,14 +439,16 @@ impl<D: Driver> Group<D> {
         if now < self.timer_at {
             return Poll::Pending;
         }
-        let Some(oldest) = self.clients.oldest() else {
+        let oldest = self.clients.oldest();
+        let since = match oldest {
+            Some(oldest) => Some(oldest.sent),
+            None => self.clients.starved_since(),
+        };
+        let Some(since) = since else {
             return Poll::Pending;
         };
-        if now.since(oldest.sent) >= limit {
-            let stalled = Dropped::Stalled {
-                kind: oldest.operation.kind.name(),
-                limit,
-            };
+        if now.since(since) >= limit {
+            let stalled = oldest.map_or(Dropped::NoCredits, |oldest| oldest.stalled(limit));
             return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
         }
         // Without budget the timer would not take our waker, and tokio has
@@ -432,7 +456,7 @@ impl<D: Driver> Group<D> {
         if !coop::has_budget_remaining() {
             return Poll::Pending;
         }
-        self.timer_at = oldest.sent + limit;
+        self.timer_at = since + limit;
         let at = clock::timer(self.timer_at);
         let timer = self
             .timer
@@ -467,15 +491,23 @@ impl Sink for Booking<'_> {
         self.recorder.caching_mut().breaks += 1;
     }
 
-    fn acknowledged(&mut self, sent: Nanos, outcome: Acknowledged) {
-        let kind = OpKind::OplockBreak;
-        match outcome {
-            Acknowledged::Confirmed => self.recorder.success(kind, 0, self.now.since(sent)),
-            Acknowledged::Moot => self.recorder.caching_mut().moot += 1,
-            Acknowledged::Refused(status) => {
-                self.recorder.failure(kind, Failure::Status(status));
-            }
-        }
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
+        book_acknowledged(self.recorder, took, outcome);
+    }
+
+    fn reauthenticated(&mut self, since: Nanos) {
+        let (kind, took) = (OpKind::Reauthentication, self.now.since(since));
+        self.recorder.success(kind, 0, took);
+    }
+}
+
+/// Books the answer to the acknowledgement of a break.
+pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: Acknowledged) {
+    let kind = OpKind::OplockBreak;
+    match outcome {
+        Acknowledged::Confirmed => recorder.success(kind, 0, took),
+        Acknowledged::Moot => recorder.caching_mut().moot += 1,
+        Acknowledged::Refused(status) => recorder.failure(kind, Failure::Status(status)),
     }
 }
 
@@ -494,8 +526,10 @@ impl Clients {
         }
     }
 
-    fn is_any_starved(&self) -> bool {
-        self.members.iter().any(Member::is_starved)
+    /// Since when a client has lacked credits, if one does.
+    fn starved_since(&self) -> Option<Nanos> {
+        let members = self.members.iter();
+        members.filter_map(Member::starved_since).min()
     }
 
     fn oldest(&self) -> Option<&Slot> {
@@ -525,6 +559,10 @@ impl Clients {
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
             member.release(answer.slot, now);
+            return Ok(());
+        }
+        if answer.extent == Extent::Expired && slot.expire(member.ledger.as_deref_mut()) {
+            member.continuing.push_back(answer.slot);
             return Ok(());
         }
         slot.moved = slot.moved.saturating_add(answer.moved);

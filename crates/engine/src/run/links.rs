@@ -37,6 +37,17 @@ pub(super) struct Links {
     chosen: usize,
     /// Where the latest bytes came from.
     read: usize,
+    /// The one that the latest call could have gone to, had there been room;
+    /// until something is received, which may bring credits to another.
+    wanted: Option<usize>,
+}
+
+impl Link {
+    /// Whether it takes another call before the next flush, with this many
+    /// bytes in the worker's buffer.
+    fn has_room(&self, waiting: usize) -> bool {
+        self.backlog.len() + waiting < backlog::FULL_LEN
+    }
 }
 
 /// What the sessions of a group have come to while they are set up.
@@ -133,6 +144,7 @@ impl Links {
         let mut links = Vec::new();
         for mut session in sessions {
             session.earn_credits(EARNING_ECHOS).await?;
+            session.settle().await?;
             links.push(Link {
                 session,
                 backlog: Backlog::default(),
@@ -142,15 +154,24 @@ impl Links {
             links: links.into_boxed_slice(),
             chosen: 0,
             read: 0,
+            wanted: None,
         })
     }
 
-    /// What the sessions were granted to cache while they were set up.
+    /// What the sessions were granted to cache while they were set up, and what
+    /// was taken back of it, on whichever connection.
     pub(super) fn take_cache(&mut self) -> Cache {
-        let session = &mut self.links[0].session;
-        let dialect = session.connection.negotiated().dialect;
-        let none = Cache::new(Caching::None, dialect, 0);
-        std::mem::replace(&mut session.cache, none)
+        let mut caches = self.links.iter_mut().map(|link| {
+            let session = &mut link.session;
+            let dialect = session.connection.negotiated().dialect;
+            let none = Cache::new(Caching::None, dialect, 0);
+            std::mem::replace(&mut session.cache, none)
+        });
+        let Some(mut first) = caches.next() else {
+            unreachable!("a group has a connection");
+        };
+        caches.for_each(|further| first.absorb(further));
+        first
     }
 
     /// How many there are.
@@ -158,33 +179,48 @@ impl Links {
         self.links.len() as u32
     }
 
-    /// Whether any takes another call before the next flush.
+    /// Whether any takes another call before the next flush; where the latest
+    /// call could go to one only, whether that one does.
     pub(super) fn has_room(&self, scratch: &Scratch) -> bool {
-        let mut links = self.links.iter();
-        links.any(|link| link.backlog.len() + scratch.output.len() < backlog::FULL_LEN)
+        let waiting = scratch.output.len();
+        match self.wanted {
+            Some(wanted) => self.links[wanted].has_room(waiting),
+            None => self.links.iter().any(|link| link.has_room(waiting)),
+        }
     }
 
     /// Chooses the connection of the next call: the first in turn of which `fits`
     /// holds.
     pub(super) fn choose(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
-        self.choose_link(|link| fits(&link.session.connection))
-    }
-
-    /// The same of those only that take a call before the next flush.
-    pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
-        self.choose_link(|link| {
-            link.backlog.len() < backlog::FULL_LEN && fits(&link.session.connection)
-        })
-    }
-
-    fn choose_link(&mut self, fits: impl Fn(&Link) -> bool) -> Result<(), Busy> {
         for _ in 0..self.links.len() {
             self.chosen = (self.chosen + 1) % self.links.len();
-            if fits(&self.links[self.chosen]) {
+            if fits(&self.links[self.chosen].session.connection) {
                 return Ok(());
             }
         }
-        Err(Busy)
+        Err(Busy::Credits)
+    }
+
+    /// The same of those only that take a call before the next flush. It is for
+    /// want of room that there is none where one without room fits.
+    pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
+        self.wanted = None;
+        for _ in 0..self.links.len() {
+            self.chosen = (self.chosen + 1) % self.links.len();
+            let link = &self.links[self.chosen];
+            match (fits(&link.session.connection), link.has_room(0)) {
+                (true, true) => {
+                    self.wanted = None;
+                    return Ok(());
+                }
+                (true, false) => self.wanted = Some(self.chosen),
+                (false, _) => {}
+            }
+        }
+        Err(match self.wanted {
+            Some(_) => Busy::Room,
+            None => Busy::Credits,
+        })
     }
 
     /// The connection chosen, and what is to be sent on it.
@@ -199,6 +235,27 @@ impl Links {
             false => backlog.buffer(),
         };
         (&mut session.connection, out)
+    }
+
+    /// Has what goes out next go to the first connection; the session there,
+    /// with what it logged on with, and what is to be sent on it.
+    pub(super) fn first<'a>(
+        &'a mut self,
+        scratch: &'a mut Scratch,
+    ) -> (&'a mut Session, &'a mut Vec<u8>) {
+        let is_alone = self.links.len() == 1;
+        let Link { session, backlog } = &mut self.links[0];
+        let out = match is_alone {
+            true => &mut scratch.output,
+            false => backlog.buffer(),
+        };
+        (session, out)
+    }
+
+    /// Whether the server owes an answer on any.
+    pub(super) fn is_awaited(&self) -> bool {
+        let mut links = self.links.iter();
+        links.any(|link| link.session.connection.in_flight() > 0)
     }
 
     /// The connection chosen.
@@ -222,11 +279,12 @@ impl Links {
         &mut self,
         context: &mut Context<'_>,
         scratch: &mut Scratch,
-    ) -> std::io::Result<()> {
+    ) -> Result<(), Dropped> {
         // With several there is nothing in the worker's buffer.
         self.links.iter_mut().try_for_each(|link| {
             let Link { session, backlog } = link;
-            backlog.flush(&mut session.stream, context, &mut scratch.output)
+            let flushed = backlog.flush(&mut session.stream, context, &mut scratch.output);
+            Ok(flushed?)
         })
     }
 
@@ -253,6 +311,7 @@ impl Links {
 
     /// The connection that the latest bytes came from.
     pub(super) fn received(&mut self) -> (&mut Inbound, &mut Connection) {
+        self.wanted = None;
         let Session {
             inbound,
             connection,

@@ -47,7 +47,7 @@ pub(super) struct Member {
     punctuality: Punctuality,
     /// The group's slots whose actions go on, the one that waits longest first.
     pub(super) continuing: VecDeque<u32>,
-    /// Drawn, but not yet sent for lack of credits.
+    /// Drawn, but not yet sent.
     drawn: Option<Operation>,
     /// Since when credits lack.
     starved_since: Option<Nanos>,
@@ -207,15 +207,19 @@ impl Member {
         }
     }
 
-    /// An operation that was due could not be sent for lack of credits; one
-    /// that begins an action is kept.
-    pub(super) fn starve(&mut self, drawn: Option<Operation>, now: Nanos) {
-        self.drawn = self.drawn.or(drawn);
+    /// An operation that begins an action could not be sent yet.
+    pub(super) fn keep(&mut self, drawn: Operation) {
+        self.drawn = Some(drawn);
+    }
+
+    /// An operation that was due could not be sent for lack of credits.
+    pub(super) fn starve(&mut self, now: Nanos) {
         self.starved_since.get_or_insert(now);
     }
 
-    pub(super) const fn is_starved(&self) -> bool {
-        self.starved_since.is_some()
+    /// Since when credits lack, if they do.
+    pub(super) const fn starved_since(&self) -> Option<Nanos> {
+        self.starved_since
     }
 
     pub(super) fn end_starvation(&mut self, now: Nanos, schedule: &Schedule) {

@@ -28,6 +28,13 @@ pub(super) enum Dropped {
     Stalled { kind: &'static str, limit: Nanos },
     #[error("the server left the client without credits")]
     NoCredits,
+    #[error("the session expired: {0}")]
+    NotRenewed(String),
+    #[error(
+        "the session expired while a {kind} was under way, and was not authenticated again within {}",
+        humantime::format_duration((*.limit).into())
+    )]
+    RenewalStalled { kind: &'static str, limit: Nanos },
     /// The words of a client that is not ours.
     #[cfg(feature = "smb-rs")]
     #[error("smb-rs failed: {0}")]
@@ -82,19 +89,55 @@ impl Slot {
     }
 }
 
+impl Slot {
+    /// That its request has not come to an end within `limit`.
+    pub(super) const fn stalled(&self, limit: Nanos) -> Dropped {
+        let kind = self.operation.kind.name();
+        match self.state {
+            SlotState::Expired => Dropped::RenewalStalled { kind, limit },
+            _ => Dropped::Stalled { kind, limit },
+        }
+    }
+
+    /// Makes it due once more, as the server has done nothing: whether that can
+    /// be. Not where something else of its frame failed, which is counted, nor
+    /// where a CANCEL waits for what has ended.
+    pub(super) fn expire(&mut self, ledger: Option<&mut Ledger>) -> bool {
+        let Operation {
+            kind,
+            file,
+            offset,
+            length,
+            ..
+        } = self.operation;
+        if self.state != SlotState::InFlight || kind == OpKind::Cancel {
+            return false;
+        }
+        if let (OpKind::Write, Some(ledger)) = (kind, ledger) {
+            ledger.write_failed(file, offset, length);
+        }
+        self.state = SlotState::Expired;
+        true
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotState {
     Free,
     InFlight,
     /// In flight, and a part of its answer was wrong; the failure is counted.
     Failing,
+    /// Answered with nothing but that the session had expired: due once more,
+    /// and under way since it was first sent.
+    Expired,
     /// The next request of its action is due.
     Continuing,
 }
 
 impl SlotState {
+    /// Whether its request was sent and has not come to an end.
     pub(super) const fn is_in_flight(self) -> bool {
-        matches!(self, Self::InFlight | Self::Failing)
+        matches!(self, Self::InFlight | Self::Failing | Self::Expired)
     }
 }
 
@@ -139,6 +182,10 @@ pub(super) fn judge(
         _ if succeeded && !is_uneven => Ok(Ok(())),
         _ if succeeded && slot.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
         _ if succeeded => Ok(Err(Unfit::Answer(Failure::Long))),
+        // The session goes on, only this is over.
+        status if answer.extent == Extent::Expired => {
+            Ok(Err(Unfit::Answer(Failure::Status(status))))
+        }
         NtStatus::USER_SESSION_DELETED
         | NtStatus::NETWORK_SESSION_EXPIRED
         | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(answer.status)),

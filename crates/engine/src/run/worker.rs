@@ -18,7 +18,7 @@ use crate::record::{Dropout, Fairness, Punctuality, Recorder, latency_histogram}
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::driver::{Driver, Opened};
-use crate::run::group::{Group, Orders, Shared};
+use crate::run::group::{Group, Orders, Shared, book_acknowledged};
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
 use crate::run::standing::Standing;
@@ -216,10 +216,12 @@ async fn set_up<D: Driver>(
             session_setup,
             granted,
             breaks,
+            acknowledged,
             connections,
         } = opened.unwrap_or_else(resume)?;
         group.granted = granted;
         group.breaks = breaks;
+        group.acknowledged = acknowledged;
         let _ = reports.send(Report::Ready(group.numbers().count() as u32));
         standing.push(group, shared, start);
         outcome.connections += u64::from(connections);
@@ -396,6 +398,9 @@ impl Figures {
 
 /// Counts what was granted and broken before the load.
 fn count_setup<D>(recorder: &mut Recorder, group: &Group<D>) {
+    for &(took, outcome) in &group.acknowledged {
+        book_acknowledged(recorder, took, outcome);
+    }
     let caching = recorder.caching_mut();
     for &granted in &group.granted {
         caching.count(granted);

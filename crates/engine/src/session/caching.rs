@@ -5,6 +5,8 @@
 //! submitted, as far as credits allow; at most one is due for each open or
 //! lease, however many notifications a server sends.
 
+use std::collections::VecDeque;
+
 use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
 use smbench_protocol::command::oplock_break::{
@@ -50,9 +52,28 @@ pub(crate) struct Cache {
     early: Vec<OplockBreak>,
     /// Notifications so far.
     breaks: u64,
-    due: Vec<(SessionIndex, BreakAcknowledgement)>,
-    sent: Vec<(u32, Nanos)>,
+    due: VecDeque<Due>,
+    sent: Vec<Sent>,
     next_tag: u32,
+    /// What came of those that were answered before the load.
+    settled: Vec<(Nanos, Acknowledged)>,
+}
+
+/// An acknowledgement that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) session: SessionIndex,
+    acknowledgement: BreakAcknowledgement,
+    /// When it was first sent, if it was.
+    since: Option<Nanos>,
+}
+
+/// One that waits for its answer.
+#[derive(Debug)]
+struct Sent {
+    tag: u32,
+    since: Nanos,
+    due: Due,
 }
 
 /// The oplock of an open, and the session it is of.
@@ -60,6 +81,15 @@ pub(crate) struct Cache {
 pub(crate) struct Oplock {
     pub(crate) level: OplockLevel,
     pub(crate) session: SessionIndex,
+}
+
+/// The answer to an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// How long it took, and what came of it.
+    Settled(Nanos, Acknowledged),
+    /// The session has expired: to be sent again once that is mended.
+    Expired(Due),
 }
 
 /// What came of agreeing to a break.
@@ -100,9 +130,23 @@ impl Cache {
             held: Vec::new(),
             early: Vec::new(),
             breaks: 0,
-            due: Vec::new(),
+            due: VecDeque::new(),
             sent: Vec::new(),
             next_tag: FIRST_TAG,
+            settled: Vec::new(),
+        }
+    }
+
+    /// Takes over what another connection of the same sessions came to while it
+    /// was set up. Nothing of that is in flight any more.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        debug_assert!(other.sent.is_empty(), "its tags are ours as well");
+        self.breaks += other.breaks;
+        self.settled.extend(other.settled);
+        self.due.extend(other.due);
+        for broken in other.early {
+            self.breaks -= 1;
+            self.broken(&BreakNotification::Oplock(broken), |_| None);
         }
     }
 
@@ -164,6 +208,22 @@ impl Cache {
         std::mem::take(&mut self.breaks)
     }
 
+    /// Keeps what came of an acknowledgement while no load is on.
+    pub(crate) fn settle(&mut self, answered: Answered) {
+        self.settled.push(match answered {
+            Answered::Settled(took, outcome) => (took, outcome),
+            Answered::Expired(_) => {
+                let status = NtStatus::NETWORK_SESSION_EXPIRED;
+                (Nanos(0), Acknowledged::Refused(status))
+            }
+        });
+    }
+
+    /// How long acknowledgements took before the load, and what came of them.
+    pub(crate) fn take_settled(&mut self) -> Vec<(Nanos, Acknowledged)> {
+        std::mem::take(&mut self.settled)
+    }
+
     /// Takes a notification. `other` knows the session of an open that is not
     /// held, and what it has; what is left of that is kept there.
     pub(crate) fn broken<'a>(
@@ -195,44 +255,66 @@ impl Cache {
                 })
             }
         };
-        if let Some(due) = due
-            && !self.due.contains(&due)
-            && self.due.len() + self.sent.len() < AT_ONCE
-        {
-            self.due.push(due);
+        let Some((session, acknowledgement)) = due else {
+            return;
+        };
+        let is_same = |due: &Due| (due.session, due.acknowledgement) == (session, acknowledgement);
+        if !self.due.iter().any(is_same) && self.due.len() + self.sent.len() < AT_ONCE {
+            self.due.push_back(Due {
+                session,
+                acknowledgement,
+                since: None,
+            });
         }
     }
 
     /// Whether an acknowledgement waits to be sent.
-    pub(crate) const fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
 
-    /// Appends what is due, as far as credits allow.
+    /// Appends what is due, the oldest first, in sessions that take requests
+    /// and as far as credits allow.
     pub(crate) fn acknowledge(
         &mut self,
         connection: &mut Connection,
         now: Nanos,
         out: &mut Vec<u8>,
+        takes_requests: impl Fn(SessionIndex) -> bool,
     ) {
-        while let Some((session, acknowledgement)) = self.due.last() {
+        let mut at = 0;
+        while let Some(&due) = self.due.get(at) {
+            if !takes_requests(due.session) {
+                at += 1;
+                continue;
+            }
             let tag = self.next_tag;
-            let sent = connection.acknowledge(*session, tag, acknowledgement, out);
+            let sent = connection.acknowledge(due.session, tag, &due.acknowledgement, out);
             if sent.is_err() {
                 break;
             }
-            self.due.pop();
-            self.sent.push((tag, now));
+            self.due.remove(at);
+            let since = due.since.unwrap_or(now);
+            self.sent.push(Sent { tag, since, due });
             self.next_tag = tag.wrapping_add(1).max(FIRST_TAG);
         }
     }
 
-    /// Takes the answer to an acknowledgement: when that was sent, and what
-    /// came of it. `None` when the tag is none of ours.
-    pub(crate) fn answered(&mut self, tag: u32, status: NtStatus) -> Option<(Nanos, Acknowledged)> {
-        let at = self.sent.iter().position(|&(sent, _)| sent == tag)?;
-        let (_, sent) = self.sent.swap_remove(at);
+    /// Has it sent again.
+    pub(crate) fn put_back(&mut self, due: Due) {
+        self.due.push_front(due);
+    }
+
+    /// Takes the answer to an acknowledgement; `None` when the tag is none of
+    /// ours.
+    pub(crate) fn answered(&mut self, tag: u32, status: NtStatus, now: Nanos) -> Option<Answered> {
+        let at = self.sent.iter().position(|sent| sent.tag == tag)?;
+        let Sent { since, due, .. } = self.sent.swap_remove(at);
         let outcome = match status {
+            NtStatus::NETWORK_SESSION_EXPIRED => {
+                let since = Some(since);
+                return Some(Answered::Expired(Due { since, ..due }));
+            }
             NtStatus::SUCCESS => Acknowledged::Confirmed,
             // Gone, or no longer breaking: another open under the same lease
             // was closed meanwhile (MS-SMB2 3.3.5.22.1, 3.3.5.22.2).
@@ -242,7 +324,7 @@ impl Cache {
             | NtStatus::INVALID_DEVICE_STATE => Acknowledged::Moot,
             status => Acknowledged::Refused(status),
         };
-        Some((sent, outcome))
+        Some(Answered::Settled(now.since(since), outcome))
     }
 }
 
@@ -360,20 +442,33 @@ mod tests {
     #[test]
     fn answers_are_told_apart() {
         let mut cache = cache(Caching::None, Dialect::Smb311);
+        let due = Due {
+            session: SessionIndex::FIRST,
+            acknowledgement: BreakAcknowledgement::Oplock {
+                file_id: FileId::default(),
+                level: OplockLevel::None,
+            },
+            since: None,
+        };
         let statuses = [
             NtStatus::SUCCESS,
             NtStatus::FILE_CLOSED,
             NtStatus::ACCESS_DENIED,
         ];
         for (tag, status) in (FIRST_TAG..).zip(statuses) {
-            cache.sent.push((tag, Nanos(5)));
+            cache.sent.push(Sent {
+                tag,
+                since: Nanos(5),
+                due,
+            });
             let outcome = match status {
                 NtStatus::SUCCESS => Acknowledged::Confirmed,
                 NtStatus::FILE_CLOSED => Acknowledged::Moot,
                 _ => Acknowledged::Refused(status),
             };
-            assert_eq!(cache.answered(tag, status), Some((Nanos(5), outcome)));
-            assert!(cache.answered(tag, status).is_none());
+            let answered = cache.answered(tag, status, Nanos(12));
+            assert_eq!(answered, Some(Answered::Settled(Nanos(7), outcome)));
+            assert!(cache.answered(tag, status, Nanos(12)).is_none());
         }
         assert!(cache.sent.is_empty());
     }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::clock;
 
-use super::{RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, State, receive};
+use super::{RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, State, caching, receive};
 
 /// Tag of a request that is in flight alone; those of a chain count from it.
 const FIRST_TAG: u32 = 0;
@@ -52,6 +52,7 @@ impl Session {
         self.check_step(doing)?;
         let mut out = Vec::with_capacity(body.len() + 128);
         let charge = charge_for(payload_len);
+        self.afford(doing, &[charge]).await?;
         self.connection
             .request(self.current, command, charge, FIRST_TAG, &mut out, |out| {
                 out.extend_from_slice(body);
@@ -86,6 +87,7 @@ impl Session {
     ) -> Result<[Reply; N], SessionError> {
         self.check_step(doing)?;
         let mut out = Vec::with_capacity(1024);
+        self.afford(doing, &[1; N]).await?;
         build(self.connection.chain(self.current, &mut out))
             .finish()
             .map_err(|_| self.no_credit(doing))?;
@@ -104,6 +106,7 @@ impl Session {
         ) -> Result<Opening, HandshakeError>,
     ) -> Result<SessionIndex, SessionError> {
         self.check_step(SET_UP)?;
+        self.afford(SET_UP, &[1]).await?;
         self.credentials = self.endpoint.credentials().await?;
         let config = self.endpoint.config(self.credentials.clone());
         let mut out = Vec::with_capacity(1024);
@@ -136,6 +139,36 @@ impl Session {
                 at: self.endpoint.at(),
             }),
         }
+    }
+
+    /// Waits for the answers to acknowledgements of breaks that hold the
+    /// credits for requests of these charges.
+    pub(super) async fn afford(
+        &mut self,
+        doing: &str,
+        charges: &[u16],
+    ) -> Result<(), SessionError> {
+        while self.connection.in_flight() > 0 && !self.connection.affords(charges) {
+            self.exchange(doing, Vec::new(), |connection, _, _| {
+                let is_over = connection.in_flight() == 0 || connection.affords(charges);
+                is_over.then_some(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was sent has been answered, acknowledgements of
+    /// breaks included.
+    pub(crate) async fn settle(&mut self) -> Result<(), SessionError> {
+        const DOING: &str = "agree to what it takes back";
+        while self.connection.in_flight() > 0 {
+            self.exchange(DOING, Vec::new(), |connection, _, _| {
+                (connection.in_flight() == 0).then_some(())
+            })
+            .await?;
+        }
+        Ok(())
     }
 
     pub(super) fn no_credit(&self, doing: &str) -> SessionError {
@@ -228,9 +261,11 @@ impl Session {
                     let event = self.connection.receive(message).map_err(broken)?;
                     match &event {
                         Event::Break(notification) => self.cache.broken(notification, |_| None),
-                        Event::Completed(done) => {
-                            // One of its own, which nobody else waits for.
-                            let _ = self.cache.answered(done.tag, done.status);
+                        Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
+                            let answered = self.cache.answered(done.tag, done.status, clock::now());
+                            if let Some(answered) = answered {
+                                self.cache.settle(answered);
+                            }
                         }
                         _ => {}
                     }
@@ -241,7 +276,8 @@ impl Session {
             if self.cache.is_due() {
                 // Others wait for it, this session's own next request maybe too.
                 let now = clock::now();
-                self.cache.acknowledge(&mut self.connection, now, &mut out);
+                let cache = &mut self.cache;
+                cache.acknowledge(&mut self.connection, now, &mut out, |_| true);
             }
             if let Some(result) = result {
                 self.stream

@@ -3,6 +3,7 @@
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Credentials, Event, HandshakeError, NtStatus, Reauthentication, ReauthenticationError,
+    SessionIndex,
 };
 
 use super::{Session, SessionError, State};
@@ -16,10 +17,12 @@ impl Session {
     /// further request.
     pub(crate) async fn reauthenticate(&mut self) -> Result<(), SessionError> {
         self.check_step(DOING)?;
-        let credentials = self.renewal().await?;
+        self.afford(DOING, &[1]).await?;
+        let credentials = self.renewal(&self.credentials).await?;
         let session = self.current;
         let mut out = Vec::with_capacity(2048);
-        self.begin_reauthentication(credentials, &mut out)?;
+        self.begin_reauthentication(session, &credentials, &mut out)?;
+        self.credentials = credentials;
         let ended = self
             .exchange(DOING, out, |connection, event, out| match event {
                 Event::Reauthentication { progress, .. } => match progress {
@@ -42,33 +45,46 @@ impl Session {
         })
     }
 
-    /// What to authenticate with again. It borrows nothing, so that whoever
-    /// drives the session can go on with other things while a KDC is asked.
+    /// What the session has logged on with that requests are made in.
+    pub(crate) const fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// What to authenticate a session with again that has logged on with
+    /// `used`. It borrows nothing, so that whoever drives the session can go on
+    /// with other things while a KDC is asked.
     pub(crate) fn renewal(
         &self,
+        used: &Credentials,
     ) -> impl Future<Output = Result<Credentials, SessionError>> + use<> {
-        let (endpoint, used) = (self.endpoint.clone(), self.credentials.clone());
+        let (endpoint, used) = (self.endpoint.clone(), used.clone());
         async move { endpoint.renewed(&used).await }
     }
 
     /// Appends the first request; the connection tells how it goes on.
     pub(crate) fn begin_reauthentication(
         &mut self,
-        credentials: Credentials,
+        session: SessionIndex,
+        credentials: &Credentials,
         out: &mut Vec<u8>,
     ) -> Result<(), SessionError> {
         self.connection
-            .reauthenticate(self.current, &credentials, clock::wall(), out)
+            .reauthenticate(session, credentials, clock::wall(), out)
             .map_err(|error| match error {
                 ReauthenticationError::NoCredit(_) => self.no_credit(DOING),
-                ReauthenticationError::Auth(error) => self.not_logged_on(error.into()),
+                ReauthenticationError::Auth(error) => {
+                    self.endpoint.not_logged_on(credentials, error.into())
+                }
                 ReauthenticationError::UnderWay => SessionError::OutOfStep {
                     doing: DOING.to_owned(),
                     at: self.endpoint.at(),
                 },
-            })?;
-        self.credentials = credentials;
-        Ok(())
+            })
+    }
+
+    /// Why a session that has expired cannot go on: the server's answer.
+    pub(crate) fn not_renewed(&self, used: &Credentials, status: NtStatus) -> SessionError {
+        self.endpoint.not_logged_on(used, refused(status))
     }
 }
 

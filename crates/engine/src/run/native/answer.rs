@@ -6,7 +6,7 @@
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::command::change_notify::ChangeNotifyResponse;
 use smbench_protocol::command::close::CloseResponse;
-use smbench_protocol::command::create::CreateResponse;
+use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::ioctl::copy_chunk::CopyChunkResponse;
 use smbench_protocol::command::ioctl::{IoctlResponse, fsctl};
 use smbench_protocol::command::lock::LockResponse;
@@ -14,23 +14,40 @@ use smbench_protocol::command::query_directory::QueryDirectoryResponse;
 use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Completion, DecodeError, NtStatus};
+use smbench_protocol::{Completion, DecodeError, FileId, NtStatus};
 
 use super::Place;
 use crate::run::driver::{Answer, Extent};
 
 /// What a completion means to the loop; what it opened is kept in `place`.
+/// `None` where other parts of an answer in vain are to come.
 pub(super) fn of<'a>(
     done: &Completion<'a>,
     mut place: Option<&mut Place>,
-) -> Result<Answer<'a>, DecodeError> {
-    let extent = match &mut place {
-        Some(place) if place.due > 1 => {
+) -> Result<Option<Answer<'a>>, DecodeError> {
+    let mut extent = Extent::Final;
+    let mut expired = done.status == NtStatus::NETWORK_SESSION_EXPIRED;
+    if let Some(place) = &mut place {
+        if place.due > 1 {
             place.due -= 1;
-            Extent::Part
+            extent = Extent::Part;
         }
-        _ => Extent::Final,
-    };
+        // Whatever the other requests of its frame are answered.
+        expired |= place.expired;
+        place.expired = expired && extent == Extent::Part;
+    }
+    if expired && extent == Extent::Final {
+        extent = Extent::Expired;
+    }
+    let answer = answer(done, extent, place)?;
+    Ok((!expired || extent == Extent::Expired).then_some(answer))
+}
+
+fn answer<'a>(
+    done: &Completion<'a>,
+    extent: Extent,
+    place: Option<&mut Place>,
+) -> Result<Answer<'a>, DecodeError> {
     let bare = Answer {
         slot: done.tag,
         extent,
@@ -61,7 +78,13 @@ pub(super) fn of<'a>(
                 place.level = created.oplock_level;
             }
         }
-        Command::Close => ignore(CloseResponse::decode(done.message())?),
+        Command::Close => {
+            ignore(CloseResponse::decode(done.message())?);
+            if let Some(place) = place {
+                place.open = FileId::default();
+                place.level = OplockLevel::None;
+            }
+        }
         Command::Lock => ignore(LockResponse::decode(done.message())?),
         Command::QueryInfo => ignore(QueryInfoResponse::decode(done.message())?),
         Command::SetInfo => ignore(SetInfoResponse::decode(done.message())?),

@@ -1,10 +1,12 @@
 //! The driver over our own protocol: a session for each client of the group.
 //!
 //! What is opened before the load is in [`open`], how an operation looks on the
-//! wire in [`request`], what comes back in [`answer`].
+//! wire in [`request`], what comes back in [`answer`], and what becomes of a
+//! session that expires in [`renewal`].
 
 mod answer;
 mod open;
+mod renewal;
 mod request;
 
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::frame::Payload;
-use smbench_protocol::{Event, FileId, NtStatus, ProtocolError, SessionIndex, TreeId};
+use smbench_protocol::{Credentials, Event, FileId, NtStatus, ProtocolError, SessionIndex, TreeId};
 
 use crate::clock::{self, Nanos};
 use crate::plan::Verify;
@@ -23,9 +25,10 @@ use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Si
 use crate::run::links::{Links, Sessions};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
-use crate::session::caching::{self, Cache};
+use crate::session::caching::{self, Answered, Cache};
 use crate::session::{self, SessionError};
 use crate::stream::Mix;
+use renewal::{Renewals, member_of};
 
 /// The sessions of a group on the connections that they share, and what they
 /// hold open.
@@ -34,6 +37,7 @@ pub(super) struct Native {
     /// What the sessions were granted to cache.
     cache: Cache,
     mix: Arc<Mix>,
+    renewals: Renewals,
     /// By member.
     held: Box<[Held]>,
     /// Slots of each member.
@@ -54,6 +58,8 @@ pub(super) struct Native {
 struct Held {
     /// On every connection of the group.
     session: SessionIndex,
+    /// What that has logged on with.
+    credentials: Credentials,
     /// Its files, or the shared ones, where any action works on them.
     files: Box<[FileId]>,
     /// Their paths, where any action opens them.
@@ -91,6 +97,8 @@ struct Place {
     asks_to_cache: bool,
     /// Answers still to come to its frame of several requests.
     due: u8,
+    /// Whether one of those that came says that the session has expired.
+    expired: bool,
     /// Paths of its scratch names, in the order of
     /// [`ScratchName::ALL`](crate::plan::ScratchName::ALL).
     paths: Box<[WireName]>,
@@ -117,13 +125,14 @@ impl Driver for Native {
         let further = sessions.connect(worker, clients).await?;
         let mut links = Links::new([sessions.first].into_iter().chain(further)).await?;
         let mut cache = links.take_cache();
-        let breaks = cache.take_breaks();
+        let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
         Ok(Opened {
             session_setup: sessions.took,
             connections: links.count(),
             driver: Self {
                 links,
                 cache,
+                renewals: Renewals::default(),
                 outstanding: worker.plan.outstanding as usize,
                 mix: Arc::clone(&worker.mix),
                 held: held.into_boxed_slice(),
@@ -142,6 +151,7 @@ impl Driver for Native {
             },
             granted,
             breaks,
+            acknowledged,
         })
     }
 
@@ -155,6 +165,9 @@ impl Driver for Native {
         scratch: &mut Scratch,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), Busy> {
+        if !self.renewals.is_empty() && self.renewals.concern(call.member) {
+            return Err(Busy::Session);
+        }
         if self.links.count() == 1 {
             return self.encode(call, &mut scratch.output, fill);
         }
@@ -170,9 +183,18 @@ impl Driver for Native {
         encoded
     }
 
-    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> std::io::Result<()> {
-        self.acknowledge(clock::now(), scratch);
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        if !self.renewals.is_empty() {
+            self.renew(context, scratch)?;
+        }
+        if self.cache.is_due() {
+            self.acknowledge(clock::now(), scratch);
+        }
         self.links.flush(context, scratch)
+    }
+
+    fn is_awaited(&self) -> bool {
+        !self.renewals.is_empty() || self.links.is_awaited()
     }
 
     fn poll_receive(
@@ -193,6 +215,7 @@ impl Driver for Native {
         let (inbound, connection) = self.links.received();
         let cache = &mut self.cache;
         let places = &mut self.places;
+        let mut refused = None;
         let mut input = &mut scratch.input[..received];
         while let Some(frame) = inbound
             .next(&mut input, self.payload)
@@ -202,8 +225,17 @@ impl Driver for Native {
             while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
                 match connection.receive(message)? {
                     Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
-                        if let Some((sent, outcome)) = cache.answered(done.tag, done.status) {
-                            sink.acknowledged(sent, outcome);
+                        match cache.answered(done.tag, done.status, now) {
+                            Some(Answered::Settled(took, outcome)) => {
+                                sink.acknowledged(took, outcome);
+                            }
+                            Some(Answered::Expired(due)) => {
+                                cache.put_back(due);
+                                if let Some(member) = member_of(&self.held, due.session) {
+                                    self.renewals.found(member, now);
+                                }
+                            }
+                            None => {}
                         }
                     }
                     Event::Completed(done) => {
@@ -216,7 +248,13 @@ impl Driver for Native {
                         {
                             sink.granted(granted);
                         }
-                        sink.answer(&answer)?;
+                        if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
+                            let member = done.tag as usize / self.outstanding;
+                            self.renewals.found(member, now);
+                        }
+                        if let Some(answer) = answer {
+                            sink.answer(&answer)?;
+                        }
                     }
                     Event::Pending { tag } if tag >= caching::FIRST_TAG => {}
                     Event::Pending { tag } => sink.answer(&Answer {
@@ -234,13 +272,25 @@ impl Driver for Native {
                             Some((session, &mut places[at].level))
                         });
                     }
-                    // Nothing here asks for a session to be authenticated again.
-                    Event::Reauthentication { .. } => {}
+                    Event::Reauthentication { session, progress } => {
+                        if let Some(member) = member_of(&self.held, session) {
+                            let answered = self.renewals.answered(member, progress, sink);
+                            refused = refused.or(answered.err());
+                        }
+                    }
                 }
             }
         }
+        if let Some(refused) = refused {
+            return Err(self.refused(&refused, scratch));
+        }
         // Before any further operation takes the credits.
-        self.acknowledge(now, scratch);
+        if !self.renewals.is_empty() {
+            self.send_renewals(scratch)?;
+        }
+        if self.cache.is_due() {
+            self.acknowledge(now, scratch);
+        }
         Ok(())
     }
 
@@ -252,12 +302,22 @@ impl Driver for Native {
 
 impl Native {
     /// Gives back what the server asks for, on a connection that can pay for it.
-    #[inline]
+    #[cold]
     fn acknowledge(&mut self, now: Nanos, scratch: &mut Scratch) {
-        let is_due = self.cache.is_due();
-        if is_due && self.links.choose(|link| link.affords(&[1])).is_ok() {
-            let (connection, out) = self.links.chosen(scratch);
-            self.cache.acknowledge(connection, now, out);
+        if self.links.choose(|link| link.affords(&[1])).is_err() {
+            return;
         }
+        let Self {
+            held,
+            renewals,
+            cache,
+            links,
+            ..
+        } = self;
+        let (connection, out) = links.chosen(scratch);
+        cache.acknowledge(connection, now, out, |session| {
+            let member = member_of(held, session);
+            !member.is_some_and(|member| renewals.concern(member))
+        });
     }
 }

@@ -34,6 +34,7 @@ pub(super) async fn hold(
     check_leases(worker.plan.caching, session)?;
     let mut held = Held {
         session: index,
+        credentials: session.credentials().clone(),
         files: Box::default(),
         paths: Box::default(),
         resume_keys: Box::default(),

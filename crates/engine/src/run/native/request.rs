@@ -62,7 +62,7 @@ impl Native {
             }
             _ => self.encode_rest(call, out),
         }
-        .map_err(|NoCredit| Busy)
+        .map_err(|NoCredit| Busy::Credits)
     }
 
     /// What moves no data of its own.
@@ -71,7 +71,9 @@ impl Native {
             OpKind::Read | OpKind::Write | OpKind::Flush => {
                 unreachable!("requests that move data were told apart")
             }
-            OpKind::OplockBreak => unreachable!("no mix holds what servers ask for"),
+            OpKind::OplockBreak | OpKind::Reauthentication => {
+                unreachable!("no mix holds what servers ask for")
+            }
             OpKind::Create => self.create(call, out),
             OpKind::Close => {
                 let request = close(self.opened(call));

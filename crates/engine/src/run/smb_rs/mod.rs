@@ -90,6 +90,7 @@ impl Driver for SmbRs {
             session_setup,
             granted: Vec::new(),
             breaks: 0,
+            acknowledged: Vec::new(),
             connections: clients.len() as u32,
         })
     }
@@ -136,7 +137,7 @@ impl Driver for SmbRs {
         Ok(())
     }
 
-    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> std::io::Result<()> {
+    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> Result<(), Dropped> {
         // What was submitted sets out when it is polled, which comes next.
         Ok(())
     }
