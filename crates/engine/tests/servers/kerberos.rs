@@ -1,9 +1,11 @@
 //! Kerberos against a real KDC and a Samba with a keytab: whole runs, and what
 //! is said when there is no ticket.
 
+use std::time::Duration;
+
 use smbench_engine::login::{KerberosLogin, Login, Proof};
 use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::RunRecord;
+use smbench_engine::record::{OpKind, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{Secret, Target};
@@ -114,6 +116,72 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
             assert_eq!(lab.tickets() - before, 1, "{proof:?}");
         }
     }
+}
+
+/// Tickets last for less than the load: its sessions expire under it, all at
+/// once and more than once, and nothing of the work is lost.
+#[test]
+fn sessions_that_expire_under_load_are_authenticated_again() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    let lab = Lab::start();
+    lab.kdc
+        .limit_life("cifs/127.0.0.1", Duration::from_secs(4))
+        .unwrap();
+    let base = RunOptions {
+        clients: Some("4".parse().unwrap()),
+        outstanding: Some(4),
+        duration: Some(Duration::from_secs(9)),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    let cases = [
+        (
+            "file-server",
+            RunOptions {
+                sign: Some(Mode::Required),
+                ..base.clone()
+            },
+        ),
+        (
+            "all-commands",
+            RunOptions {
+                encrypt: Some(Mode::Required),
+                sessions_per_connection: Some(2),
+                ..base.clone()
+            },
+        ),
+        (
+            "file-server",
+            RunOptions {
+                sessions_per_connection: Some(2),
+                connections_per_session: Some(2),
+                ..base
+            },
+        ),
+    ];
+    std::thread::scope(|scope| {
+        for (profile, options) in &cases {
+            let target = lab.target(Proof::Password);
+            scope.spawn(move || {
+                let plan = plan(profile, options, target);
+                let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+                assert_eq!(record.server.logon, Logon::Kerberos);
+                let [point] = &record.load_points[..] else {
+                    panic!("one load point was asked for");
+                };
+                let failures = point.ops.failures();
+                assert!(failures.is_empty(), "{profile}: {failures:?}");
+                assert_eq!((&point.invalid, &point.dropouts), (&None, &vec![]));
+                let renewals = point.ops.window(OpKind::Reauthentication);
+                // Each session, however long the start took.
+                assert!(renewals.count >= 4, "{profile}: {}", renewals.count);
+                assert_eq!(renewals.count, renewals.service.len());
+                assert_eq!(record.leftover, None);
+            });
+        }
+    });
 }
 
 #[test]

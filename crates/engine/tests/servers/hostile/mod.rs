@@ -2,6 +2,7 @@
 //! front of the embedded server, and how a run against it must end. None may
 //! panic, hang, hoard memory, or count an answer that was tampered with.
 
+mod expiry;
 mod forge;
 mod load;
 mod protected;
