@@ -128,7 +128,8 @@ impl Connection {
     /// Whether a request with this tag is in flight.
     #[must_use]
     pub fn is_in_flight(&self, tag: u32) -> bool {
-        self.in_flight.iter().any(|entry| entry.tag == tag)
+        let mut interim = self.interim.iter();
+        interim.any(|known| known.is(tag)) || self.in_flight.iter().any(|entry| entry.tag == tag)
     }
 
     /// Credits at hand that may be spent now.
@@ -390,7 +391,7 @@ impl Connection {
         self.credits.answered(entry.payment, header.credits);
         if interim {
             self.in_flight[at].payment = Payment::default();
-            self.went_async(&header);
+            self.went_async(entry, &header);
             return Ok(Event::Pending { tag: entry.tag });
         }
         self.in_flight.swap_remove(at);

@@ -439,6 +439,54 @@ mod tests {
         assert!(cache.early.is_empty());
     }
 
+    /// What a further connection heard while it was set up is not lost.
+    #[test]
+    fn breaks_on_another_connection_are_taken_over() {
+        let mut first = cache(Caching::Oplock(OplockLevel::Batch), Dialect::Smb311);
+        let oplock = Oplock {
+            session: SessionIndex::FIRST,
+            level: OplockLevel::Batch,
+        };
+        first.hold(FileId::default(), oplock);
+        let mut further = cache(Caching::None, Dialect::Smb311);
+        further.broken(&oplock_break(OplockLevel::LevelII), |_| None);
+        further.broken(&lease_break(ACK_REQUIRED), |_| None);
+        let refused = Acknowledged::Refused(NtStatus::ACCESS_DENIED);
+        further.settle(Answered::Settled(Nanos(3), refused));
+        first.absorb(further);
+        assert_eq!(first.take_breaks(), 2);
+        assert_eq!(first.take_settled(), [(Nanos(3), refused)]);
+        assert_eq!(first.due.len(), 2);
+    }
+
+    #[test]
+    fn what_expired_is_sent_again_before_the_rest() {
+        let mut cache = cache(Caching::None, Dialect::Smb311);
+        for number in 0..3 {
+            let mut broken = lease_break(ACK_REQUIRED);
+            if let BreakNotification::Lease(lease) = &mut broken {
+                lease.key = LeaseKey([number; 16]);
+            }
+            cache.broken(&broken, |_| None);
+        }
+        let due: Vec<_> = cache.due.iter().copied().collect();
+        // The oldest first.
+        cache.due.pop_front();
+        cache.sent.push(Sent {
+            tag: FIRST_TAG,
+            since: Nanos(4),
+            due: due[0],
+        });
+        let expired = NtStatus::NETWORK_SESSION_EXPIRED;
+        let Some(Answered::Expired(again)) = cache.answered(FIRST_TAG, expired, Nanos(9)) else {
+            panic!("nothing was agreed to");
+        };
+        assert_eq!(again.since, Some(Nanos(4)));
+        cache.put_back(again);
+        assert!(cache.due.iter().skip(1).eq(&due[1..]));
+        assert_eq!(cache.due[0], again);
+    }
+
     #[test]
     fn answers_are_told_apart() {
         let mut cache = cache(Caching::None, Dialect::Smb311);

@@ -150,6 +150,29 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
     }
 }
 
+/// An acknowledgement takes the only credit, and gives it back: nobody drops
+/// out for want of it, neither under load nor while others set up.
+#[test]
+fn one_credit_is_enough_to_agree_and_to_go_on() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let target = target(&samba.url(), samba.password());
+    let mix = profile("shared", OPENS_AND_WRITES);
+    for caching in ["batch", "lease-rwh"] {
+        for outstanding in [1, 4] {
+            let options = RunOptions {
+                credits: Some(1),
+                outstanding: Some(outstanding),
+                ..asking(caching, "3", Dialect::Smb311)
+            };
+            let point = fight(&target, &mix, &options);
+            assert!(point.ops.caching().breaks > 0, "{caching} {outstanding}");
+        }
+    }
+}
+
 /// Two sessions of one client, on the same connections: a break is answered in
 /// the session that has the open, wherever it came in.
 #[test]

@@ -173,7 +173,8 @@ pub struct LoadPointDoc {
     /// without any.
     pub latency_ns: Option<LatencyDoc>,
     /// The window by kind of operation: `read`, `write`, `flush`, `create` and
-    /// so on. A kind is one request, or one frame of several.
+    /// so on. A kind is one request, or one frame of several. `oplock_break` and
+    /// `reauthentication` are what the server asked for, and in no sum.
     pub ops: BTreeMap<String, OpDoc>,
     /// From the first operation to the last, ramps included, by operation:
     /// what the server's side must have seen.

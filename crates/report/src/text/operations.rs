@@ -36,8 +36,9 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
     let all = total(
         row.passes
             .iter()
-            .flat_map(|pass| pass.ops.values())
-            .map(|op| op.count),
+            .flat_map(|pass| &pass.ops)
+            .filter(|(name, _)| is_of_workload(name))
+            .map(|(_, op)| op.count),
     );
     let rows = names.iter().map(|name| cells(row, name, all)).collect();
     let title = format!(
@@ -46,6 +47,13 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
     );
     let header = HEADER.to_vec();
     Some(title + &grid(RowName::Text, header, rows))
+}
+
+/// Whether the workload asked for it, and not the server.
+fn is_of_workload(name: &str) -> bool {
+    let mut kinds = OpKind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.name() == name);
+    kind.is_none_or(OpKind::is_of_workload)
 }
 
 fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
@@ -62,7 +70,10 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
     vec![
         units::plain(name),
         count.to_string(),
-        or_dash((all > 0).then(|| units::percent(count as f64 / all as f64 * 100.0))),
+        or_dash(
+            (all > 0 && is_of_workload(name))
+                .then(|| units::percent(count as f64 / all as f64 * 100.0)),
+        ),
         or_dash(mbps.map(units::throughput)),
         latency(|doc| doc.mean),
         latency(|doc| doc.p50 as f64),
