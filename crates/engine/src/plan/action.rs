@@ -93,6 +93,9 @@ pub enum Action {
     Echo,
     /// TREE_CONNECT to the share once more, then TREE_DISCONNECT.
     TreeConnect,
+    /// SESSION_SETUP of a further session on the client's connection, up to its
+    /// TREE_CONNECT, then LOGOFF.
+    LogOn,
     /// CREATE, READ and CLOSE of a file in one frame.
     CreateReadClose,
     /// CREATE, QUERY_INFO and CLOSE of a file in one frame.
@@ -158,6 +161,7 @@ impl Action {
             Self::ValidateNegotiate => "validate_negotiate",
             Self::Echo => "echo",
             Self::TreeConnect => "tree_connect",
+            Self::LogOn => "log_on",
             Self::CreateReadClose => "create_read_close",
             Self::CreateQueryClose { .. } => "create_query_close",
             Self::CreateSetClose { .. } => "create_set_close",
@@ -205,6 +209,7 @@ impl Action {
             Self::ValidateNegotiate => &[K::ValidateNegotiate],
             Self::Echo => &[K::Echo],
             Self::TreeConnect => &[K::TreeConnect, K::TreeDisconnect],
+            Self::LogOn => &[K::LogOn, K::LogOff],
             Self::CreateReadClose => &[K::CreateReadClose],
             Self::CreateQueryClose { .. } => &[K::CreateQueryClose],
             Self::CreateSetClose { .. } => &[K::CreateSetClose],

@@ -74,6 +74,10 @@ kinds! {
     TreeConnect = "tree_connect";
     /// TREE_DISCONNECT.
     TreeDisconnect = "tree_disconnect";
+    /// SESSION_SETUP of a further session, until its TREE_CONNECT is answered.
+    LogOn = "log_on";
+    /// LOGOFF of that session.
+    LogOff = "log_off";
     /// CREATE, READ and CLOSE in one frame.
     CreateReadClose = "create_read_close";
     /// CREATE, QUERY_INFO and CLOSE in one frame.

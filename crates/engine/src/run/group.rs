@@ -46,6 +46,21 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// What `poll` ends in; if in an error, nothing that was encoded for these
+    /// clients goes out to others.
+    fn cleared(
+        &mut self,
+        poll: impl FnOnce(&mut Self) -> Poll<Result<(), Dropped>>,
+    ) -> Poll<Result<(), Dropped>> {
+        let polled = poll(self);
+        if let Poll::Ready(Err(_)) = polled {
+            self.scratch.output.clear();
+        }
+        polled
+    }
+}
+
 /// What all clients of a load point go by.
 pub(super) struct Orders {
     pub(super) schedule: Schedule,
@@ -221,13 +236,21 @@ impl<D: Driver> Group<D> {
     pub(super) async fn idle(&mut self, shared: &RefCell<Shared>) -> Result<(), Dropped> {
         poll_fn(|context| {
             let shared = &mut shared.borrow_mut();
-            loop {
-                self.driver.flush(context, &mut shared.scratch)?;
-                let received = ready!(self.driver.poll_receive(context, &mut shared.scratch))?;
-                self.complete(received, clock::now(), shared)?;
-            }
+            shared.cleared(|shared| self.poll_idle(context, shared))
         })
         .await
+    }
+
+    fn poll_idle(
+        &mut self,
+        context: &mut Context<'_>,
+        shared: &mut Shared,
+    ) -> Poll<Result<(), Dropped>> {
+        loop {
+            self.driver.flush(context, &mut shared.scratch)?;
+            let received = ready!(self.driver.poll_receive(context, &mut shared.scratch))?;
+            self.complete(received, clock::now(), shared)?;
+        }
     }
 
     /// Keeps the load on until the schedule stops and everything in flight has
@@ -237,7 +260,11 @@ impl<D: Driver> Group<D> {
         shared: &RefCell<Shared>,
         orders: &Orders,
     ) -> Result<(), Dropped> {
-        let ended = poll_fn(|context| self.poll(context, &mut shared.borrow_mut(), orders)).await;
+        let ended = poll_fn(|context| {
+            let shared = &mut shared.borrow_mut();
+            shared.cleared(|shared| self.poll(context, shared, orders))
+        })
+        .await;
         self.clients.count_in_flight(clock::now(), orders);
         let end = clock::now().min(orders.schedule.stop);
         for member in &mut self.clients.members {
@@ -265,7 +292,7 @@ impl<D: Driver> Group<D> {
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
-                match self.clients.starved_since() {
+                match self.clients.waiting_since() {
                     // What is owed to none of them may bring credits as well.
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
@@ -375,12 +402,17 @@ impl<D: Driver> Group<D> {
                     Busy::Credits => member.starve(now),
                     Busy::Room | Busy::Session => member.end_starvation(now, &orders.schedule),
                 }
+                match busy {
+                    Busy::Session => member.shut_out(now),
+                    Busy::Room | Busy::Credits => member.let_in(),
+                }
                 return match busy {
                     Busy::Room => Filled::UpToBacklog,
                     Busy::Credits | Busy::Session => Filled::AsPlanned,
                 };
             }
             member.end_starvation(now, &orders.schedule);
+            member.let_in();
             member.served(due, now, &orders.schedule);
             let slot = &mut slots[slot as usize];
             // What is sent once more has been under way all the time.
@@ -403,6 +435,7 @@ impl<D: Driver> Group<D> {
         }
         if !may_begin {
             member.end_starvation(now, &orders.schedule);
+            member.let_in();
         }
         Filled::AsPlanned
     }
@@ -442,13 +475,20 @@ impl<D: Driver> Group<D> {
         let oldest = self.clients.oldest();
         let since = match oldest {
             Some(oldest) => Some(oldest.sent),
-            None => self.clients.starved_since(),
+            None => self.clients.waiting_since(),
         };
         let Some(since) = since else {
             return Poll::Pending;
         };
         if now.since(since) >= limit {
-            let stalled = oldest.map_or(Dropped::NoCredits, |oldest| oldest.stalled(limit));
+            let stalled = match oldest {
+                Some(oldest) => oldest.stalled(limit),
+                None if self.clients.is_any_shut_out() => Dropped::NotRenewed(format!(
+                    "it was not authenticated again within {}",
+                    humantime::format_duration(limit.into())
+                )),
+                None => Dropped::NoCredits,
+            };
             return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
         }
         // Without budget the timer would not take our waker, and tokio has
@@ -526,10 +566,14 @@ impl Clients {
         }
     }
 
-    /// Since when a client has lacked credits, if one does.
-    fn starved_since(&self) -> Option<Nanos> {
+    /// Since when a client could not send what is due, if one cannot.
+    fn waiting_since(&self) -> Option<Nanos> {
         let members = self.members.iter();
-        members.filter_map(Member::starved_since).min()
+        members.filter_map(Member::waiting_since).min()
+    }
+
+    fn is_any_shut_out(&self) -> bool {
+        self.members.iter().any(Member::is_shut_out)
     }
 
     fn oldest(&self) -> Option<&Slot> {

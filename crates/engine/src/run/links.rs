@@ -50,6 +50,14 @@ impl Link {
     }
 }
 
+/// The connection that something came from.
+pub(super) struct Received<'a> {
+    pub(super) inbound: &'a mut Inbound,
+    pub(super) connection: &'a mut Connection,
+    /// What is to be sent on it.
+    pub(super) out: &'a mut Vec<u8>,
+}
+
 /// What the sessions of a group have come to while they are set up.
 pub(super) struct Sessions {
     /// The connection on which they are set up, and in whose current session
@@ -309,15 +317,35 @@ impl Links {
         Poll::Pending
     }
 
-    /// The connection that the latest bytes came from.
-    pub(super) fn received(&mut self) -> (&mut Inbound, &mut Connection) {
+    /// Has the next call go to the connection with this number.
+    pub(super) const fn pick(&mut self, number: usize) {
+        self.chosen = number;
+    }
+
+    /// The connection chosen, with its number.
+    pub(super) const fn chosen_session(&mut self) -> (usize, &mut Session) {
+        (self.chosen, &mut self.links[self.chosen].session)
+    }
+
+    /// The connection that the latest bytes came from, and what is to be sent
+    /// on it; with one connection `output` is.
+    pub(super) fn received<'a>(&'a mut self, output: &'a mut Vec<u8>) -> Received<'a> {
         self.wanted = None;
+        let is_alone = self.links.len() == 1;
+        let Link { session, backlog } = &mut self.links[self.read];
         let Session {
             inbound,
             connection,
             ..
-        } = &mut self.links[self.read].session;
-        (inbound, connection)
+        } = session;
+        Received {
+            inbound,
+            connection,
+            out: match is_alone {
+                true => output,
+                false => backlog.buffer(),
+            },
+        }
     }
 
     /// Logs these sessions off; that ends them on all connections.

@@ -54,6 +54,8 @@ pub(super) struct Member {
     pub(super) starved: Nanos,
     /// Operations completed without error in the window.
     pub(super) completed: u64,
+    /// Since when its session takes no requests.
+    shut_out_since: Option<Nanos>,
     /// Of the last write, without verification.
     generation: u32,
     pub(super) ledger: Option<Box<Ledger>>,
@@ -81,6 +83,7 @@ impl Member {
             starved_since: None,
             starved: Nanos(0),
             completed: 0,
+            shut_out_since: None,
             generation: 0,
             ledger,
         }
@@ -217,9 +220,24 @@ impl Member {
         self.starved_since.get_or_insert(now);
     }
 
-    /// Since when credits lack, if they do.
-    pub(super) const fn starved_since(&self) -> Option<Nanos> {
-        self.starved_since
+    /// An operation that was due could not be sent, as the session has expired.
+    pub(super) fn shut_out(&mut self, now: Nanos) {
+        self.shut_out_since.get_or_insert(now);
+    }
+
+    /// Since when what is due cannot be sent, for lack of credits or of a
+    /// session.
+    pub(super) fn waiting_since(&self) -> Option<Nanos> {
+        self.starved_since.or(self.shut_out_since)
+    }
+
+    pub(super) const fn is_shut_out(&self) -> bool {
+        self.shut_out_since.is_some()
+    }
+
+    /// It is let in, or wants nothing any more.
+    pub(super) const fn let_in(&mut self) {
+        self.shut_out_since = None;
     }
 
     pub(super) fn end_starvation(&mut self, now: Nanos, schedule: &Schedule) {

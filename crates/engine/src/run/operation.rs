@@ -30,6 +30,8 @@ pub(super) enum Dropped {
     NoCredits,
     #[error("the session expired: {0}")]
     NotRenewed(String),
+    #[error("a further session could not be set up: {0}")]
+    LogOn(String),
     #[error(
         "the session expired while a {kind} was under way, and was not authenticated again within {}",
         humantime::format_duration((*.limit).into())

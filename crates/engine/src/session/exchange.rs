@@ -9,8 +9,8 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Chain, Connection, Event, HandshakeError, NtStatus, Opened, Opening, ProtocolError,
-    SessionConfig, SessionIndex,
+    Chain, Channels, Connection, Credentials, Event, HandshakeError, NtStatus, Opened, Opening,
+    ProtocolError, SessionConfig, SessionIndex,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
@@ -129,6 +129,21 @@ impl Session {
             self.not_logged_on(source)
         })?;
         Ok(self.current)
+    }
+
+    /// Appends the first request of a further session, with this tag. It asks
+    /// for what the others have, but for no further connections.
+    pub(crate) fn begin_log_on(
+        &mut self,
+        credentials: &Credentials,
+        tag: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<Opening, HandshakeError> {
+        let config = SessionConfig {
+            channels: Channels::One,
+            ..self.endpoint.config(credentials.clone())
+        };
+        Opening::start(config, &mut self.connection, tag, out)
     }
 
     pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {

@@ -94,6 +94,7 @@ op_names! {
     ValidateNegotiate = "validate_negotiate", [];
     Echo = "echo", [];
     TreeConnect = "tree_connect", [];
+    LogOn = "log_on", [];
     CreateReadClose = "create_read_close", [];
     CreateQueryClose = "create_query_close", ["class"];
     CreateSetClose = "create_set_close", ["class"];

@@ -250,6 +250,51 @@ fn names_that_the_server_refuses_are_counted_and_reads_go_on() {
     assert!(point.invalid.is_some());
 }
 
+/// Further sessions come and go on the clients' connections, beside whatever
+/// else these do.
+#[test]
+fn log_ons_are_operations_like_others() {
+    const TEXT: &str = "[[sizes]]\nsize = \"4KiB\"\nweight = 100\n[files]\nsize = \"64KiB\"\n\
+        [[operations]]\nop = \"read\"\nweight = 50\n[[operations]]\nop = \"log_on\"\nweight = 50\n";
+    let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut servers = vec![(target(&embedded.url(), embedded.password()), 1)];
+    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
+        Err(skip) => {
+            eprintln!("{skip}");
+            None
+        }
+    };
+    let of_samba = |samba: &ScratchSamba| (target(&samba.url(), samba.password()), 2);
+    servers.extend(samba.iter().map(of_samba));
+    for (server, connections) in servers {
+        for (sign, encrypt) in [
+            (Mode::Auto, Mode::Auto),
+            (Mode::Required, Mode::Off),
+            (Mode::Auto, Mode::Required),
+        ] {
+            for (sessions, connections, credits) in
+                [(1, 1, None), (2, 1, Some(1)), (2, connections, None)]
+            {
+                let options = RunOptions {
+                    sign: Some(sign),
+                    encrypt: Some(encrypt),
+                    sessions_per_connection: Some(sessions),
+                    connections_per_session: Some(connections),
+                    credits,
+                    ..options()
+                };
+                let record = run(&plan_of(TEXT, &options, &server));
+                let point = &record.load_points[0];
+                assert_eq!(failures(point), BTreeMap::new());
+                let count = |kind| point.ops.whole(kind).count;
+                assert!(count(OpKind::LogOn) > 0 && count(OpKind::Read) > 0);
+                assert_eq!(count(OpKind::LogOn), count(OpKind::LogOff));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_mix_without_files_needs_none() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();

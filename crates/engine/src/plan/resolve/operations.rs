@@ -115,6 +115,7 @@ fn action(spec: &OperationSpec) -> Result<Action, Problem> {
         OpName::ValidateNegotiate => Action::ValidateNegotiate,
         OpName::Echo => Action::Echo,
         OpName::TreeConnect => Action::TreeConnect,
+        OpName::LogOn => Action::LogOn,
         OpName::CreateReadClose => Action::CreateReadClose,
         OpName::CreateQueryClose => Action::CreateQueryClose {
             class: needed_class(spec)?,

@@ -5,6 +5,7 @@
 //! session that expires in [`renewal`].
 
 mod answer;
+mod further;
 mod open;
 mod renewal;
 mod request;
@@ -22,12 +23,13 @@ use crate::clock::{self, Nanos};
 use crate::plan::Verify;
 use crate::record::OpKind;
 use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
-use crate::run::links::{Links, Sessions};
+use crate::run::links::{Links, Received, Sessions};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
 use crate::session::caching::{self, Answered, Cache};
 use crate::session::{self, SessionError};
 use crate::stream::Mix;
+use further::Further;
 use renewal::{Renewals, member_of};
 
 /// The sessions of a group on the connections that they share, and what they
@@ -99,6 +101,8 @@ struct Place {
     due: u8,
     /// Whether one of those that came says that the session has expired.
     expired: bool,
+    /// A further session, set up or being so.
+    further: Option<Further>,
     /// Paths of its scratch names, in the order of
     /// [`ScratchName::ALL`](crate::plan::ScratchName::ALL).
     paths: Box<[WireName]>,
@@ -172,6 +176,10 @@ impl Driver for Native {
             return self.encode(call, &mut scratch.output, fill);
         }
         match call.operation.kind {
+            OpKind::LogOff => {
+                self.links.pick(self.link_of_further(call.slot));
+                Ok(())
+            }
             OpKind::Cancel => self.links.choose(|link| link.is_in_flight(call.slot)),
             _ => self
                 .links
@@ -212,7 +220,11 @@ impl Driver for Native {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        let (inbound, connection) = self.links.received();
+        let Received {
+            inbound,
+            connection,
+            out,
+        } = self.links.received(&mut scratch.output);
         let cache = &mut self.cache;
         let places = &mut self.places;
         let mut refused = None;
@@ -239,7 +251,16 @@ impl Driver for Native {
                         }
                     }
                     Event::Completed(done) => {
-                        let place = places.get_mut(done.tag as usize);
+                        let mut place = places.get_mut(done.tag as usize);
+                        if let Some(place) = &mut place
+                            && place.further.is_some()
+                        {
+                            if let Some(answer) = further::answered(place, connection, &done, out)?
+                            {
+                                sink.answer(&answer)?;
+                            }
+                            continue;
+                        }
                         let asked = place.as_ref().is_some_and(|place| place.asks_to_cache);
                         let answer = answer::of(&done, place).map_err(ProtocolError::from)?;
                         if asked

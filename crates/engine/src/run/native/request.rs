@@ -60,6 +60,7 @@ impl Native {
                 };
                 self.request(Command::Flush, call, out, |out| request.encode(out))
             }
+            OpKind::LogOn => return self.log_on(call, out),
             _ => self.encode_rest(call, out),
         }
         .map_err(|NoCredit| Busy::Credits)
@@ -68,9 +69,10 @@ impl Native {
     /// What moves no data of its own.
     fn encode_rest(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         match call.operation.kind {
-            OpKind::Read | OpKind::Write | OpKind::Flush => {
-                unreachable!("requests that move data were told apart")
+            OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::LogOn => {
+                unreachable!("these were told apart")
             }
+            OpKind::LogOff => self.log_off(call, out),
             OpKind::OplockBreak | OpKind::Reauthentication => {
                 unreachable!("no mix holds what servers ask for")
             }

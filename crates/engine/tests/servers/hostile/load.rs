@@ -411,6 +411,50 @@ fn storms_and_lies_with_many_requests_in_flight() {
     check(BODIES, "read-4k", &options);
 }
 
+/// The client's own session goes on when a further one is refused.
+#[test]
+fn log_ons_that_are_refused_are_counted() {
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(
+        profile.path(),
+        "[[operations]]\nop = \"log_on\"\nweight = 100\n",
+    )
+    .unwrap();
+    let refused = NtStatus::LOGON_FAILURE;
+    let cases = [
+        Case {
+            name: "no further session, under load",
+            of: Of::Command(Command::SessionSetup),
+            script: |Answer { message, nth }| match nth {
+                // Long after the clients' own.
+                60.. => {
+                    let status = NtStatus::LOGON_FAILURE.0.to_le_bytes();
+                    Reaction::send(&with(message, STATUS, status))
+                }
+                _ => Reaction::send(&message),
+            },
+            end: End::Counted(OpKind::LogOn, Failure::Status(refused)),
+        },
+        Case {
+            name: "no share, under load",
+            of: Of::Command(Command::TreeConnect),
+            script: |Answer { message, nth }| match nth {
+                30.. => {
+                    let status = NtStatus::BAD_NETWORK_NAME.0.to_le_bytes();
+                    Reaction::send(&with(message, STATUS, status))
+                }
+                _ => Reaction::send(&message),
+            },
+            end: End::Counted(OpKind::LogOn, Failure::Status(NtStatus::BAD_NETWORK_NAME)),
+        },
+    ];
+    let options = RunOptions {
+        outstanding: Some(4),
+        ..plain()
+    };
+    check(&cases, profile.path().to_str().unwrap(), &options);
+}
+
 /// Only the load's writes are smaller than the files.
 fn is_prepared(message: &[u8]) -> bool {
     message[WRITE_COUNT..WRITE_COUNT + 4] == (64u32 << 10).to_le_bytes()

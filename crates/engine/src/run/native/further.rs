@@ -1,0 +1,116 @@
+//! Further sessions on a client's connection, set up and ended as operations of
+//! a mix: what a log-on costs while the load is on.
+//!
+//! A log-on is a conversation: its slot is in flight from the first
+//! SESSION_SETUP until TREE_CONNECT is answered. Unlike all else under load it
+//! allocates, as proving a password does; no mix has it on its steady path.
+
+use smbench_protocol::command::bodyless::EmptyResponse;
+use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
+use smbench_protocol::header::Command;
+use smbench_protocol::{
+    Completion, Connection, HandshakeError, NtStatus, Opened, Opening, ProtocolError, SessionIndex,
+};
+
+use super::{Native, Place};
+use crate::clock;
+use crate::run::driver::{Answer, Busy, Call, Extent};
+use crate::run::operation::Dropped;
+
+/// A session of a slot, beside that of its client.
+pub(super) struct Further {
+    /// Number of the connection it is on.
+    link: usize,
+    stage: Stage,
+}
+
+enum Stage {
+    Opening(Box<Opening>),
+    Standing(SessionIndex),
+}
+
+impl Native {
+    /// Begins to log on as the client's own session has.
+    pub(super) fn log_on(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), Busy> {
+        let (link, session) = self.links.chosen_session();
+        if !session.connection.affords(&[1]) {
+            return Err(Busy::Credits);
+        }
+        let credentials = &self.held[call.member].credentials;
+        match session.begin_log_on(credentials, call.slot, out) {
+            Ok(opening) => {
+                self.places[call.slot as usize].further = Some(Further {
+                    link,
+                    stage: Stage::Opening(Box::new(opening)),
+                });
+                Ok(())
+            }
+            Err(HandshakeError::NoCredit(_)) => Err(Busy::Credits),
+            // The ticket has run out; the client's own session needs another
+            // one just as well.
+            Err(_) => {
+                self.renewals.found(call.member, clock::now());
+                Err(Busy::Session)
+            }
+        }
+    }
+
+    /// LOGOFF, which ends the tree connect as well.
+    pub(super) fn log_off(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let further = &self.places[call.slot as usize].further;
+        let Some(Stage::Standing(session)) = further.as_ref().map(|further| &further.stage) else {
+            unreachable!("only a session that stands is logged off");
+        };
+        let connection = self.links.connection();
+        connection.request(*session, Command::Logoff, 1, call.slot, out, |out| {
+            out.extend_from_slice(&EMPTY_BODY);
+        })
+    }
+
+    /// The connection that the further session of a slot is on.
+    pub(super) fn link_of_further(&self, slot: u32) -> usize {
+        let further = &self.places[slot as usize].further;
+        further.as_ref().map_or(0, |further| further.link)
+    }
+}
+
+/// Takes an answer that concerns the further session of a slot, and appends
+/// the next request; `None` while the log-on goes on.
+pub(super) fn answered(
+    place: &mut Place,
+    connection: &mut Connection,
+    done: &Completion<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Option<Answer<'static>>, Dropped> {
+    let answer = |status| Answer {
+        slot: done.tag,
+        extent: Extent::Final,
+        status,
+        moved: 0,
+        data: None,
+    };
+    let Some(Further { link, stage }) = place.further.take() else {
+        return Ok(Some(answer(done.status)));
+    };
+    let mut opening = match stage {
+        Stage::Opening(opening) => opening,
+        Stage::Standing(session) => {
+            connection.forget(session);
+            if done.status == NtStatus::SUCCESS {
+                EmptyResponse::decode(done.message()).map_err(ProtocolError::from)?;
+            }
+            return Ok(Some(answer(done.status)));
+        }
+    };
+    let stage = match opening.receive(connection, done, out) {
+        Ok(Opened::NotYet) => Stage::Opening(opening),
+        Ok(Opened::Ready(session)) => Stage::Standing(session),
+        Err(HandshakeError::Refused { status, .. }) => return Ok(Some(answer(status))),
+        Err(HandshakeError::NoCredit(_)) => return Err(Dropped::NoCredits),
+        Err(HandshakeError::Protocol(error)) => return Err(error.into()),
+        Err(other) => return Err(Dropped::LogOn(other.to_string())),
+    };
+    let stands = matches!(stage, Stage::Standing(_));
+    place.further = Some(Further { link, stage });
+    Ok(stands.then(|| answer(NtStatus::SUCCESS)))
+}
