@@ -4,13 +4,16 @@
 //! before anything is connected. What only the server's answer shows is the
 //! driver's to refuse.
 
+use std::borrow::Cow;
 use std::fmt;
 
 #[cfg(feature = "smb-rs")]
 use smbench_protocol::{CipherList, Dialect};
 
 #[cfg(feature = "smb-rs")]
-use super::{Action, Caching, Mode};
+use super::action::{Action, SetClass};
+#[cfg(feature = "smb-rs")]
+use super::{Caching, Mode};
 use super::{Plan, PlanError, Problem};
 #[cfg(feature = "smb-rs")]
 use crate::login::Login;
@@ -90,7 +93,7 @@ struct Objection {
     /// Field in [`RunOptions`].
     field: &'static str,
     is_given: fn(&RunOptions) -> bool,
-    why: &'static str,
+    why: Cow<'static, str>,
 }
 
 impl super::resolve::Written<'_> {
@@ -121,16 +124,14 @@ impl super::resolve::Written<'_> {
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let session = &plan.session;
-    if plan
-        .workload
-        .actions()
-        .iter()
-        .any(|action| !is_plain(action))
-    {
+    if let Some(what) = plan.workload.actions().iter().find_map(not_called) {
         return Some(Objection {
             field: "driver",
             is_given: |options| options.driver.is_some(),
-            why: "only reads, writes and flushes, without parameters: use --driver native",
+            why: Cow::Owned(format!(
+                "has no call for {what} of profile {}: use --driver native",
+                plan.profile
+            )),
         });
     }
     if plan.target.login != Login::Ntlm {
@@ -138,28 +139,34 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             field: "auth",
             // No profile can say it.
             is_given: |_| true,
-            why: "logs on by NTLM only: give ntlm, or use --driver native",
+            why: Cow::Borrowed("logs on by NTLM only: give ntlm, or use --driver native"),
         });
     }
     if plan.caching != Caching::None {
         return Some(Objection {
             field: "oplock",
             is_given: |options| options.oplock.is_some(),
-            why: "asks for no oplocks or leases: leave it out, or use --driver native",
+            why: Cow::Borrowed(
+                "asks for no oplocks or leases: leave it out, or use --driver native",
+            ),
         });
     }
     if session.signing == Mode::Off {
         return Some(Objection {
             field: "sign",
             is_given: |options| options.sign.is_some(),
-            why: "signs whatever it does not encrypt: give auto or required, or use --driver native",
+            why: Cow::Borrowed(
+                "signs whatever it does not encrypt: give auto or required, or use --driver native",
+            ),
         });
     }
     if session.signing_algorithm.is_some() {
         return Some(Objection {
             field: "signing_algorithm",
             is_given: |options| options.signing_algorithm.is_some(),
-            why: "leaves the signing algorithm to the server: leave it out, or use --driver native",
+            why: Cow::Borrowed(
+                "leaves the signing algorithm to the server: leave it out, or use --driver native",
+            ),
         });
     }
     // All of them in another order is a choice as well.
@@ -167,52 +174,88 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
         return Some(Objection {
             field: "cipher",
             is_given: |options| options.cipher.is_some(),
-            why: "leaves the cipher to the server: leave it out, or use --driver native",
+            why: Cow::Borrowed(
+                "leaves the cipher to the server: leave it out, or use --driver native",
+            ),
         });
     }
     if plan.connections.sessions_per_connection > 1 {
         return Some(Objection {
             field: "sessions_per_connection",
             is_given: |options| options.sessions_per_connection.is_some(),
-            why: "has one session on each connection: leave it out, or use --driver native",
+            why: Cow::Borrowed(
+                "has one session on each connection: leave it out, or use --driver native",
+            ),
         });
     }
     if plan.connections.connections_per_session > 1 {
         return Some(Objection {
             field: "connections_per_session",
             is_given: |options| options.connections_per_session.is_some(),
-            why: "has one connection for each session: leave it out, or use --driver native",
+            why: Cow::Borrowed(
+                "has one connection for each session: leave it out, or use --driver native",
+            ),
         });
     }
     if plan.connections.credits.is_some() {
         return Some(Objection {
             field: "credits",
             is_given: |options| options.credits.is_some(),
-            why: "uses as many credits as it is granted: leave it out, or use --driver native",
+            why: Cow::Borrowed(
+                "uses as many credits as it is granted: leave it out, or use --driver native",
+            ),
         });
     }
     if session.dialects.newest() == Dialect::Smb202 && plan.outstanding > 1 {
         return Some(Objection {
             field: "outstanding",
             is_given: |options| options.outstanding.is_some(),
-            why: "sends one request at a time in SMB 2.0.2: give 1, or offer a newer dialect",
+            why: Cow::Borrowed(
+                "sends one request at a time in SMB 2.0.2: give 1, or offer a newer dialect",
+            ),
         });
     }
     None
 }
 
-/// Whether it is all that the simple form of a profile asks for.
+/// What of an action smb-rs cannot be asked for in a single request, so that it
+/// would measure something else.
 #[cfg(feature = "smb-rs")]
-fn is_plain(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Read { unbuffered: false }
-            | Action::Write {
-                write_through: false,
-                unbuffered: false
-            }
-            | Action::Flush
-    )
+fn not_called(action: &Action) -> Option<String> {
+    let parameter = match action {
+        Action::Write {
+            write_through: true,
+            ..
+        } => "write_through",
+        Action::Write {
+            unbuffered: true, ..
+        } => "unbuffered",
+        Action::Create(opening) if opening.durable => "durable",
+        Action::SetInfo {
+            class: SetClass::Security,
+        } => "class security",
+        Action::Read { .. }
+        | Action::Write { .. }
+        | Action::Flush
+        | Action::Create(_)
+        | Action::QueryInfo { .. }
+        | Action::SetInfo { .. }
+        | Action::CopyChunk
+        | Action::TreeConnect => return None,
+        Action::Lock { .. }
+        | Action::QueryDirectory { .. }
+        | Action::ChangeNotify { .. }
+        | Action::QueryInterfaces
+        | Action::ValidateNegotiate
+        | Action::Echo
+        | Action::LogOn
+        | Action::CreateReadClose
+        | Action::CreateQueryClose { .. }
+        | Action::CreateSetClose { .. } => {
+            return Some(format!("operation {}", action.name()));
+        }
+    };
+    Some(format!("{parameter} of operation {}", action.name()))
 }
 
 #[cfg(feature = "smb-rs")]
@@ -241,18 +284,42 @@ mod tests {
     fn operations_that_smb_rs_has_no_call_for_are_refused() {
         let mix =
             |other: &str| format!("{{ op = \"read\", weight = 60 }}, {{ {other}, weight = 40 }}");
-        for fine in ["op = \"write\"", "op = \"flush\""] {
+        for fine in [
+            "op = \"write\"",
+            "op = \"flush\"",
+            "op = \"create\"",
+            "op = \"create\", disposition = \"overwrite_if\", delete_on_close = true",
+            "op = \"query_info\", class = \"security\"",
+            "op = \"set_info\", class = \"rename\"",
+            "op = \"copy_chunk\"",
+            "op = \"tree_connect\"",
+        ] {
             judged(&mix(fine)).unwrap();
         }
-        for other in [
-            "op = \"write\", write_through = true",
-            "op = \"lock\"",
-            "op = \"echo\"",
-            "op = \"create\"",
+        for (other, what) in [
+            (
+                "op = \"write\", write_through = true",
+                "write_through of operation write",
+            ),
+            (
+                "op = \"create\", durable = true",
+                "durable of operation create",
+            ),
+            (
+                "op = \"set_info\", class = \"security\"",
+                "class security of operation set_info",
+            ),
+            ("op = \"lock\"", "operation lock"),
+            ("op = \"echo\"", "operation echo"),
+            ("op = \"query_directory\"", "operation query_directory"),
+            ("op = \"create_read_close\"", "operation create_read_close"),
         ] {
             let refused = judged(&mix(other)).unwrap_err();
-            let expected = "profile x.toml: the driver smb-rs only reads, writes and flushes";
-            assert!(refused.starts_with(expected), "{other}: {refused}");
+            let expected = format!(
+                "profile x.toml: the driver smb-rs has no call for {what} of profile x: \
+                 use --driver native"
+            );
+            assert_eq!(refused, expected);
         }
     }
 }

@@ -11,6 +11,7 @@ use smbench_engine::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
 use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_engine::spec::RunOptions;
+use smbench_engine::stream::{Mix, OpStream};
 use smbench_engine::target::Target;
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
@@ -91,6 +92,136 @@ fn both_drivers_do_the_same_work_on_samba() {
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     run_both(&target(&samba.url(), samba.password()));
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+/// All that smb-rs has a call for, in equal parts.
+const CALLS: [&str; 20] = [
+    "op = \"read\"",
+    "op = \"write\"",
+    "op = \"flush\"",
+    "op = \"create\"",
+    "op = \"create\"\ndisposition = \"create\"",
+    "op = \"create\"\ndisposition = \"open\"",
+    "op = \"create\"\ndisposition = \"overwrite_if\"\ndelete_on_close = true\nattributes = [\"hidden\"]",
+    "op = \"create\"\ndisposition = \"supersede\"\nwrite_through = true",
+    "op = \"create\"\ndirectory = true",
+    "op = \"create\"\ndirectory = true\ndisposition = \"open\"",
+    "op = \"query_info\"\nclass = \"basic\"",
+    "op = \"query_info\"\nclass = \"all\"",
+    "op = \"query_info\"\nclass = \"stream\"",
+    "op = \"query_info\"\nclass = \"fs_full_size\"",
+    "op = \"query_info\"\nclass = \"security\"",
+    "op = \"set_info\"\nclass = \"basic\"",
+    "op = \"set_info\"\nclass = \"rename\"",
+    "op = \"set_info\"\nclass = \"delete\"",
+    "op = \"copy_chunk\"",
+    "op = \"tree_connect\"",
+];
+
+/// How often each kind must have occurred in so many actions of the only client.
+fn expected(plan: &Plan, actions: u64) -> [u64; OpKind::ALL.len()] {
+    let mix = Mix::new(&plan.workload);
+    let mut stream = OpStream::new(&mix, plan.seed, 0);
+    let mut counts = [0; OpKind::ALL.len()];
+    for _ in 0..actions {
+        for kind in mix.action(&stream.next()).kinds() {
+            counts[*kind as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// Each does of the same sequence of actions what it gets done, request by
+/// request, and nothing else.
+#[test]
+fn both_drivers_do_the_same_operations_on_samba() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let server = target(&samba.url(), samba.password());
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let operations = CALLS.map(|call| format!("[[operations]]\n{call}\nweight = 5\n"));
+    let text = "[files]\ncount = 2\nsize = \"256KiB\"\n[[sizes]]\nsize = \"4KiB\"\nweight = 100\n";
+    std::fs::write(profile.path(), text.to_owned() + &operations.concat()).unwrap();
+    for outstanding in [1, 4] {
+        let digests = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
+            let options = RunOptions {
+                driver: Some(driver),
+                clients: Some("1".parse().unwrap()),
+                outstanding: Some(outstanding),
+                duration: Some(Duration::from_secs(1)),
+                verify: Some(Verify::ReadBack),
+                ..short()
+            };
+            let plan = plan(profile.path().to_str().unwrap(), &options, server.clone());
+            let record = run(&plan);
+            let [point] = clean(&record) else {
+                panic!("one load point was asked for");
+            };
+            let counts = OpKind::ALL.map(|kind| point.ops.whole(kind).count);
+            let following = [
+                OpKind::Close,
+                OpKind::Rename,
+                OpKind::Delete,
+                OpKind::CopyChunk,
+                OpKind::TreeDisconnect,
+            ];
+            let actions = OpKind::ALL
+                .into_iter()
+                .filter(|kind| !following.contains(kind))
+                .map(|kind| point.ops.whole(kind).count)
+                .sum();
+            assert!(actions > 100, "{driver}: {actions}");
+            assert_eq!(counts, expected(&plan, actions), "{driver} {outstanding}");
+            assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+            plan.digest()
+        });
+        assert_eq!(digests[0], digests[1]);
+    }
+}
+
+/// What a server refuses is counted by the kind and the status, by both.
+#[test]
+fn both_drivers_count_what_a_server_refuses() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let operations = ["op = \"read\"", "op = \"copy_chunk\""]
+        .map(|call| format!("[[operations]]\n{call}\nweight = 50\n"));
+    let text = "[files]\nsize = \"64KiB\"\n[[sizes]]\nsize = \"4KiB\"\nweight = 100\n";
+    std::fs::write(profile.path(), text.to_owned() + &operations.concat()).unwrap();
+    let causes = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
+        let options = RunOptions {
+            driver: Some(driver),
+            clients: Some("1".parse().unwrap()),
+            ..short()
+        };
+        let server = target(&server.url(), server.password());
+        let record = run(&plan(profile.path().to_str().unwrap(), &options, server));
+        let point = &record.load_points[0];
+        assert_eq!(point.dropouts, []);
+        let counts = [OpKind::Create, OpKind::Close].map(|kind| point.ops.whole(kind).count);
+        assert_eq!(counts[0], counts[1]);
+        let causes = point.ops.failures().keys().copied();
+        causes.collect::<Vec<_>>()
+    });
+    assert!(matches!(
+        causes[0][..],
+        [(OpKind::CopyChunk, Failure::Status(_))]
+    ));
+    assert_eq!(causes[0], causes[1]);
+}
+
+#[test]
+fn what_smb_rs_has_no_call_for_is_refused_by_name() {
+    let profile = smbench_engine::profile::load("metadata").unwrap();
+    let server = target("smb://ann@127.0.0.1/share", "secret");
+    let refused = Plan::resolve(&profile, &by_smb_rs(short()), server, Limits::default(), 2);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "--driver: the driver smb-rs has no call for operation create_query_close of profile \
+         metadata: use --driver native"
+    );
 }
 
 /// Reads what a run has written from the server's own disk, past any client.

@@ -205,7 +205,7 @@ pub enum Problem {
         /// The client.
         driver: DriverKind,
         /// What it does instead, and what to do.
-        why: &'static str,
+        why: std::borrow::Cow<'static, str>,
     },
     /// Verification keeps account of every block.
     #[error(

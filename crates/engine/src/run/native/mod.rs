@@ -6,9 +6,9 @@
 
 mod answer;
 mod further;
-mod open;
+pub(super) mod open;
 mod renewal;
-mod request;
+pub(super) mod request;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

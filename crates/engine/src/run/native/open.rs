@@ -12,7 +12,7 @@ use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::{Held, Place};
 use crate::plan::action::{
-    Action, CreateDisposition, QueryClass, SetClass, Subject, dialect_needed,
+    Action, CreateDisposition, Opening, QueryClass, SetClass, Subject, dialect_needed,
 };
 use crate::plan::{Caching, ScratchName};
 use crate::record::OpKind;
@@ -117,13 +117,22 @@ fn is_plain(action: &Action) -> bool {
     matches!(action.first(), OpKind::Read | OpKind::Write | OpKind::Flush)
 }
 
-/// Makes what is to be there when an action opens or overwrites it.
-async fn make_kept(
-    actions: &[Action],
-    paths: &[String],
-    session: &mut Session,
-) -> Result<(), SessionError> {
-    for (subject, name, kind) in [
+/// What is to be there when an action opens or overwrites it, with the option
+/// that says of which kind it is.
+pub(in crate::run) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32)> {
+    let opens = |wanted: Subject| {
+        actions.iter().any(|action| {
+            matches!(
+                action,
+                Action::Create(Opening {
+                    subject,
+                    disposition: CreateDisposition::Open | CreateDisposition::Overwrite,
+                    ..
+                }) if *subject == wanted
+            )
+        })
+    };
+    [
         (
             Subject::ScratchFile,
             ScratchName::KeptFile,
@@ -134,20 +143,19 @@ async fn make_kept(
             ScratchName::KeptDirectory,
             options::FILE_DIRECTORY_FILE,
         ),
-    ] {
-        let opens = |action: &Action| match action {
-            Action::Create(opening) => {
-                opening.subject == subject
-                    && matches!(
-                        opening.disposition,
-                        CreateDisposition::Open | CreateDisposition::Overwrite
-                    )
-            }
-            _ => false,
-        };
-        if !actions.iter().any(opens) {
-            continue;
-        }
+    ]
+    .into_iter()
+    .filter(move |(subject, ..)| opens(*subject))
+    .map(|(_, name, kind)| (name, kind))
+}
+
+/// Makes what is to be there.
+async fn make_kept(
+    actions: &[Action],
+    paths: &[String],
+    session: &mut Session,
+) -> Result<(), SessionError> {
+    for (name, kind) in kept(actions) {
         let path = &paths[name as usize];
         let doing = format!("make '{path}'");
         let made = session
@@ -265,7 +273,7 @@ fn request(path: &str, desired_access: u32) -> CreateRequest<'_> {
 }
 
 /// Rights on the files held open.
-fn held_access(actions: &[Action]) -> u32 {
+pub(in crate::run) fn held_access(actions: &[Action]) -> u32 {
     let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
     for action in actions {
         rights |= match action {

@@ -1,8 +1,8 @@
 //! How an operation looks on the wire. Nothing here allocates: names were
 //! encoded, and files opened, before the load began.
 
-mod create;
-mod info;
+pub(in crate::run) mod create;
+pub(in crate::run) mod info;
 
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::OplockLevel;
@@ -329,25 +329,16 @@ impl Native {
     }
 
     fn copy_chunk(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let Operation {
-            file,
-            offset,
-            length,
-            ..
-        } = call.operation;
+        let Operation { file, .. } = call.operation;
         let mut chunks = [CopyChunk {
-            source: offset,
+            source: 0,
             target: 0,
             length: 0,
         }; CHUNKS_MAX];
-        let count = length.div_ceil(CHUNK_LEN) as usize;
-        for (at, chunk) in (0u32..).zip(&mut chunks[..count]) {
-            let start = at * CHUNK_LEN;
-            *chunk = CopyChunk {
-                source: offset + u64::from(start),
-                target: start.into(),
-                length: CHUNK_LEN.min(length - start),
-            };
+        let mut count = 0;
+        for (chunk, copied) in chunks.iter_mut().zip(copied_chunks(&call.operation)) {
+            *chunk = copied;
+            count += 1;
         }
         let request = CopyChunkRequest {
             code: fsctl::FSCTL_SRV_COPYCHUNK,
@@ -392,6 +383,19 @@ impl Native {
         place.asks_to_cache = false;
         Ok(())
     }
+}
+
+/// What a copy of the range that an operation is about consists of.
+pub(in crate::run) fn copied_chunks(operation: &Operation) -> impl Iterator<Item = CopyChunk> {
+    let Operation { offset, length, .. } = *operation;
+    (0..length.div_ceil(CHUNK_LEN)).map(move |at| {
+        let start = at * CHUNK_LEN;
+        CopyChunk {
+            source: offset + u64::from(start),
+            target: start.into(),
+            length: CHUNK_LEN.min(length - start),
+        }
+    })
 }
 
 /// Whether a connection has the credits for a call.

@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use smb::{Connection, File, FileAccessMask, FileAttributes, FileCreateArgs, Guid};
-use smb::{CreateDisposition, CreateOptions, Resource, Session, Tree, UncPath};
+use smb::{Connection, File, Guid, Resource, Session, SrvRequestResumeKeyRequest, Tree, UncPath};
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, HandshakeError, Logon};
 use sspi::{AuthIdentity, Username};
 use tokio::time::timeout;
 
+use super::calls::arguments;
 use super::translate::{cipher, config, dialect_from, signing, status_in};
 use super::transport::{Form, Line, Transport};
 use crate::plan::{Mode, Plan};
@@ -21,8 +24,8 @@ const SET_UP: &str = "set up a session with smb-rs";
 /// A session, connected to the share.
 pub(super) struct Link {
     // In the order in which they are to be dropped.
-    tree: Tree,
-    session: Session,
+    pub(super) tree: Tree,
+    pub(super) session: Session,
     connection: Connection,
     pub(super) line: Arc<Line>,
 }
@@ -56,11 +59,8 @@ impl Link {
             .authenticate(identity(endpoint)?)
             .await
             .map_err(failed(Command::SessionSetup))?;
-        let share = UncPath::new(&target.host)
-            .and_then(|server| server.with_share(&target.share))
-            .map_err(failed(Command::TreeConnect))?;
         let tree = session
-            .tree_connect(&share)
+            .tree_connect(&share_path(endpoint)?)
             .await
             .map_err(failed(Command::TreeConnect))?;
         Ok(Self {
@@ -71,37 +71,81 @@ impl Link {
         })
     }
 
-    /// Opens a file that is there, to read and perhaps to write.
+    /// Opens a file that is there.
     pub(super) async fn open_file(
         &self,
         endpoint: &Endpoint,
         path: &str,
-        writes: bool,
+        rights: u32,
     ) -> Result<File, SessionError> {
         let doing = format!("open file '{path}' with smb-rs");
-        let arguments = FileCreateArgs {
-            disposition: CreateDisposition::Open,
-            attributes: FileAttributes::new().with_normal(true),
-            options: CreateOptions::new().with_non_directory_file(true),
-            desired_access: FileAccessMask::new()
-                .with_file_read_data(true)
-                .with_file_read_attributes(true)
-                .with_synchronize(true)
-                .with_file_write_data(writes)
-                .with_file_append_data(writes),
+        let request = request(path, rights, options::FILE_NON_DIRECTORY_FILE);
+        match self.create(endpoint, &doing, &request).await? {
+            Resource::File(file) => Ok(file),
+            _ => Err(SessionError::Client {
+                doing,
+                at: endpoint.share(),
+                reason: "it is not a file".to_owned(),
+            }),
+        }
+    }
+
+    /// Makes a scratch file or directory, unless it is there.
+    pub(super) async fn make(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        kind: u32,
+    ) -> Result<(), SessionError> {
+        let doing = format!("make '{path}' with smb-rs");
+        let request = CreateRequest {
+            disposition: Disposition::OpenIf,
+            ..request(path, access::FILE_READ_ATTRIBUTES, kind)
         };
-        let opened = async {
-            match self.tree.create(path, &arguments).await {
-                Ok(Resource::File(file)) => Ok(file),
-                Ok(_) => Err(SessionError::Client {
-                    doing: doing.clone(),
-                    at: endpoint.share(),
-                    reason: "it is not a file".to_owned(),
-                }),
+        let made = self.create(endpoint, &doing, &request).await?;
+        let closed = async {
+            let outcome = match &made {
+                Resource::File(file) => file.close().await,
+                Resource::Directory(directory) => directory.close().await,
+                Resource::Pipe(pipe) => pipe.close().await,
+            };
+            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
+        };
+        bounded(endpoint, &doing, closed).await
+    }
+
+    async fn create(
+        &self,
+        endpoint: &Endpoint,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<Resource, SessionError> {
+        let arguments = arguments(request);
+        let created = async {
+            let outcome = self.tree.create(request.name, &arguments).await;
+            outcome.map_err(|error| client_error(endpoint, &self.line, doing, &error))
+        };
+        bounded(endpoint, doing, created).await
+    }
+
+    /// What stands for a file as the source of a copy.
+    pub(super) async fn resume_key(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        file: &File,
+    ) -> Result<[u8; 24], SessionError> {
+        let doing = format!("get ready to copy file '{path}' with smb-rs");
+        let asked = async {
+            let answer = file.fsctl(SrvRequestResumeKeyRequest(())).await;
+            match answer {
+                Ok(answer) => Ok(answer.resume_key),
+                // The copies will tell, each with its status.
+                Err(error) if status_in(&error.to_string()).is_some() => Ok([0; 24]),
                 Err(error) => Err(client_error(endpoint, &self.line, &doing, &error)),
             }
         };
-        bounded(endpoint, &doing, opened).await
+        bounded(endpoint, &doing, asked).await
     }
 
     /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
@@ -109,6 +153,29 @@ impl Link {
         if self.tree.disconnect().await.is_ok() && self.session.logoff().await.is_ok() {
             let _ = self.connection.close().await;
         }
+    }
+}
+
+/// The share, as TREE_CONNECT names it.
+pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
+    let target = endpoint.target();
+    let path = UncPath::new(&target.host).and_then(|server| server.with_share(&target.share));
+    path.map_err(|_| SessionError::Path {
+        doing: format!(r"connect to '\\{}\{}'", target.host, target.share),
+    })
+}
+
+/// Opens what is there.
+fn request(path: &str, desired_access: u32, kind: u32) -> CreateRequest<'_> {
+    CreateRequest {
+        name: path,
+        desired_access,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: kind,
+        oplock: OplockLevel::None,
+        contexts: &[],
     }
 }
 

@@ -7,6 +7,7 @@
 //! the group's count of starvation stays zero. Memory is what smb-rs takes, at
 //! least the bytes of every request in flight.
 
+mod calls;
 mod link;
 mod translate;
 mod transport;
@@ -18,18 +19,22 @@ use std::task::{Context, Poll};
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use smb::File;
+use smb::{File, Resource, Tree, UncPath};
 use smbench_protocol::NtStatus;
 use tokio::time::timeout;
 
 use self::link::Link;
 use self::translate::status_in;
 use crate::clock::{self, Nanos};
+use crate::plan::ScratchName;
+use crate::plan::action::Action;
 use crate::record::OpKind;
 use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
+use crate::run::native::open::{held_access, kept};
 use crate::run::operation::Dropped;
 use crate::run::worker::Assignment;
 use crate::session::{LOGOFF_LIMIT, SessionError};
+use crate::stream::Mix;
 
 pub(super) use self::link::facts;
 
@@ -43,18 +48,49 @@ struct Done {
     moved: u32,
     /// The buffer of a READ, filled as far as `moved`.
     buffer: Option<Vec<u8>>,
+    made: Made,
+}
+
+/// What the next request of an action is about.
+#[derive(Default)]
+enum Made {
+    #[default]
+    Nothing,
+    Resource(Arc<Resource>),
+    Tree(Tree),
 }
 
 /// A client's session with its open files.
 struct Client {
-    link: Link,
+    link: Arc<Link>,
     files: Box<[Arc<File>]>,
+    /// Their paths.
+    paths: Box<[Arc<str>]>,
+    /// What stands for them as sources of copies, where any action copies.
+    resume_keys: Box<[[u8; 24]]>,
+}
+
+/// What a slot has of its own.
+#[derive(Default)]
+struct Place {
+    /// What the CREATE of its action opened.
+    resource: Option<Arc<Resource>>,
+    /// What the TREE_CONNECT of its action connected.
+    tree: Option<Tree>,
+    /// Its scratch names, in the order of [`ScratchName::ALL`].
+    paths: Box<[Arc<str>]>,
 }
 
 /// The sessions of a group, each on a connection of its own.
 pub(super) struct SmbRs {
+    mix: Arc<Mix>,
     /// By member.
     clients: Box<[Client]>,
+    /// By slot, one member's after the other.
+    places: Box<[Place]>,
+    share: Arc<UncPath>,
+    /// Bytes in each file.
+    file_size: u64,
     running: FuturesUnordered<Running>,
     /// Answered, not yet handed on.
     done: Vec<Done>,
@@ -70,14 +106,20 @@ impl Driver for SmbRs {
     async fn open(worker: &Assignment, clients: &[u32]) -> Result<Opened<Self>, SessionError> {
         let mut opened = Vec::with_capacity(clients.len());
         let mut session_setup = Vec::with_capacity(clients.len());
+        let mut places = Vec::new();
         for &client in clients {
             let begin = clock::now();
             let link = Link::open(&worker.endpoint.of_connection(client)).await?;
             session_setup.push(clock::now().since(begin));
-            let files = open_files(worker, client, &link).await?;
-            opened.push(Client { link, files });
+            let (client, own) = hold(worker, client, link).await?;
+            opened.push(client);
+            places.extend(own);
         }
         let driver = Self {
+            mix: Arc::clone(&worker.mix),
+            places: places.into_boxed_slice(),
+            share: Arc::new(link::share_path(&worker.endpoint)?),
+            file_size: worker.plan.workload.files.size,
             accounted: opened.iter().map(|client| client.link.line.sent()).sum(),
             clients: opened.into_boxed_slice(),
             running: FuturesUnordered::new(),
@@ -107,31 +149,40 @@ impl Driver for SmbRs {
     ) -> Result<(), Busy> {
         let operation = call.operation;
         let (slot, offset, length) = (call.slot, operation.offset, operation.length as usize);
-        let file = Arc::clone(&self.clients[call.member].files[operation.file as usize]);
+        let files = &self.clients[call.member].files;
+        let file = || Arc::clone(&files[operation.file as usize]);
         let running = match operation.kind {
             OpKind::Read => {
+                let unbuffered = matches!(
+                    self.mix.action(&operation),
+                    Action::Read { unbuffered: true }
+                );
+                let file = file();
                 let mut buffer = self.spare.pop().unwrap_or_default();
                 buffer.resize(length, 0);
                 guarded(async move {
-                    let read = file.read_block(&mut buffer, offset, None, false).await;
-                    done(slot, read, Some(buffer))
+                    let read = file.read_block(&mut buffer, offset, None, unbuffered).await;
+                    ended(slot, read, Some(buffer))
                 })
             }
             OpKind::Write => {
                 let mut data: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
                 // Nobody else has it yet, so nothing is copied.
                 fill(Arc::make_mut(&mut data));
+                let file = file();
                 guarded(async move {
                     let written = file.write_block_zc(data, offset, None).await;
-                    done(slot, written, None)
+                    ended(slot, written, None)
                 })
             }
-            OpKind::Flush => guarded(async move {
-                let flushed = file.flush().await;
-                done(slot, flushed.map(|()| 0), None)
-            }),
-            // A plan for this driver has no others.
-            kind => unreachable!("smb-rs is not asked to {}", kind.name()),
+            OpKind::Flush => {
+                let file = file();
+                guarded(async move {
+                    let flushed = file.flush().await;
+                    ended(slot, flushed.map(|()| 0), None)
+                })
+            }
+            _ => self.begin(call),
         };
         self.running.push(running);
         Ok(())
@@ -183,6 +234,11 @@ impl Driver for SmbRs {
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         for mut done in self.done.drain(..) {
+            match std::mem::take(&mut done.made) {
+                Made::Nothing => {}
+                Made::Resource(made) => self.places[done.slot as usize].resource = Some(made),
+                Made::Tree(made) => self.places[done.slot as usize].tree = Some(made),
+            }
             let filled = done.buffer.as_deref();
             sink.answer(&Answer {
                 slot: done.slot,
@@ -235,7 +291,7 @@ fn guarded(call: impl Future<Output = Result<Done, Dropped>> + 'static) -> Runni
 }
 
 /// The answer that smb-rs's outcome of an operation stands for.
-fn done(
+fn ended(
     slot: u32,
     outcome: std::io::Result<usize>,
     buffer: Option<Vec<u8>>,
@@ -252,23 +308,54 @@ fn done(
         status,
         moved,
         buffer,
+        made: Made::Nothing,
     })
 }
 
-/// Opens the files that a client works on as long as the load point lasts.
-async fn open_files(
+/// Opens what a client works on as long as the load point lasts, with the same
+/// rights as natively, and makes what is to be there for its slots.
+async fn hold(
     worker: &Assignment,
     client: u32,
-    link: &Link,
-) -> Result<Box<[Arc<File>]>, SessionError> {
-    let plan = &*worker.plan;
-    let mut files = Vec::with_capacity(plan.workload.files.count as usize);
-    for file in 0..plan.workload.files.count {
-        let path = format!(r"{}\{}", worker.directory, plan.file_name(client, file));
-        let opened = link.open_file(&worker.endpoint, &path, plan.writes());
-        files.push(Arc::new(opened.await?));
+    link: Link,
+) -> Result<(Client, Vec<Place>), SessionError> {
+    let (plan, endpoint) = (&*worker.plan, &worker.endpoint);
+    let actions = worker.mix.actions();
+    let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", worker.directory)) };
+    let files = 0..plan.workload.files.count;
+    let paths: Box<[_]> = files
+        .map(|file| path(&plan.file_name(client, file)))
+        .collect();
+    let (mut files, mut resume_keys) = (Vec::new(), Vec::new());
+    if actions.iter().any(Action::holds_file) {
+        for path in &paths {
+            let rights = held_access(actions);
+            let file = link.open_file(endpoint, path, rights).await?;
+            if actions.contains(&Action::CopyChunk) {
+                resume_keys.push(link.resume_key(endpoint, path, &file).await?);
+            }
+            files.push(Arc::new(file));
+        }
     }
-    Ok(files.into_boxed_slice())
+    let mut places = Vec::new();
+    for slot in 0..plan.outstanding {
+        let mut place = Place::default();
+        if actions.iter().any(Action::uses_scratch) {
+            let paths = ScratchName::ALL.map(|name| path(&name.of(client, slot)));
+            for (name, kind) in kept(actions) {
+                link.make(endpoint, &paths[name as usize], kind).await?;
+            }
+            place.paths = Box::from(paths);
+        }
+        places.push(place);
+    }
+    let client = Client {
+        link: Arc::new(link),
+        files: files.into_boxed_slice(),
+        paths,
+        resume_keys: resume_keys.into_boxed_slice(),
+    };
+    Ok((client, places))
 }
 
 #[cfg(test)]
@@ -286,7 +373,7 @@ mod tests {
 
     #[test]
     fn outcomes_become_answers_where_they_are_some() {
-        let answered = |outcome| done(3, outcome, None).map(|done| (done.status, done.moved));
+        let answered = |outcome| ended(3, outcome, None).map(|done| (done.status, done.moved));
         assert!(matches!(answered(Ok(512)), Ok((NtStatus::SUCCESS, 512))));
         let refused = smb::Error::UnexpectedMessageStatus(NtStatus::DISK_FULL.0).to_string();
         let refused = std::io::Error::other(refused);

@@ -1,7 +1,6 @@
 //! What each CREATE of a mix asks for: by which name, with which rights.
 
 use smbench_protocol::Dialect;
-use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
 };
@@ -17,7 +16,7 @@ use crate::run::native::open::set_access;
 pub(super) const CONTEXTS_MAX: usize = 3;
 
 /// Which name a CREATE goes to.
-pub(super) enum Name {
+pub(in crate::run) enum Name {
     /// That of the file the operation is about.
     File,
     /// One of the slot's own.
@@ -25,7 +24,7 @@ pub(super) enum Name {
 }
 
 /// The name that the CREATE of an action goes to.
-pub(super) const fn name(action: &Action) -> Name {
+pub(in crate::run) const fn name(action: &Action) -> Name {
     match action {
         Action::Create(opening) => match (opening.subject, opening.delete_on_close) {
             (Subject::WorkFile, _) => Name::File,
@@ -55,11 +54,11 @@ pub(super) const fn may_cache(action: &Action) -> bool {
 }
 
 /// The CREATE of an action.
-pub(super) fn request<'a>(
+pub(in crate::run) fn request<'a, N: ?Sized>(
     action: &Action,
-    name: &'a WireName,
+    name: &'a N,
     contexts: &'a [CreateContext],
-) -> CreateRequest<'a, WireName> {
+) -> CreateRequest<'a, N> {
     match action {
         Action::Create(opening) => CreateRequest {
             contexts,
@@ -85,7 +84,7 @@ pub(super) fn request<'a>(
 }
 
 /// Opens a file that is there.
-const fn existing(name: &WireName, rights: u32) -> CreateRequest<'_, WireName> {
+const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     CreateRequest {
         name,
         desired_access: rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
@@ -99,14 +98,14 @@ const fn existing(name: &WireName, rights: u32) -> CreateRequest<'_, WireName> {
 }
 
 /// Makes a file that goes with its close.
-const fn temporary(name: &WireName, rights: u32) -> CreateRequest<'_, WireName> {
+const fn temporary<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     let mut request = existing(name, rights | access::DELETE);
     request.disposition = Disposition::Create;
     request.options |= options::FILE_DELETE_ON_CLOSE;
     request
 }
 
-fn opened<'a>(opening: &Opening, name: &'a WireName) -> CreateRequest<'a, WireName> {
+fn opened<'a, N: ?Sized>(opening: &Opening, name: &'a N) -> CreateRequest<'a, N> {
     let is_directory = opening.subject == Subject::ScratchDirectory;
     let disposition = disposition(opening.disposition);
     let mut rights = access::FILE_READ_DATA;

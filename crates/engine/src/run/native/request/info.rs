@@ -22,7 +22,7 @@ const LISTING_LEN: u32 = 64 * 1024;
 const CHANGES_LEN: u32 = 4 * 1024;
 
 /// 2020-01-01 UTC: a time to set that is no time to keep.
-const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
+pub(in crate::run) const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
 
 /// A self-relative descriptor (MS-DTYP 2.4.6) whose DACL lets everyone do
 /// everything, so that nothing set here keeps the run from cleaning up.
