@@ -60,6 +60,9 @@ fn what_the_driver_cannot_do_is_refused_before_anything_is_asked_of_the_server()
         let said = place.run(&url, "x", &["--driver=smb-rs", option]);
         said.failed_with(2, &[part, "--driver native"]);
     }
+    let said = place.run(&url, "x", &["--driver=smb-rs", "--profile=metadata"]);
+    let part = "--driver: the driver smb-rs has no call for operation create_query_close, ";
+    said.failed_with(2, &[part, "of profile metadata: use --driver native"]);
     let said = place.run(&url, "x", &["--driver=smbclient"]);
     said.failed_with(2, &["--driver", "native", "smb-rs"]);
     assert!(!place.path("results").exists());

@@ -5,6 +5,8 @@
 //! driver's to refuse.
 
 use std::borrow::Cow;
+#[cfg(feature = "smb-rs")]
+use std::collections::BTreeSet;
 use std::fmt;
 
 #[cfg(feature = "smb-rs")]
@@ -124,7 +126,10 @@ impl super::resolve::Written<'_> {
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let session = &plan.session;
-    if let Some(what) = plan.workload.actions().iter().find_map(not_called) {
+    let actions = plan.workload.actions();
+    let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
+    if !missing.is_empty() {
+        let what = Vec::from_iter(missing).join(", ");
         return Some(Objection {
             field: "driver",
             is_given: |options| options.driver.is_some(),
