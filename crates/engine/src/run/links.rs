@@ -152,7 +152,10 @@ impl Links {
         let mut links = Vec::new();
         for mut session in sessions {
             session.earn_credits(EARNING_ECHOS).await?;
-            session.settle().await?;
+            if !links.is_empty() {
+                // The first one's acknowledgements go on from here.
+                session.settle().await?;
+            }
             links.push(Link {
                 session,
                 backlog: Backlog::default(),
@@ -355,5 +358,59 @@ impl Links {
         if let Some(first) = links.next() {
             first.session.log_off_all(sessions).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+    use super::*;
+    use crate::plan::{Limits, SessionOptions};
+    use crate::session::Endpoint;
+    use crate::target::{Secret, Target};
+
+    async fn two(server: &EmbeddedServer) -> Links {
+        let (mut target, _) = Target::parse(&server.url()).unwrap();
+        target.password = Secret::new(server.password());
+        let endpoint = Endpoint::resolve(&target, SessionOptions::default(), Limits::default(), 4);
+        let endpoint = endpoint.await.unwrap();
+        let mut sessions = Vec::new();
+        for _ in 0..2 {
+            sessions.push(Session::open(&endpoint).await.unwrap());
+        }
+        Links::new(sessions).await.unwrap()
+    }
+
+    /// Has only the connections with these numbers fit.
+    fn choose(links: &mut Links, fitting: &[usize]) -> Result<(), Busy> {
+        let at = Cell::new(links.chosen);
+        links.choose_free(|_| {
+            at.set((at.get() + 1) % 2);
+            fitting.contains(&at.get())
+        })
+    }
+
+    #[tokio::test]
+    async fn want_of_room_is_told_from_want_of_credits() {
+        let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+        let mut links = two(&server).await;
+        let mut scratch = Scratch::default();
+        assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
+        assert!(links.has_room(&scratch));
+        // Whoever has the credits has no room, and the other has room alone.
+        links.links[0].backlog.buffer().resize(backlog::FULL_LEN, 0);
+        assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
+        assert!(!links.has_room(&scratch));
+        assert_eq!(choose(&mut links, &[0, 1]), Ok(()));
+        assert_eq!(links.chosen, 1);
+        assert!(links.has_room(&scratch));
+        // What comes in may bring credits to the one that has room.
+        assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
+        let _ = links.received(&mut scratch.output);
+        assert!(links.has_room(&scratch));
+        assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
     }
 }

@@ -105,6 +105,15 @@ pub(super) fn answered(
     let stage = match opening.receive(connection, done, out) {
         Ok(Opened::NotYet) => Stage::Opening(opening),
         Ok(Opened::Ready(session)) => Stage::Standing(session),
+        // Its ticket ran out on the way; with another one it is tried again.
+        Err(HandshakeError::Refused { status, .. })
+            if status == NtStatus::NETWORK_SESSION_EXPIRED =>
+        {
+            return Ok(Some(Answer {
+                extent: Extent::Expired,
+                ..answer(status)
+            }));
+        }
         Err(HandshakeError::Refused { status, .. }) => return Ok(Some(answer(status))),
         Err(HandshakeError::NoCredit(_)) => return Err(Dropped::NoCredits),
         Err(HandshakeError::Protocol(error)) => return Err(error.into()),

@@ -257,6 +257,10 @@ impl Driver for Native {
                         {
                             if let Some(answer) = further::answered(place, connection, &done, out)?
                             {
+                                if answer.extent == Extent::Expired {
+                                    let member = done.tag as usize / self.outstanding;
+                                    self.renewals.found(member, now);
+                                }
                                 sink.answer(&answer)?;
                             }
                             continue;
