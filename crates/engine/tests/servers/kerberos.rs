@@ -176,8 +176,7 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
                 assert_eq!((&point.invalid, &point.dropouts), (&None, &vec![]));
                 let renewals = point.ops.window(OpKind::Reauthentication);
                 // Each session, however long the start took.
-                assert!(renewals.count >= 4, "{profile}: {}", renewals.count);
-                assert_eq!(renewals.count, renewals.service.len());
+                assert!(renewals.count() >= 4, "{profile}: {}", renewals.count());
                 assert_eq!(record.leftover, None);
             });
         }

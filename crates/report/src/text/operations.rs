@@ -37,7 +37,7 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
         row.passes
             .iter()
             .flat_map(|pass| &pass.ops)
-            .filter(|(name, _)| is_of_workload(name))
+            .filter(|(name, _)| is_asked_for(name))
             .map(|(_, op)| op.count),
     );
     let rows = names.iter().map(|name| cells(row, name, all)).collect();
@@ -50,10 +50,10 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
 }
 
 /// Whether the workload asked for it, and not the server.
-fn is_of_workload(name: &str) -> bool {
+fn is_asked_for(name: &str) -> bool {
     let mut kinds = OpKind::ALL.into_iter();
     let kind = kinds.find(|kind| kind.name() == name);
-    kind.is_none_or(OpKind::is_of_workload)
+    kind.is_none_or(OpKind::is_asked_for)
 }
 
 fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
@@ -71,7 +71,7 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
         units::plain(name),
         count.to_string(),
         or_dash(
-            (all > 0 && is_of_workload(name))
+            (all > 0 && is_asked_for(name))
                 .then(|| units::percent(count as f64 / all as f64 * 100.0)),
         ),
         or_dash(mbps.map(units::throughput)),

@@ -60,10 +60,10 @@ fn renewed(profile: &str, of: Of, script: Script, options: &RunOptions) -> (Load
 fn renewals(point: &LoadPointRecord) -> u64 {
     let renewals = point.ops.whole(OpKind::Reauthentication).count;
     // They are in no sum over what the workload asked for.
-    let kinds = OpKind::ALL.map(|kind| point.ops.window(kind).count);
-    let of_window = point.ops.window(OpKind::Reauthentication).count;
+    let kinds = OpKind::ALL.map(|kind| point.ops.window(kind).count());
+    let of_window = point.ops.window(OpKind::Reauthentication).count();
     assert_eq!(
-        point.ops.window_all().count + of_window,
+        point.ops.window_all().count() + of_window,
         kinds.iter().sum::<u64>()
     );
     renewals
