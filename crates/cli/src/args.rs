@@ -219,6 +219,9 @@ pub(crate) struct OutputArgs {
     /// Write an HDR interval log: latencies per second and operation
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) hlog: Option<PathBuf>,
+    /// End with exit code 4 also when the generator, not the server, was the limit at a load point
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Show no progress on the terminal
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -65,7 +65,7 @@ fn share(progress: &Progress) -> f64 {
     match progress {
         Progress::Connecting => 0.0,
         Progress::Preparing { done, total } => ratio(*done as f64, *total as f64),
-        Progress::SettingUp { point, ready } => ratio((*ready).into(), point.clients.into()),
+        Progress::SettingUp { point, ready, .. } => ratio((*ready).into(), point.clients.into()),
         Progress::Running { elapsed, total, .. } => {
             ratio(elapsed.as_secs_f64(), total.as_secs_f64())
         }
@@ -81,8 +81,16 @@ fn describe(progress: &Progress) -> String {
             units::bytes(*done),
             units::bytes(*total)
         ),
-        Progress::SettingUp { point, ready } => {
-            format!("{}, {ready} connected", which(point))
+        Progress::SettingUp {
+            point,
+            ready,
+            elapsed,
+        } => {
+            let rate = match elapsed.as_secs_f64() {
+                0.0 => String::new(),
+                seconds => format!(", {}/s", units::rate(f64::from(*ready) / seconds)),
+            };
+            format!("{}, {ready} connected{rate}", which(point))
         }
         Progress::Running {
             point,
@@ -155,8 +163,12 @@ mod tests {
                 0.25,
             ),
             (
-                Progress::SettingUp { point, ready: 3 },
-                "point 2/4: 4 clients, 3 connected",
+                Progress::SettingUp {
+                    point,
+                    ready: 3,
+                    elapsed: Duration::from_millis(1500),
+                },
+                "point 2/4: 4 clients, 3 connected, 2.00/s",
                 0.75,
             ),
             (

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::thread;
 
 use smbench_engine::login::Login;
-use smbench_engine::plan::{Limits, Plan, SessionOptions, Verify};
+use smbench_engine::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
@@ -152,6 +152,8 @@ fn options(args: &RunArgs) -> RunOptions {
         repeat: load.repeat,
         seed: workload.seed,
         threads: load.threads,
+        pin_threads: load.pin_threads.then_some(Pinning::Pinned),
+        setup_rate: load.setup_rate,
         driver: load.driver,
         oplock: load.oplock,
         dialect: server.session.dialect,

@@ -202,6 +202,7 @@ mod tests {
             json: None,
             csv: None,
             hlog: None,
+            strict: false,
             quiet: true,
         }
     }

@@ -33,7 +33,7 @@ pub use load::{
 };
 pub use resolve::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
-    REQUEST_BYTES_MAX, SIZES_MAX, THREADS_MAX,
+    REQUEST_BYTES_MAX, SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
 };
 pub use workload::{Access, FileSet, Requests, Scope, SizeWeight, Workload};
 
@@ -67,6 +67,11 @@ pub struct Plan {
     pub seed: u64,
     /// Worker threads; each runs its share of the clients.
     pub threads: u32,
+    /// Whether each of them stays on a CPU of its own.
+    pub pinning: Pinning,
+    /// Sessions set up per second at most, over all threads, 1 to
+    /// [`SETUP_RATE_MAX`]; `None` for as fast as the server lets them in.
+    pub setup_rate: Option<u32>,
     /// The client that carries the operations out.
     pub driver: DriverKind,
     /// What is asked of each session.
@@ -170,6 +175,16 @@ pub enum Mode {
     Required,
     /// Off, or the run does not start.
     Off,
+}
+
+/// Where worker threads run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// Wherever the system puts them.
+    #[default]
+    Free,
+    /// The i-th on the i-th CPU that this process may use, round and round.
+    Pinned,
 }
 
 /// Whether contents are checked.

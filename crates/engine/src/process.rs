@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
-use nix::sys::time::TimeValLike;
+use nix::sys::time::{TimeVal, TimeValLike};
+use nix::unistd::Pid;
 
 /// Descriptors a run needs besides its sockets: files, pipes, epoll, timers.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -16,6 +18,79 @@ pub(crate) struct Usage {
     pub(crate) cpu_user: Duration,
     pub(crate) cpu_system: Duration,
     pub(crate) max_rss_bytes: u64,
+    /// Of all CPUs of this machine, whoever uses them.
+    pub(crate) machine: Option<MachineTime>,
+}
+
+/// Time of all CPUs of this machine, in the system's ticks since it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MachineTime {
+    busy: u64,
+    total: u64,
+}
+
+impl MachineTime {
+    /// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait,
+    /// and what else there is. The two for guests are in user and nice already.
+    fn parse(stat: &str) -> Option<Self> {
+        let mut fields = stat
+            .lines()
+            .next()?
+            .strip_prefix("cpu ")?
+            .split_whitespace();
+        let fields: Vec<u64> = fields
+            .by_ref()
+            .take(8)
+            .map_while(|field| field.parse().ok())
+            .collect();
+        let total = fields.iter().sum();
+        let idle: u64 = fields.get(3..5)?.iter().sum();
+        Some(Self {
+            busy: total - idle,
+            total,
+        })
+    }
+
+    /// Share of the time since `earlier` in which CPUs were busy; `None` when no
+    /// time has passed.
+    pub(crate) fn busy_since(self, earlier: Self) -> Option<f64> {
+        let total = self.total.checked_sub(earlier.total)?;
+        let busy = self.busy.saturating_sub(earlier.busy);
+        (total > 0).then(|| busy as f64 / total as f64)
+    }
+}
+
+/// What the calling thread had of the CPUs since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ThreadUsage {
+    /// CPU time, user and system.
+    pub(crate) cpu: Duration,
+    /// Time in which it could have run, but others did; `None` where the system
+    /// does not tell.
+    pub(crate) waiting: Option<Duration>,
+}
+
+/// Reads it (getrusage(2); /proc/thread-self/schedstat).
+pub(crate) fn thread_usage() -> ThreadUsage {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD);
+    let cpu = usage.map_or(Duration::ZERO, |usage| {
+        duration(usage.user_time()) + duration(usage.system_time())
+    });
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat");
+    ThreadUsage {
+        cpu,
+        waiting: schedule.ok().and_then(|text| waiting(&text)),
+    }
+}
+
+/// Time on the CPU, time in a run queue, and turns, in nanoseconds (proc(5)).
+fn waiting(schedstat: &str) -> Option<Duration> {
+    let field = schedstat.split_whitespace().nth(1)?;
+    field.parse().ok().map(Duration::from_nanos)
+}
+
+fn duration(time: TimeVal) -> Duration {
+    Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap_or(0))
 }
 
 /// Reads it (getrusage(2), all threads).
@@ -23,21 +98,42 @@ pub(crate) fn usage() -> Usage {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
         unreachable!("getrusage(RUSAGE_SELF) takes no argument that could be wrong");
     };
-    let duration = |time: nix::sys::time::TimeVal| {
-        Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap_or(0))
-    };
     Usage {
         cpu_user: duration(usage.user_time()),
         cpu_system: duration(usage.system_time()),
         // Linux counts ru_maxrss in KiB.
         max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        machine: std::fs::read_to_string("/proc/stat")
+            .ok()
+            .and_then(|stat| MachineTime::parse(&stat)),
     }
 }
 
+/// This thread, to sched_setaffinity(2).
+const THIS_THREAD: Pid = Pid::from_raw(0);
+
+/// The CPUs that this thread may use, by number; none where the system does not
+/// tell.
+pub(crate) fn cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(THIS_THREAD) else {
+        return Vec::new();
+    };
+    // Numbers in range are never refused.
+    let is_in = |cpu: &usize| set.is_set(*cpu).unwrap_or(false);
+    (0..CpuSet::count()).filter(is_in).collect()
+}
+
+/// Keeps this thread on one CPU from now on.
+pub(crate) fn pin_to(cpu: usize) -> std::io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(cpu)?;
+    Ok(sched_setaffinity(THIS_THREAD, &set)?)
+}
+
 /// Makes sure that `sockets` and the event loops of `threads` can be open at
-/// once, raising the soft limit to the hard one if need be; the hard limit when
-/// that is not enough.
-pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), u64> {
+/// once, raising the soft limit to the hard one if need be; what is needed and
+/// the hard limit when that is not enough.
+pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), (u64, u64)> {
     let needed = sockets + threads * DESCRIPTORS_PER_THREAD + OTHER_DESCRIPTORS;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         // Unknown; the sockets themselves will tell.
@@ -47,7 +143,48 @@ pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), u64>
         return Ok(());
     }
     if hard < needed || setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_err() {
-        return Err(hard);
+        return Err((needed, hard));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_is_not_busy() {
+        let time = |text| MachineTime::parse(text).unwrap();
+        let earlier = time("cpu  100 10 50 800 40 5 5 0 0 0\ncpu0 1 1 1 1\n");
+        let later = time("cpu  160 10 80 850 60 5 5 0 0 0\n");
+        assert_eq!((earlier.busy, earlier.total), (170, 1010));
+        assert_eq!(later.busy_since(earlier), Some(90.0 / 160.0));
+        assert_eq!(later.busy_since(later), None);
+        // Old kernels have fewer fields; something else is no time.
+        assert_eq!(time("cpu 1 2 3 4 5\n").busy, 6);
+        assert_eq!(MachineTime::parse("cpu 1 2\n"), None);
+        assert_eq!(MachineTime::parse(""), None);
+    }
+
+    #[test]
+    fn this_thread_uses_a_cpu() {
+        let before = thread_usage();
+        let begin = crate::clock::now();
+        while thread_usage().cpu == before.cpu {
+            assert!(crate::clock::now().since(begin) < crate::clock::Nanos(30_000_000_000));
+        }
+        assert_eq!(
+            waiting("103438 2653294 2\n"),
+            Some(Duration::from_nanos(2_653_294))
+        );
+        assert_eq!(waiting(""), None);
+    }
+
+    #[test]
+    fn a_thread_stays_where_it_is_put() {
+        let all = cpus();
+        let last = *all.last().unwrap();
+        pin_to(last).unwrap();
+        assert_eq!(cpus(), [last]);
+    }
 }

@@ -8,6 +8,7 @@
 
 mod caching;
 mod fairness;
+mod health;
 mod kind;
 mod punctuality;
 mod recorder;
@@ -22,6 +23,7 @@ use crate::plan::Plan;
 
 pub use caching::CachingRecord;
 pub use fairness::Fairness;
+pub use health::{GeneratorRecord, WorkerRecord, lateness_histogram};
 pub use kind::{Direction, OpKind};
 pub use punctuality::Punctuality;
 pub use recorder::{
@@ -82,12 +84,16 @@ pub struct LoadPointRecord {
     pub in_flight: Duration,
     /// How well due instants were kept, where actions are due by the clock.
     pub punctuality: Punctuality,
+    /// Clients that completed an operation in the window.
+    pub clients_served: u32,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<Dropout>,
     /// Why the point must not be quoted; `None` when it is valid.
     pub invalid: Option<String>,
     /// The generator's own use of CPU and memory.
     pub client: ClientUsage,
+    /// How the generator fared, and whether it was the limit.
+    pub generator: GeneratorRecord,
     /// Session set-up.
     pub setup: SetupRecord,
     /// Time within the window, summed over clients, in which a request was due

@@ -45,7 +45,7 @@ use serde::de::{Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
-use crate::plan::{Access, Caching, DriverKind, Mode, Ramp, Rate, Scope, Spacing, Verify};
+use crate::plan::{Access, Caching, DriverKind, Mode, Pinning, Ramp, Rate, Scope, Spacing, Verify};
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
@@ -134,6 +134,12 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Worker threads.
     pub threads: Option<u32>,
+    /// Whether each worker thread stays on a CPU of its own; `true` or `false`
+    /// in a file.
+    #[serde(deserialize_with = "pinning")]
+    pub pin_threads: Option<Pinning>,
+    /// Sessions set up per second at most.
+    pub setup_rate: Option<u32>,
     /// The client that carries the operations out, such as `native`.
     #[serde(deserialize_with = "from_text::<DriverKind, _>")]
     pub driver: Option<DriverKind>,
@@ -202,6 +208,8 @@ impl RunOptions {
             repeat: self.repeat.or(fallback.repeat),
             seed: self.seed.or(fallback.seed),
             threads: self.threads.or(fallback.threads),
+            pin_threads: self.pin_threads.or(fallback.pin_threads),
+            setup_rate: self.setup_rate.or(fallback.setup_rate),
             driver: self.driver.or(fallback.driver),
             oplock: self.oplock.or(fallback.oplock),
             dialect: self.dialect.or(fallback.dialect),
@@ -241,6 +249,13 @@ fn verify<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Verify>, 
     Ok(Some(match bool::deserialize(deserializer)? {
         true => Verify::ReadBack,
         false => Verify::Off,
+    }))
+}
+
+fn pinning<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Pinning>, D::Error> {
+    Ok(Some(match bool::deserialize(deserializer)? {
+        true => Pinning::Pinned,
+        false => Pinning::Free,
     }))
 }
 

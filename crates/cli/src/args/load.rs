@@ -51,6 +51,13 @@ pub(crate) struct LoadArgs {
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) threads: Option<u32>,
+    /// Keep each of these threads on a CPU of its own
+    #[arg(long)]
+    pub(crate) pin_threads: bool,
+    /// Sessions set up per second at most, 1 to 1000000 [default: the profile's, else as fast as
+    /// the server lets them in]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) setup_rate: Option<u32>,
     /// Client that carries the operations out: smbench's own, or smb-rs for a second opinion
     /// [default: the profile's, else native]
     #[arg(long, value_name = "NAME", value_parser = drivers())]

@@ -7,8 +7,8 @@ use serde_json::Value;
 use smbench_engine::clients::ClientList;
 use smbench_engine::login::{Login, Proof};
 use smbench_engine::plan::{
-    Access, Caching, Connections, DriverKind, LoadModel, Mode, Plan, Ramp, RateScope, Requests,
-    Scope, Verify, WeightedAction,
+    Access, Caching, Connections, DriverKind, LoadModel, Mode, Pinning, Plan, Ramp, RateScope,
+    Requests, Scope, Verify, WeightedAction,
 };
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::units::{Size, format_duration};
@@ -48,7 +48,7 @@ fn describe(request: &Request) -> String {
         ("files", files(plan)),
         ("verify", verify(plan).to_owned()),
         ("seed", plan.seed.to_string()),
-        ("threads", plan.threads.to_string()),
+        ("threads", threads(plan)),
         ("dialect", dialect(plan)),
         ("signing", signing(plan)),
         ("encryption", encryption(plan)),
@@ -73,6 +73,13 @@ fn describe(request: &Request) -> String {
         let _ = writeln!(text, "{label:<13}{value}");
     }
     text
+}
+
+fn threads(plan: &Plan) -> String {
+    match plan.pinning {
+        Pinning::Free => plan.threads.to_string(),
+        Pinning::Pinned => format!("{}, each on a CPU of its own", plan.threads),
+    }
 }
 
 fn login(login: &Login) -> Option<String> {
@@ -111,9 +118,11 @@ fn load_points(plan: &Plan) -> u64 {
 fn sessions(plan: &Plan) -> String {
     let per_pass: u64 = plan.load_points.iter().map(|&n| u64::from(n)).sum();
     format!(
-        "{} in all, up to {} at a time",
+        "{} in all, up to {} at a time{}",
         per_pass * u64::from(plan.repeat),
-        plan.max_clients()
+        plan.max_clients(),
+        plan.setup_rate
+            .map_or_else(String::new, |rate| format!(", {rate} set up per second"))
     )
 }
 

@@ -185,7 +185,7 @@ fn conclude(
     let saved = results.save(&doc);
     let path = saved.is_ok().then(|| results.path());
     let written = publish(&doc, path, output);
-    let exit = match judge(&doc) {
+    let exit = match judge(&doc).or_else(|| strictly(&doc, output)) {
         Some((exit, reason)) => {
             if let Some(reason) = reason {
                 complain(reason);
@@ -218,6 +218,25 @@ fn publish(doc: &RunDoc, path: Option<&Path>, output: &OutputArgs) -> Result<(),
         Some(to) => save_csv(doc, to),
         None => Ok(()),
     }
+}
+
+/// How a run that is valid ends where its generator must not be the limit.
+fn strictly(doc: &RunDoc, output: &OutputArgs) -> Option<(Exit, Option<String>)> {
+    if !output.strict {
+        return None;
+    }
+    let mut limited = doc.load_points.iter().filter_map(|point| {
+        let reason = point.generator.as_ref()?.reason.as_deref()?;
+        Some((point.clients, reason))
+    });
+    let (clients, reason) = limited.next()?;
+    let message = format!(
+        "the generator was the limit at {} of {}, first at the one of {}: {reason}",
+        1 + limited.count(),
+        counted(doc.load_points.len() as u64, "load point"),
+        counted(clients.into(), "client"),
+    );
+    Some((Exit::Invalid, Some(message)))
 }
 
 /// How a run that is not as it should be ends, and why; an interrupted one has

@@ -13,5 +13,6 @@ mod login;
 mod passwords;
 mod runs;
 mod samba;
+mod scale;
 mod stops;
 mod support;

@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::plan::resolve::tests::plan;
-    use crate::plan::{Action, Limits, Scope};
+    use crate::plan::{Action, Limits, Pinning, Scope};
     use crate::target::Secret;
 
     #[test]
@@ -230,6 +230,8 @@ mod tests {
         other.target.user = "bob".into();
         other.target.password = Secret::new("other");
         other.threads += 1;
+        other.pinning = Pinning::Pinned;
+        other.setup_rate = Some(7);
         other.connections.sources = Some("127.0.0.2".parse().unwrap());
         other.profile = "renamed".into();
         other.limits = Limits {

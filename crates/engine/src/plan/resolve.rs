@@ -35,6 +35,9 @@ pub const FILES_MAX: u32 = 10_000;
 pub const PERIOD_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// The most worker threads.
 pub const THREADS_MAX: u32 = 1024;
+/// The most sessions set up per second that a plan can ask for; more is the
+/// same as no limit.
+pub const SETUP_RATE_MAX: u32 = 1_000_000;
 /// The most passes over the load points.
 pub const REPEAT_MAX: u32 = 1000;
 /// The most request sizes of a mix.
@@ -87,6 +90,8 @@ impl Plan {
             ramp_down: merged.ramp_down.unwrap_or(Duration::from_millis(500)),
             seed: merged.seed.unwrap_or(1),
             threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
+            pinning: merged.pin_threads.unwrap_or_default(),
+            setup_rate: merged.setup_rate,
             driver: merged.driver.unwrap_or_default(),
             caching: merged.oplock.unwrap_or_default(),
             session: SessionOptions {
@@ -313,6 +318,12 @@ impl Written<'_> {
         if !(1..=THREADS_MAX).contains(&plan.threads) {
             let problem = Problem::Threads(plan.threads);
             return fail("threads", options.threads.is_some(), problem);
+        }
+        if let Some(rate) = plan.setup_rate
+            && !(1..=SETUP_RATE_MAX).contains(&rate)
+        {
+            let given = options.setup_rate.is_some();
+            return fail("setup_rate", given, Problem::SetupRate(rate));
         }
         if plan.duration.is_zero() {
             let given = options.duration.is_some();

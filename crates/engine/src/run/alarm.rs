@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
-use timer::Timer;
+pub(super) use timer::Timer;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
@@ -120,7 +120,7 @@ mod timer {
     use crate::clock::Nanos;
 
     /// A timer that the kernel keeps in nanoseconds.
-    pub(super) struct Timer(AsyncFd<Descriptor>);
+    pub(in crate::run) struct Timer(AsyncFd<Descriptor>);
 
     struct Descriptor(TimerFd);
 
@@ -135,14 +135,14 @@ mod timer {
             deprecated,
             reason = "what replaces it is unsafe to call; ours owns its descriptor, as it asks for"
         )]
-        pub(super) fn new() -> std::io::Result<Self> {
+        pub(in crate::run) fn new() -> std::io::Result<Self> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
             let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
             AsyncFd::with_interest(Descriptor(timer), Interest::READABLE).map(Self)
         }
 
         /// Has it expire once, after this long; what it was set for is off.
-        pub(super) fn set(&self, after: Nanos) -> std::io::Result<()> {
+        pub(in crate::run) fn set(&self, after: Nanos) -> std::io::Result<()> {
             // Zero would turn it off.
             let after = TimeSpec::from_duration(after.max(Nanos(1)).into());
             let expiration = Expiration::OneShot(after);
@@ -151,7 +151,10 @@ mod timer {
         }
 
         /// Ready once for each time it has expired.
-        pub(super) fn poll_expired(&self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        pub(in crate::run) fn poll_expired(
+            &self,
+            context: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
             loop {
                 let mut guard = ready!(self.0.poll_read_ready(context))?;
                 // It is readable, or else readiness is cleared here.
@@ -176,7 +179,7 @@ mod timer {
     use crate::clock::Nanos;
 
     /// tokio's, up to a millisecond late.
-    pub(super) struct Timer(RefCell<State>);
+    pub(in crate::run) struct Timer(RefCell<State>);
 
     struct State {
         sleep: Pin<Box<Sleep>>,
@@ -185,7 +188,7 @@ mod timer {
     }
 
     impl Timer {
-        pub(super) fn new() -> std::io::Result<Self> {
+        pub(in crate::run) fn new() -> std::io::Result<Self> {
             Ok(Self(RefCell::new(State {
                 sleep: Box::pin(sleep(Duration::ZERO)),
                 is_set: false,
@@ -193,7 +196,7 @@ mod timer {
             })))
         }
 
-        pub(super) fn set(&self, after: Nanos) -> std::io::Result<()> {
+        pub(in crate::run) fn set(&self, after: Nanos) -> std::io::Result<()> {
             let mut state = self.0.borrow_mut();
             state.sleep.as_mut().reset(Instant::now() + after.into());
             state.is_set = true;
@@ -204,7 +207,10 @@ mod timer {
             Ok(())
         }
 
-        pub(super) fn poll_expired(&self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        pub(in crate::run) fn poll_expired(
+            &self,
+            context: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
             let mut state = self.0.borrow_mut();
             state.waker = Some(context.waker().clone());
             if !state.is_set {

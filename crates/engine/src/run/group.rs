@@ -218,6 +218,12 @@ impl<D: Driver> Group<D> {
         self.clients.members.iter().map(|member| member.number)
     }
 
+    /// Clients that completed an operation in the window.
+    pub(super) fn served(&self) -> u32 {
+        let members = self.clients.members.iter();
+        members.filter(|member| member.completed > 0).count() as u32
+    }
+
     /// Time of the window in which a request was due but no credit was at
     /// hand, summed over the clients.
     pub(super) fn starved(&self) -> Nanos {

@@ -7,8 +7,10 @@
 mod alarm;
 mod backlog;
 mod board;
+mod capacity;
 mod driver;
 mod group;
+mod health;
 mod links;
 mod member;
 mod native;
@@ -17,6 +19,7 @@ mod operation;
 mod pace;
 mod point;
 mod schedule;
+mod setup;
 #[cfg(feature = "smb-rs")]
 mod smb_rs;
 mod standing;
@@ -39,6 +42,7 @@ use crate::share::{self, Workspace};
 use crate::stream::Mix;
 use crate::units::Size;
 
+pub use capacity::CapacityError;
 pub use observe::{Live, MeasuredInterval, Observer, Point, Progress, Stage, Unobserved};
 
 /// Sockets a run has open besides those of its clients.
@@ -52,15 +56,20 @@ pub enum RunError {
     Session(#[from] SessionError),
     /// This process may not open enough sockets.
     #[error(
-        "{clients} clients need more open files than this machine allows ({limit}); raise the \
-         hard limit (`ulimit -Hn`) or run fewer clients"
+        "{clients} clients need {needed} open files, but this process may have {limit}; this machine \
+         is the limit: raise the hard limit (`ulimit -Hn`) or run fewer clients"
     )]
     Descriptors {
         /// The largest load point.
         clients: u32,
+        /// Open files that it needs.
+        needed: u64,
         /// The hard limit found.
         limit: u64,
     },
+    /// This machine cannot carry the largest load point.
+    #[error(transparent)]
+    Capacity(#[from] CapacityError),
     /// Something else failed, and then the clean-up.
     #[error("{error}; {leftover}")]
     Leftover {
@@ -73,7 +82,10 @@ pub enum RunError {
     #[error("failed to go on: a worker panicked, which is a bug in smbench; please report it")]
     Panicked,
     /// The operating system refused a thread or an event loop.
-    #[error("failed to start the workers: {0}")]
+    #[error(
+        "failed to start the workers: {0}; this machine is the limit: allow more threads and \
+         processes (`ulimit -u`, pids.max of the control group) or give fewer --threads"
+    )]
     System(#[from] std::io::Error),
 }
 
@@ -113,8 +125,14 @@ pub fn execute(
 ) -> Result<RunRecord, RunError> {
     let clients = plan.max_clients();
     let sockets = plan.connections.count(clients) + EXTRA_SOCKETS;
-    process::reserve_descriptors(sockets, plan.threads.into())
-        .map_err(|limit| RunError::Descriptors { clients, limit })?;
+    process::reserve_descriptors(sockets, plan.threads.into()).map_err(|(needed, limit)| {
+        RunError::Descriptors {
+            clients,
+            needed,
+            limit,
+        }
+    })?;
+    capacity::check_process(plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -132,6 +150,7 @@ async fn run(
     let (started, started_at) = (clock::wall(), clock::now());
     observer.progress(&Progress::Connecting);
     let endpoint = interruptible(cancel, endpoint(plan)).await?;
+    capacity::check_ports(plan, &endpoint)?;
     let session = interruptible(cancel, Session::open(&endpoint)).await?;
     check_channels(plan, &endpoint, &session)?;
     // Before anything is written: another driver may be refused.

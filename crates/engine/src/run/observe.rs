@@ -66,6 +66,8 @@ pub enum Progress {
         point: Point,
         /// Sessions that stand.
         ready: u32,
+        /// Time since the first was begun with.
+        elapsed: Duration,
     },
     /// Load is on.
     Running {

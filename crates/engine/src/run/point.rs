@@ -9,13 +9,15 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::plan::DriverKind;
+use crate::plan::{DriverKind, Pinning};
 use crate::process;
-use crate::record::{ClientUsage, LoadPointRecord, Recorder, SetupRecord, Tally};
+use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
+use crate::run::health;
 use crate::run::native::Native;
 use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
 use crate::run::schedule::{Interval, Place, Schedule};
+use crate::run::setup::Pace;
 #[cfg(feature = "smb-rs")]
 use crate::run::smb_rs::SmbRs;
 use crate::run::timeline::Over;
@@ -56,7 +58,11 @@ pub(super) async fn measure(
         reports,
         board: Arc::clone(&board),
     };
-    observer.progress(&Progress::SettingUp { point, ready: 0 });
+    observer.progress(&Progress::SettingUp {
+        point,
+        ready: 0,
+        elapsed: Duration::ZERO,
+    });
     let stands = crew.set_up(point, context.cancel, observer).await;
     let setup_elapsed = clock::now().since(begin);
     let observed = match stands {
@@ -79,16 +85,20 @@ pub(super) async fn measure(
     }
     series.interval = observed.schedule.interval.into();
     series.reach(observed.schedule.intervals_until(observed.closed));
+    let invalid = objection(context, point, &observed, &outcome, &ops);
+    let generator = judged(context, &observed, &outcome, &ops);
     Ok(LoadPointRecord {
         clients: point.clients,
         repeat,
         window: observed.window.into(),
-        invalid: objection(context, point, &observed, &outcome, &ops),
+        invalid,
+        generator,
         ops,
         series,
         fairness: outcome.fairness,
         in_flight: outcome.in_flight.into(),
         punctuality: outcome.punctuality,
+        clients_served: outcome.served,
         dropouts: outcome.dropouts,
         client: observed.usage,
         setup: SetupRecord {
@@ -128,6 +138,11 @@ fn spawn_workers(
 ) -> (Vec<Worker>, Option<std::io::Error>) {
     let driver = context.plan.driver;
     let wanted = workers_for(context, point);
+    let cpus = match context.plan.pinning {
+        Pinning::Free => Vec::new(),
+        Pinning::Pinned => process::cpus(),
+    };
+    let begin = clock::now();
     let mut workers = Vec::with_capacity(wanted);
     for worker in 0..wanted {
         let assignment = Assignment {
@@ -145,6 +160,13 @@ fn spawn_workers(
                 .skip(worker)
                 .step_by(wanted)
                 .collect(),
+            pace: Pace::new(
+                begin,
+                context.plan.setup_rate,
+                context.plan.connections.sessions_per_connection,
+                (worker, wanted),
+            ),
+            cpu: cpus.get(worker % cpus.len().max(1)).copied(),
             board: Arc::clone(board),
             number: worker,
             cancel: context.cancel.clone(),
@@ -213,6 +235,8 @@ struct Observed {
     /// Measured part of the window.
     window: Nanos,
     usage: ClientUsage,
+    /// See [`GeneratorRecord::machine_busy`].
+    machine_busy: Option<f64>,
 }
 
 /// The workers, seen from the coordinator.
@@ -230,7 +254,8 @@ impl Crew {
         cancel: &Cancel,
         observer: &mut dyn Observer,
     ) -> Result<(), SessionError> {
-        let mut shown = clock::now();
+        let begin = clock::now();
+        let mut shown = begin;
         let mut ready = 0;
         while ready < point.clients {
             let report = tokio::select! {
@@ -239,7 +264,16 @@ impl Crew {
             };
             match report {
                 Some(Report::Ready(clients)) => ready += clients,
-                Some(Report::SetupFailed(error)) => return Err(error),
+                Some(Report::SetupFailed(error)) => {
+                    return Err(match (ready, error) {
+                        (0, error) | (_, error @ SessionError::Interrupted) => error,
+                        (ready, error) => SessionError::AfterSome {
+                            ready,
+                            clients: point.clients,
+                            source: Box::new(error),
+                        },
+                    });
+                }
                 // A worker that goes without a word has failed in a way that
                 // joining it brings to light.
                 Some(Report::LoadEnded | Report::Gone) | None => {
@@ -249,7 +283,11 @@ impl Crew {
             let now = clock::now();
             if now.since(shown) >= PROGRESS_INTERVAL {
                 shown = now;
-                observer.progress(&Progress::SettingUp { point, ready });
+                observer.progress(&Progress::SettingUp {
+                    point,
+                    ready,
+                    elapsed: now.since(begin).into(),
+                });
             }
         }
         Ok(())
@@ -329,8 +367,31 @@ impl Crew {
                 cpu_system: of_window(at_close.cpu_system, at_open.cpu_system),
                 max_rss_bytes: at_close.max_rss_bytes,
             },
+            machine_busy: at_close
+                .machine
+                .zip(at_open.machine)
+                .and_then(|(close, open)| close.busy_since(open)),
         }
     }
+}
+
+/// How the generator fared, and whether it was the limit.
+fn judged(
+    context: &Context<'_>,
+    observed: &Observed,
+    outcome: &Outcome,
+    ops: &Tally,
+) -> GeneratorRecord {
+    let mut generator = GeneratorRecord {
+        limited: None,
+        workers: outcome.workers.clone(),
+        machine_busy: observed.machine_busy,
+    };
+    let latencies = ops.window_all().service;
+    let median = Nanos(latencies.value_at_quantile(0.5));
+    let median = (!latencies.is_empty()).then_some(median);
+    generator.limited = health::verdict(&generator, median, context.endpoint.whereabouts());
+    generator
 }
 
 /// Why the point must not be quoted, if so.

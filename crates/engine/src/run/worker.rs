@@ -8,33 +8,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::{Caching, Plan, Ramp, Verify};
-use crate::record::{Dropout, Fairness, Punctuality, Recorder, latency_histogram};
+use crate::process;
+use crate::record::{Dropout, Fairness, Punctuality, Recorder, WorkerRecord, latency_histogram};
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::driver::{Driver, Opened};
 use crate::run::group::{Group, Orders, Shared, book_acknowledged};
+use crate::run::health::Gauge;
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
-use crate::run::standing::Standing;
+use crate::run::setup::{self, Pace};
 use crate::session::{Endpoint, SessionError};
 use crate::stream::{Mix, OpStream};
 use crate::verify::Ledger;
 
-/// Sessions one worker sets up side by side.
-const SETUPS_AT_ONCE: usize = 32;
 /// How often a worker that hears nothing from the server looks whether an
 /// interval is over.
 const TURN_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a cancelled run waits for operations in flight.
-const CANCEL_GRACE: Duration = Duration::from_secs(3);
+pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(3);
 /// How long logging off may take, for all sessions of a worker together.
 const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
+/// The same of sessions that were set up for nothing.
+const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
 
 /// What one worker is to do.
 pub(super) struct Assignment {
@@ -51,6 +53,10 @@ pub(super) struct Assignment {
     pub(super) clients_before: u32,
     /// Numbers of this worker's clients, by the group that shares a driver.
     pub(super) groups: Vec<Box<[u32]>>,
+    /// When it may begin with each group.
+    pub(super) pace: Pace,
+    /// The CPU it stays on, where it is to stay.
+    pub(super) cpu: Option<usize>,
     pub(super) board: Arc<Board>,
     /// Which of the workers this is, from 0.
     pub(super) number: usize,
@@ -95,11 +101,15 @@ pub(super) struct Outcome {
     pub(super) session_setup: Histogram<u64>,
     /// TCP connections that the sessions have.
     pub(super) connections: u64,
+    /// Clients that completed an operation in the window.
+    pub(super) served: u32,
     pub(super) starved: Nanos,
     pub(super) held_back: Nanos,
     pub(super) punctuality: Punctuality,
     pub(super) fairness: Fairness,
     pub(super) in_flight: Nanos,
+    /// How each worker fared.
+    pub(super) workers: Vec<WorkerRecord>,
 }
 
 impl Default for Outcome {
@@ -108,11 +118,13 @@ impl Default for Outcome {
             dropouts: Vec::new(),
             session_setup: latency_histogram(),
             connections: 0,
+            served: 0,
             starved: Nanos(0),
             held_back: Nanos(0),
             punctuality: Punctuality::NONE,
             fairness: Fairness::default(),
             in_flight: Nanos(0),
+            workers: Vec::new(),
         }
     }
 }
@@ -125,11 +137,13 @@ impl Outcome {
         let added = self.session_setup.add(&other.session_setup);
         debug_assert!(added.is_ok());
         self.connections += other.connections;
+        self.served += other.served;
         self.starved = self.starved + other.starved;
         self.held_back = self.held_back + other.held_back;
         self.punctuality = self.punctuality + other.punctuality;
         self.fairness.merge(&other.fairness);
         self.in_flight = self.in_flight + other.in_flight;
+        self.workers.extend(other.workers);
     }
 }
 
@@ -141,6 +155,9 @@ pub(super) fn work<D: Driver>(
     start: watch::Receiver<Option<Schedule>>,
 ) -> std::io::Result<Option<Outcome>> {
     let _farewell = Farewell(reports);
+    if let Some(cpu) = assignment.cpu {
+        process::pin_to(cpu)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -152,8 +169,9 @@ pub(super) fn work<D: Driver>(
         let mut outcome = Outcome::default();
         let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
         let shared = Rc::new(RefCell::new(Shared::new(desk)));
-        let setup = set_up(&worker, &shared, reports, &start, &mut outcome);
-        let standing = match setup.await {
+        let setup = setup::set_up(&worker, &shared, reports, &start, &mut outcome);
+        // On the heap: what it takes is given back before the load.
+        let standing = match Box::pin(setup).await {
             Ok(standing) => standing,
             Err(error) => {
                 // The coordinator may have left already; then nobody asks.
@@ -169,75 +187,23 @@ pub(super) fn work<D: Driver>(
                 let _ = reports.send(Report::LoadEnded);
                 groups
             }
-            None => groups,
+            None => {
+                // Another worker has failed; the rest is not to take long.
+                setup::tear_down::<D>(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
+                return Ok(None);
+            }
         };
-        tear_down::<D>(groups, &worker.cancel).await;
+        setup::tear_down::<D>(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
         Ok(Some(outcome))
     })
 }
 
-async fn set_up<D: Driver>(
-    worker: &Rc<Assignment>,
-    shared: &Rc<RefCell<Shared>>,
-    reports: &mpsc::UnboundedSender<Report>,
-    start: &watch::Receiver<Option<Schedule>>,
-    outcome: &mut Outcome,
-) -> Result<Standing<D>, SessionError> {
-    let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
-    let mut running = JoinSet::new();
-    for group in 0..worker.groups.len() {
-        let worker = Rc::clone(worker);
-        let turns = Rc::clone(&turns);
-        running.spawn_local(async move {
-            // The semaphore is never closed.
-            let _turn = turns.acquire().await;
-            if worker.cancel.is_cancelled() {
-                return Err(SessionError::Interrupted);
-            }
-            open_group(&worker, &worker.groups[group]).await
-        });
-    }
-    let mut standing = Standing::new(worker);
-    let mut called_off = start.clone();
-    loop {
-        let opened = tokio::select! {
-            // In this order: the schedule may follow on the heels of the last
-            // session.
-            biased;
-            opened = running.join_next() => opened,
-            // No schedule comes before all sessions stand: a change now means
-            // that another worker has failed.
-            _ = called_off.changed() => return Err(SessionError::Interrupted),
-            () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
-        };
-        let Some(opened) = opened else { break };
-        let Opened {
-            driver: mut group,
-            session_setup,
-            granted,
-            breaks,
-            acknowledged,
-            connections,
-        } = opened.unwrap_or_else(resume)?;
-        group.granted = granted;
-        group.breaks = breaks;
-        group.acknowledged = acknowledged;
-        let _ = reports.send(Report::Ready(group.numbers().count() as u32));
-        standing.push(group, shared, start);
-        outcome.connections += u64::from(connections);
-        for session in session_setup {
-            outcome.session_setup.saturating_record(session.0);
-        }
-    }
-    Ok(standing)
-}
-
-fn resume<T>(error: tokio::task::JoinError) -> T {
+pub(super) fn resume<T>(error: tokio::task::JoinError) -> T {
     std::panic::resume_unwind(error.into_panic())
 }
 
 /// Sets up a group.
-async fn open_group<D: Driver>(
+pub(super) async fn open_group<D: Driver>(
     worker: &Assignment,
     clients: &[u32],
 ) -> Result<Opened<Group<D>>, SessionError> {
@@ -300,6 +266,7 @@ async fn put_load_on<D: Driver>(
     let begin = clock::now();
     let first = schedule.interval_at(begin);
     shared.borrow_mut().desk.turn(begin, first);
+    let gauge = Gauge::start(schedule);
     let mut running = JoinSet::new();
     let caches = plan.caching != Caching::None;
     for (number, mut group) in groups.into_iter().enumerate() {
@@ -322,7 +289,8 @@ async fn put_load_on<D: Driver>(
             let standing = match (&ended, caches) {
                 (Ok(()), false) => Some(group),
                 (Ok(()), true) => {
-                    group.driver.close().await;
+                    // On the heap: few run at a time, and all have the room.
+                    Box::pin(group.driver.close()).await;
                     None
                 }
                 (Err(_), _) => None,
@@ -341,6 +309,7 @@ async fn put_load_on<D: Driver>(
                 None => break,
                 Some(ended) => {
                     let (figures, group, ended) = ended.unwrap_or_else(resume);
+                    outcome.served += figures.served;
                     outcome.starved = outcome.starved + figures.starved;
                     outcome.held_back = outcome.held_back + figures.held_back;
                     outcome.punctuality = outcome.punctuality + figures.punctuality;
@@ -369,6 +338,7 @@ async fn put_load_on<D: Driver>(
             }
         }
     }
+    outcome.workers.push(gauge.borrow().record(worker.cpu));
     shared.borrow_mut().desk.leave();
     Ok(standing)
 }
@@ -376,6 +346,7 @@ async fn put_load_on<D: Driver>(
 /// What a group leaves to its worker.
 struct Figures {
     clients: Vec<u32>,
+    served: u32,
     starved: Nanos,
     held_back: Nanos,
     punctuality: Punctuality,
@@ -387,6 +358,7 @@ impl Figures {
     fn of<D: Driver>(group: &Group<D>) -> Self {
         Self {
             clients: group.numbers().collect(),
+            served: group.served(),
             starved: group.starved(),
             held_back: group.held_back(),
             punctuality: group.punctuality(),
@@ -408,28 +380,8 @@ fn count_setup<D>(recorder: &mut Recorder, group: &Group<D>) {
     caching.breaks += group.breaks;
 }
 
-/// Logs all sessions off, which closes their files; those that have not been
-/// answered when the time is up just lose their connection.
-async fn tear_down<D: Driver>(groups: Vec<Group<D>>, cancel: &Cancel) {
-    let turns = Rc::new(Semaphore::new(SETUPS_AT_ONCE));
-    let mut running = JoinSet::new();
-    for group in groups {
-        let turns = Rc::clone(&turns);
-        running.spawn_local(async move {
-            let _turn = turns.acquire().await;
-            group.driver.close().await;
-        });
-    }
-    let all = async { while running.join_next().await.is_some() {} };
-    tokio::select! {
-        () = all => {}
-        () = tokio::time::sleep(TEAR_DOWN_LIMIT) => {}
-        () = cancelled_for(cancel, CANCEL_GRACE) => {}
-    }
-}
-
 /// Waits until `grace` after the run was cancelled.
-async fn cancelled_for(cancel: &Cancel, grace: Duration) {
+pub(super) async fn cancelled_for(cancel: &Cancel, grace: Duration) {
     cancel.cancelled().await;
     tokio::time::sleep(grace).await;
 }

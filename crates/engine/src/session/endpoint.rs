@@ -13,6 +13,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
+use super::route::{Route, Whereabouts, local_address, shortage};
 use super::{SessionError, Who};
 use crate::clock;
 use crate::kerberos::Tickets;
@@ -42,7 +43,7 @@ pub(crate) struct Endpoint {
     client_guid: Option<[u8; 16]>,
     /// Local addresses, where they are chosen, and the number of the
     /// connection, which picks one.
-    sources: Option<(SourceList, u32)>,
+    sources: Option<(Arc<SourceList>, u32)>,
     /// Of Kerberos: one for all sessions.
     tickets: Arc<Tickets>,
 }
@@ -107,7 +108,7 @@ impl Endpoint {
             bound(source).map_err(|error| self.source_error(source, error))?;
         }
         Ok(Self {
-            sources: sources.map(|sources| (sources.clone(), 0)),
+            sources: sources.map(|sources| (Arc::new(sources.clone()), 0)),
             ..self
         })
     }
@@ -308,6 +309,40 @@ impl Endpoint {
         Err(last)
     }
 
+    /// The ways that connections take, each for an even share of them. None for
+    /// an address from which nothing leads to the server.
+    pub(crate) fn routes(&self) -> Vec<Route> {
+        let Some((sources, _)) = &self.sources else {
+            let server = self.addresses.first().copied();
+            let route = server.and_then(|server| {
+                let source = local_address(server)?;
+                let of = 1;
+                Some(Route { source, server, of })
+            });
+            return route.into_iter().collect();
+        };
+        let sources = sources.as_slice();
+        let route = |&source: &IpAddr| {
+            Some(Route {
+                source,
+                server: self.addresses_for(source).next()?,
+                of: sources.len() as u64,
+            })
+        };
+        sources.iter().filter_map(route).collect()
+    }
+
+    /// Whether the server is on this machine, as far as its address tells.
+    pub(crate) fn whereabouts(&self) -> Whereabouts {
+        let is_here = |&server: &SocketAddr| {
+            server.ip().is_loopback() || local_address(server) == Some(server.ip())
+        };
+        match self.addresses.iter().any(is_here) {
+            true => Whereabouts::Here,
+            false => Whereabouts::Elsewhere,
+        }
+    }
+
     /// The local address of this connection, where those are chosen.
     fn source(&self) -> Option<IpAddr> {
         let (sources, number) = self.sources.as_ref()?;
@@ -322,24 +357,23 @@ impl Endpoint {
 
     fn connect_error(&self, source: io::Error) -> SessionError {
         let at = self.at();
-        let remedy = match source.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::EADDRNOTAVAIL) => {
-                "no local port is free: wait a minute for closed connections to expire, or \
-                 connect from several addresses (--source-ip)"
-            }
-            _ => match shortage(&source) {
-                Some(remedy) => remedy,
-                None => return SessionError::Connect { at, source },
-            },
-        };
-        SessionError::LocalLimit { at, source, remedy }
+        match shortage(&source) {
+            Some(remedy) => SessionError::LocalLimit { at, source, remedy },
+            None => SessionError::Connect { at, source },
+        }
     }
 
     fn source_error(&self, source_ip: IpAddr, source: io::Error) -> SessionError {
         let at = self.at();
-        match shortage(&source) {
-            Some(remedy) => SessionError::LocalLimit { at, source, remedy },
-            None => SessionError::Source { source_ip, source },
+        match (
+            source.raw_os_error().map(Errno::from_raw),
+            shortage(&source),
+        ) {
+            // Of an address, not of a port: none has been asked for yet.
+            (Some(Errno::EADDRNOTAVAIL), _) | (_, None) => {
+                SessionError::Source { source_ip, source }
+            }
+            (_, Some(remedy)) => SessionError::LocalLimit { at, source, remedy },
         }
     }
 
@@ -424,15 +458,6 @@ const fn family(address: IpAddr) -> &'static str {
     match address {
         IpAddr::V4(_) => "IPv4",
         IpAddr::V6(_) => "IPv6",
-    }
-}
-
-/// What to do when this machine has no more sockets to give.
-fn shortage(error: &io::Error) -> Option<&'static str> {
-    match Errno::from_raw(error.raw_os_error()?) {
-        Errno::EMFILE => Some("raise `ulimit -n`"),
-        Errno::ENFILE | Errno::ENOBUFS => Some("raise the system's limits"),
-        _ => None,
     }
 }
 

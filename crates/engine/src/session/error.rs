@@ -66,9 +66,7 @@ pub enum SessionError {
         family: &'static str,
     },
     /// This process may not open another socket.
-    #[error(
-        "failed to open a socket to {at}: {source}; this machine is the limit: raise `ulimit -n` or run fewer clients"
-    )]
+    #[error("failed to open a socket to {at}: {source}; this machine is the limit: {remedy}")]
     LocalLimit {
         /// Host and port.
         at: String,
@@ -76,6 +74,16 @@ pub enum SessionError {
         source: io::Error,
         /// What to do about it.
         remedy: &'static str,
+    },
+    /// A session of a load point could not be set up after others had been.
+    #[error("{source} (when {ready} of {clients} sessions stood)")]
+    AfterSome {
+        /// Sessions that stood.
+        ready: u32,
+        /// Sessions of the load point.
+        clients: u32,
+        /// Why the next did not.
+        source: Box<SessionError>,
     },
     /// The server has sessions on one connection only.
     #[error(
@@ -309,6 +317,7 @@ impl SessionError {
                 source: HandshakeError::Refused { status, .. },
                 ..
             } => Some(*status),
+            Self::AfterSome { source, .. } => source.status(),
             _ => None,
         }
     }

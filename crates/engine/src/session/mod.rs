@@ -7,6 +7,7 @@ mod endpoint;
 mod error;
 mod exchange;
 mod reauthentication;
+mod route;
 mod who;
 
 use std::time::Duration;
@@ -29,6 +30,7 @@ use crate::plan::Caching;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
+pub(crate) use route::{Route, Whereabouts};
 pub use who::Who;
 
 /// Enough for any set-up answer in one piece.

@@ -35,6 +35,8 @@ fn a_full_profile_is_read() {
         repeat = 2
         seed = 7
         threads = 4
+        pin_threads = true
+        setup_rate = 500
         driver = "native"
         oplock = "lease-rh"
         dialect = "3.1.1"
@@ -86,6 +88,8 @@ fn a_full_profile_is_read() {
             repeat: Some(2),
             seed: Some(7),
             threads: Some(4),
+            pin_threads: Some(Pinning::Pinned),
+            setup_rate: Some(500),
             driver: Some(DriverKind::Native),
             oplock: Some("lease-rh".parse().unwrap()),
             dialect: Some("3.1.1".parse().unwrap()),
@@ -155,7 +159,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         (
             "[run]\nfile_size = 1",
             "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
-             `think_distribution`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
+             `think_distribution`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `pin_threads`, `setup_rate`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

@@ -1,8 +1,9 @@
-//! Many sessions in one process.
+//! Many sessions in one process, and whether that process is the limit.
 
 use std::time::Duration;
 
 use smbench_engine::Cancel;
+use smbench_engine::plan::{Pinning, Verify};
 use smbench_engine::record::{OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
@@ -27,6 +28,7 @@ fn assert_all_took_part(record: &smbench_engine::record::RunRecord, clients: u32
     assert_eq!(point.ops.errors(), 0);
     assert_eq!(point.setup.session.len(), u64::from(clients));
     assert!(point.ops.whole(OpKind::Read).count >= u64::from(clients));
+    assert_eq!(point.clients_served, clients, "all had their turn");
 }
 
 #[test]
@@ -62,4 +64,59 @@ fn five_hundred_clients_on_samba() {
     let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
     assert_all_took_part(&record, 500);
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+/// Never faster than asked for; how much slower is the server's affair.
+#[test]
+fn sessions_are_set_up_at_the_rate_asked_for() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let options = RunOptions {
+        clients: Some("201".parse().unwrap()),
+        setup_rate: Some(500),
+        pin_threads: Some(Pinning::Pinned),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let plan = plan("read-4k", &options, target);
+    let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+    let point = &record.load_points[0];
+    assert_eq!(point.setup.session.len(), 201);
+    // 200 intervals of 2 ms, and 10 ms that may be made up for at either end.
+    assert!(
+        point.setup.elapsed >= Duration::from_millis(380),
+        "{:?}",
+        point.setup.elapsed
+    );
+    let workers = &point.generator.workers;
+    assert_eq!(workers.len(), 2);
+    assert!(workers.iter().all(|worker| worker.cpu.is_some()));
+    assert!(workers.iter().all(|worker| !worker.lateness.is_empty()));
+}
+
+/// A single thread that compares every byte of many large answers, which wait
+/// for it, is what limits the load, and says so.
+#[test]
+fn a_generator_that_cannot_keep_up_says_so() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let options = RunOptions {
+        clients: Some("4".parse().unwrap()),
+        outstanding: Some(16),
+        duration: Some(Duration::from_secs(1)),
+        threads: Some(1),
+        verify: Some(Verify::ReadBack),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let mut plan = plan("file-server", &options, target);
+    plan.workload.sizes.truncate(1);
+    plan.workload.sizes[0].size = 1 << 20;
+    plan.workload.sizes[0].weight = 100.0;
+    let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    let generator = &point.generator;
+    let reason = generator.limited.as_deref().unwrap_or_default();
+    assert!(reason.contains("thread 0 used a CPU"), "{generator:?}");
+    let worker = &generator.workers[0];
+    assert!(worker.cpu_share + worker.waiting_share.unwrap_or(0.0) > 0.9);
 }

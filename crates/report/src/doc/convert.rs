@@ -15,9 +15,9 @@ use smbench_engine::record::{
 };
 
 use super::{
-    CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, LoadPointDoc,
-    LoopDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc,
-    ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+    CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, GeneratorDoc,
+    LoadPointDoc, LoopDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
+    SeriesDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
 };
 use crate::curve::Curve;
 use crate::latency::{Hdr, LatencyDoc};
@@ -124,6 +124,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         }),
         whole: by_kind(&record.ops, |kind| totals(record.ops.whole(kind))),
         failures: failures(&record.ops),
+        clients_served: Some(record.clients_served),
         dropouts: record
             .dropouts
             .iter()
@@ -133,6 +134,8 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             })
             .collect(),
         client: client(record.client, all.count()),
+        generator_limited: Some(record.generator.limited.is_some()),
+        generator: Some(GeneratorDoc::from(record)),
         setup: setup(&record.setup),
         caching: None,
         offered: None,
@@ -287,6 +290,7 @@ fn setup(record: &SetupRecord) -> SetupDoc {
         sessions: record.session.len(),
         connections: Some(record.connections),
         elapsed_s: record.elapsed.as_secs_f64(),
+        sessions_per_s: Some(per_second(record.session.len() as f64, record.elapsed)),
         latency_ns: LatencyDoc::of(&record.session),
     }
 }

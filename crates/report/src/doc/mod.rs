@@ -8,6 +8,7 @@
 
 mod convert;
 mod file;
+mod generator;
 mod plan;
 mod statistics;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
+pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use plan::{
     AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
 };
@@ -181,10 +183,21 @@ pub struct LoadPointDoc {
     pub whole: BTreeMap<String, TotalsDoc>,
     /// Failed operations by cause, ramps included.
     pub failures: Vec<FailureDoc>,
+    /// Clients that completed an operation in the window. Not in documents of
+    /// releases that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients_served: Option<u32>,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<DropoutDoc>,
     /// The generator's own use of CPU and memory.
     pub client: ClientDoc,
+    /// Whether the generator, and not the server, was the limit: the verdict of
+    /// `generator`. Like that, not in documents of releases that did not judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_limited: Option<bool>,
+    /// How the generator fared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<GeneratorDoc>,
     /// Setting up the sessions.
     pub setup: SetupDoc,
     /// The window over time; absent in documents of older releases, like the
@@ -327,6 +340,10 @@ pub struct SetupDoc {
     pub connections: Option<u64>,
     /// Seconds from the first connect to the last session ready.
     pub elapsed_s: f64,
+    /// Sessions that were set up per second of that time. Not in documents of
+    /// releases that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_per_s: Option<f64>,
     /// From connect to tree connected, over sessions; `null` without any.
     pub latency_ns: Option<LatencyDoc>,
 }

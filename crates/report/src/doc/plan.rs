@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::{
-    Access, Caching, Limits, LoadModel, Mode, Plan, Ramp, RateScope, Requests, Scope,
+    Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Requests, Scope,
     SessionOptions, Verify, WeightedAction, Workload,
 };
 
@@ -56,6 +56,13 @@ pub struct PlanDoc {
     pub seed: u64,
     /// Worker threads of the generator.
     pub threads: u32,
+    /// Whether each of them stayed on a CPU of its own. Like the next, not in
+    /// documents of releases that could not choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin_threads: Option<bool>,
+    /// Sessions set up per second at most; absent where nobody limited them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_rate: Option<u32>,
     /// The client that carried the operations out: `native` or `smb-rs`. Not in
     /// documents of releases that could not choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,6 +246,8 @@ impl From<&Plan> for PlanDoc {
             ramp_down_s: plan.ramp_down.as_secs_f64(),
             seed: plan.seed,
             threads: plan.threads,
+            pin_threads: Some(plan.pinning == Pinning::Pinned),
+            setup_rate: plan.setup_rate,
             driver: Some(plan.driver.name().to_owned()),
             oplock: (plan.caching != Caching::None).then(|| plan.caching.to_string()),
             dialect: match plan.session.dialects {

@@ -21,7 +21,8 @@ pub fn render(doc: &RunDoc) -> String {
     if curve.rows.is_empty() {
         sections.push("no load point was measured\n".to_owned());
     } else {
-        sections.push(points::table(&curve) + &remarks::invalid_points(&curve));
+        let footnotes = remarks::invalid_points(&curve) + &remarks::limited_points(&curve);
+        sections.push(points::table(&curve) + &footnotes);
         sections.extend(points::repeats(&curve));
         sections.push(points::peak_line(&curve));
         sections.extend(operations::table(&curve));

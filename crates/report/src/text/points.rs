@@ -2,6 +2,7 @@
 
 use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row};
+use crate::doc::LoadPointDoc;
 use crate::latency::LatencyDoc;
 use crate::statistics::Estimate;
 use crate::units;
@@ -38,7 +39,12 @@ pub(super) fn table(curve: &Curve<'_>) -> String {
 }
 
 fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<String> {
-    let mark = if row.invalid.is_empty() { "" } else { "! " };
+    let is_limited = |pass: &&LoadPointDoc| pass.generator_limited == Some(true);
+    let mark = match row.passes.iter().any(is_limited) {
+        _ if !row.invalid.is_empty() => "! ",
+        true => "~ ",
+        false => "",
+    };
     let mut cells = vec![
         format!("{mark}{}", row.clients),
         units::throughput(row.throughput_mbps),

@@ -41,6 +41,21 @@ fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
     text
 }
 
+/// One footnote for each pass in the averages whose generator was the limit.
+pub(super) fn limited_points(curve: &Curve<'_>) -> String {
+    let passes = curve.rows.iter().flat_map(|row| &row.passes);
+    let footnote = |pass: &&LoadPointDoc| {
+        let reason = pass.generator.as_ref()?.reason.as_deref()?;
+        Some(format!(
+            "~ {}, pass {}: the generator, not the server, was the limit\n  {}\n",
+            counted(pass.clients.into(), "client"),
+            pass.repeat,
+            plain(reason)
+        ))
+    };
+    passes.filter_map(footnote).collect()
+}
+
 /// Failures of the whole run, what held the load back and what is left on the
 /// share; empty when all went well.
 pub(super) fn lines(doc: &RunDoc) -> String {
@@ -218,7 +233,11 @@ fn worth_telling(point: &LoadPointDoc, wait_s: f64) -> Option<String> {
 /// limits the load.
 const BUSY_WORTH_TELLING: f64 = 0.85;
 
+/// The verdict on a generator, for documents without one.
 fn busy_generator(point: &LoadPointDoc, threads: u32) -> Option<String> {
+    if point.generator.is_some() {
+        return None;
+    }
     let busy_s = point.client.cpu_user_s + point.client.cpu_system_s;
     let busy = busy_s / (f64::from(threads) * point.window_s);
     // A window of no length compares as not busy.

@@ -64,6 +64,7 @@ fn contracted_keys_have_their_types() {
         ("load_points[].clients".to_owned(), integer),
         ("load_points[].repeat".to_owned(), integer),
         ("load_points[].window_s".to_owned(), number),
+        ("load_points[].clients_served".to_owned(), integer),
         ("load_points[].valid".to_owned(), boolean),
         ("load_points[].throughput_mbps".to_owned(), number),
         ("load_points[].ops_per_s".to_owned(), number),
@@ -72,8 +73,28 @@ fn contracted_keys_have_their_types() {
         ("load_points[].errors".to_owned(), integer),
         ("load_points[].credit_starved_s".to_owned(), number),
         ("load_points[].held_back_s".to_owned(), number),
+        ("load_points[].generator_limited".to_owned(), boolean),
+        ("load_points[].generator.limited".to_owned(), boolean),
+        (
+            "load_points[].generator.machine_busy_share".to_owned(),
+            number,
+        ),
+        ("load_points[].generator.held_back_share".to_owned(), number),
+        (
+            "load_points[].generator.credit_starved_share".to_owned(),
+            number,
+        ),
+        (
+            "load_points[].generator.workers[].cpu_share".to_owned(),
+            number,
+        ),
+        (
+            "load_points[].generator.workers[].waiting_share".to_owned(),
+            number,
+        ),
         ("load_points[].setup.sessions".to_owned(), integer),
         ("load_points[].setup.elapsed_s".to_owned(), number),
+        ("load_points[].setup.sessions_per_s".to_owned(), number),
         ("load_points[].client.cpu_user_s".to_owned(), number),
         ("load_points[].client.cpu_system_s".to_owned(), number),
         ("load_points[].client.cpu_us_per_op".to_owned(), number),
@@ -102,6 +123,11 @@ fn contracted_keys_have_their_types() {
             contract.push((format!("load_points[].{summary}.{key}"), integer));
         }
     }
+    for lateness in ["generator.lateness_ns", "generator.workers[].lateness_ns"] {
+        for key in ["p50", "p99", "max"] {
+            contract.push((format!("load_points[].{lateness}.{key}"), integer));
+        }
+    }
     let json = json(&document(&curve()));
     for (path, has_type) in contract {
         let values = at(&json, &path);
@@ -125,6 +151,26 @@ fn throughput_counts_application_bytes_of_the_window() {
     assert_eq!(point["client"]["cpu_us_per_op"], 500_000.0 / 20_010.0);
     assert_eq!(json["started"], "2026-01-02T03:04:05Z");
     assert_eq!(json["loop"], "closed");
+}
+
+#[test]
+fn a_generator_that_was_the_limit_is_told_with_its_reason() {
+    let mut limited = point(8, 1, 1600);
+    limited.generator.limited = Some("thread 1 used a CPU 97 % of the time".to_owned());
+    let json = json(&document(&run(vec![point(4, 1, 1600), limited])));
+    let points = &json["load_points"];
+    assert_eq!(points[0]["generator_limited"], false);
+    assert_eq!(points[0]["generator"]["reason"], Value::Null);
+    assert_eq!(points[0]["generator"]["workers"][0]["cpu"], 3);
+    assert_eq!(points[0]["generator"]["workers"][1]["cpu"], Value::Null);
+    assert_eq!(points[1]["generator_limited"], true);
+    assert_eq!(points[1]["generator"]["limited"], true);
+    assert_eq!(
+        points[1]["generator"]["reason"],
+        "thread 1 used a CPU 97 % of the time"
+    );
+    // The numbers may be quoted, with that beside them.
+    assert_eq!(points[1]["valid"], true);
 }
 
 #[test]

@@ -6,12 +6,13 @@ use smbench_engine::clock::Nanos;
 use smbench_engine::login::Login;
 use smbench_engine::plan::action::QueryClass;
 use smbench_engine::plan::{
-    Access, Action, Connections, DriverKind, FileSet, Limits, LoadModel, Mode, Plan, Ramp,
+    Access, Action, Connections, DriverKind, FileSet, Limits, LoadModel, Mode, Pinning, Plan, Ramp,
     Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
 use smbench_engine::record::{
-    ClientUsage, Dropout, Fairness, LoadPointRecord, OpKind, Outcome, Phase, Punctuality, Recorder,
-    RunRecord, Series, ServerFacts, SetupRecord, Tally, latency_histogram,
+    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Outcome, Phase,
+    Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
+    latency_histogram, lateness_histogram,
 };
 use smbench_engine::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
@@ -65,6 +66,8 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         ramp_down: Duration::from_millis(500),
         seed: 42,
         threads: 2,
+        pinning: Pinning::Pinned,
+        setup_rate: Some(500),
         driver: DriverKind::Native,
         caching: smbench_engine::plan::Caching::None,
         session: SessionOptions {
@@ -75,6 +78,26 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         connections: Connections::default(),
         verify: Verify::Off,
         limits: Limits::default(),
+    }
+}
+
+/// Two workers with time to spare, one of them on CPU 3.
+fn generator() -> GeneratorRecord {
+    let worker = |cpu| {
+        let mut lateness = lateness_histogram();
+        lateness.record_n(20_000, 990).unwrap();
+        lateness.record_n(400_000, 10).unwrap();
+        WorkerRecord {
+            cpu,
+            cpu_share: 0.25,
+            waiting_share: Some(0.125),
+            lateness,
+        }
+    };
+    GeneratorRecord {
+        limited: None,
+        workers: vec![worker(Some(3)), worker(None)],
+        machine_busy: Some(0.5),
     }
 }
 
@@ -171,6 +194,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         window: Duration::from_secs(10),
         ops,
         series,
+        clients_served: clients,
         dropouts: Vec::new(),
         invalid: None,
         client: ClientUsage {
@@ -178,6 +202,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
             cpu_system: Duration::from_millis(400),
             max_rss_bytes: 48 << 20,
         },
+        generator: generator(),
         setup: SetupRecord {
             connections: clients.into(),
             session,

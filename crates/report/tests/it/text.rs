@@ -189,14 +189,18 @@ fn csv_counts_errors_of_the_ramps() {
 }
 
 #[test]
-fn a_generator_at_its_limit_is_named() {
+fn a_busy_generator_is_named_where_nobody_has_judged_it() {
     let mut idle = point(4, 1, 100);
     idle.client.cpu_user = Duration::from_secs(9);
     idle.client.cpu_system = Duration::from_secs(7);
     let mut busy = point(8, 1, 100);
     busy.client.cpu_user = Duration::from_secs(9);
     busy.client.cpu_system = Duration::from_secs(10);
-    let text = render(&document(&run(vec![idle, busy])));
+    let mut doc = document(&run(vec![idle, busy]));
+    for point in &mut doc.load_points {
+        point.generator = None;
+    }
+    let text = render(&doc);
     let told: Vec<_> = text.lines().filter(|line| line.contains("busy")).collect();
     assert_eq!(
         told,
@@ -204,6 +208,33 @@ fn a_generator_at_its_limit_is_named() {
             "generator busy 95 % of the time of its 2 threads at 8 clients, pass 1: it may be the \
              limit, not the server"
         ]
+    );
+}
+
+#[test]
+fn a_generator_that_was_the_limit_is_marked() {
+    let reason = "thread 0 used a CPU 50 % of the time, waited for one 48 %: the server here \
+                  shares them";
+    let mut limited = point(16, 1, 1600);
+    limited.generator.limited = Some(reason.to_owned());
+    let mut invalid = dropped(point(32, 1, 100), 1);
+    invalid.generator.limited = Some(reason.to_owned());
+    let text = render(&document(&run(vec![point(8, 1, 1500), limited, invalid])));
+    let table: Vec<_> = body(&text).lines().take(9).collect();
+    assert_snapshot!(table.join("\n"), @"
+    clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          8    61.4   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
+       ~ 16    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
+       ! 32     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       0    397
+    us/op: CPU time of the generator, not of the server, per operation
+    ! 32 clients, pass 1: not valid: 1 of 32 clients dropped out
+      client 0: connection reset by the server
+    ~ 16 clients, pass 1: the generator, not the server, was the limit
+      thread 0 used a CPU 50 % of the time, waited for one 48 %: the server here shares them
+    ");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
     );
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, REQUEST_BYTES_MAX,
-    SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
+    SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::plan::{ConnectionsProblem, DriverKind, THINK_TIME_MAX};
@@ -185,6 +185,9 @@ pub enum Problem {
     /// Threads out of bounds.
     #[error("threads is {0}: give 1 to {THREADS_MAX}")]
     Threads(u32),
+    /// Sessions per second out of bounds.
+    #[error("setup_rate is {0}: give 1 to {SETUP_RATE_MAX} sessions per second")]
+    SetupRate(u32),
     /// Nothing is measured.
     #[error("duration is zero: the measured window needs a length, such as 30s")]
     DurationZero,

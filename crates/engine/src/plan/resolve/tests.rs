@@ -273,6 +273,15 @@ fn an_option_is_refused_where_it_was_given() {
             "threads is 0: give 1 to 1024",
         ),
         (
+            "setup_rate = 0",
+            RunOptions {
+                setup_rate: Some(0),
+                ..RunOptions::default()
+            },
+            "--setup-rate",
+            "setup_rate is 0: give 1 to 1000000 sessions per second",
+        ),
+        (
             "duration = \"0s\"",
             RunOptions {
                 duration: Some(Duration::ZERO),

@@ -1,0 +1,68 @@
+//! Some hundred sessions, as the command sets them up, and what they cost.
+
+use crate::support::{Place, embedded};
+
+/// Resident bytes of a session are the slope between two load points of one
+/// process; the server has a process of its own.
+#[test]
+fn a_session_costs_a_few_kilobytes() {
+    let place = Place::new();
+    let said = place.smbench(&[
+        "run",
+        "--profile=read-4k",
+        "--clients=100,700",
+        "--duration=2s",
+        "--ramp-up=200ms",
+        "--ramp-down=20ms",
+        "--threads=2",
+        "--setup-rate=100000",
+        "--out=results",
+    ]);
+    said.succeeded();
+    let doc = place.document();
+    assert_eq!(doc["plan"]["setup_rate"], 100_000);
+    let points = doc["load_points"].as_array().unwrap();
+    for point in points {
+        let clients = &point["clients"];
+        assert_eq!(&point["clients_served"], clients);
+        assert_eq!(&point["setup"]["sessions"], clients);
+        assert!(point["setup"]["sessions_per_s"].as_f64().unwrap() > 0.0);
+        assert_eq!(point["errors"], 0);
+    }
+    let peak = |at: usize| points[at]["client"]["max_rss_bytes"].as_u64().unwrap();
+    let each = (peak(1) - peak(0)) / 600;
+    assert!(each <= 8192, "{each} bytes per session");
+}
+
+#[test]
+fn a_strict_run_ends_with_4_where_the_generator_was_the_limit() {
+    let (place, server) = (Place::new(), embedded());
+    // One thread that compares every byte of what keeps waiting for it.
+    place.write(
+        "verified.toml",
+        "read_percent = 100\n[files]\nsize = \"1MiB\"\n[[sizes]]\nsize = \"1MiB\"\nweight = 100\n",
+    );
+    let options = [
+        "--profile=verified.toml",
+        "--clients=4",
+        "--outstanding=16",
+        "--threads=1",
+        "--duration=1s",
+        "--verify",
+    ];
+    let relaxed = place.run(&server.url(), server.password(), &options);
+    relaxed.succeeded();
+    let table = &relaxed.stdout;
+    assert!(table.contains("~ 4"), "{table}");
+    assert!(
+        table.contains("~ 4 clients, pass 1: the generator, not the server, was the limit\n"),
+        "{table}"
+    );
+    let mut strict = options.to_vec();
+    strict.push("--strict");
+    let said = place.run(&server.url(), server.password(), &strict);
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let expected = "the generator was the limit at 1 of 1 load point, first at the one of 4 \
+                    clients: thread 0 used a CPU";
+    assert!(said.stderr.contains(expected), "{said:?}");
+}

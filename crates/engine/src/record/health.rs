@@ -1,0 +1,57 @@
+//! How the generator itself fared while it measured.
+
+use hdrhistogram::Histogram;
+
+use super::HIGHEST_LATENCY_NS;
+
+/// Significant decimal digits of a lateness; few are needed to judge one.
+const LATENESS_DIGITS: u8 = 2;
+
+/// An empty histogram of lateness in nanoseconds, 1 ns to one hour.
+#[must_use]
+pub fn lateness_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST_LATENCY_NS, LATENESS_DIGITS)
+        .unwrap_or_else(|error| unreachable!("constant histogram bounds are valid: {error}"))
+}
+
+/// The generator in the window of a load point.
+#[derive(Clone, Debug, Default)]
+pub struct GeneratorRecord {
+    /// Why it, and not the server, limited the load or blurs the latencies, as
+    /// a lower-case clause; `None` where it did not.
+    pub limited: Option<String>,
+    /// One for each thread, in their order.
+    pub workers: Vec<WorkerRecord>,
+    /// Share of the time of all CPUs of this machine that anyone used, 0 to 1;
+    /// `None` where the system does not tell.
+    pub machine_busy: Option<f64>,
+}
+
+impl GeneratorRecord {
+    /// The lateness of all workers.
+    #[must_use]
+    pub fn lateness(&self) -> Histogram<u64> {
+        let mut all = lateness_histogram();
+        for worker in &self.workers {
+            // Equal bounds: adding cannot fail.
+            let added = all.add(&worker.lateness);
+            debug_assert!(added.is_ok());
+        }
+        all
+    }
+}
+
+/// One worker thread in the window.
+#[derive(Clone, Debug)]
+pub struct WorkerRecord {
+    /// The CPU it was kept on, where it was.
+    pub cpu: Option<usize>,
+    /// Share of the window in which it used a CPU, user and system, 0 to 1.
+    pub cpu_share: f64,
+    /// Share in which it could have, but others had the CPUs; `None` where the
+    /// system does not tell.
+    pub waiting_share: Option<f64>,
+    /// How late it saw events, in nanoseconds: those of a timer that comes the
+    /// way answers come. One value for each tick.
+    pub lateness: Histogram<u64>,
+}

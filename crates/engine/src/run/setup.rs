@@ -1,0 +1,192 @@
+//! Setting up the sessions of a worker, some at a time and no faster than asked,
+//! and taking leave of them.
+//!
+//! Invariant: what a session needs only while it is set up is there for as many
+//! as are set up side by side, however many there will be.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::cancel::Cancel;
+use crate::clock::{self, Nanos};
+use crate::run::driver::{Driver, Opened};
+use crate::run::group::{Group, Shared};
+use crate::run::schedule::Schedule;
+use crate::run::standing::Standing;
+use crate::run::worker::{
+    Assignment, CANCEL_GRACE, Outcome, Report, cancelled_for, open_group, resume,
+};
+use crate::session::SessionError;
+
+/// Groups one worker sets up, or takes leave of, side by side.
+const SESSIONS_AT_ONCE: usize = 32;
+/// How much lateness is made up for: that of timers, not that of a server which
+/// would then see more sessions per second than asked for.
+const MADE_UP: Nanos = Nanos(10_000_000);
+
+/// When a worker may begin with its next group: at even distances, and not
+/// sooner to make up for time that was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    due: Nanos,
+    interval: Nanos,
+}
+
+impl Pace {
+    /// From `begin`, so that all `workers` together begin `rate` sessions per
+    /// second, with `sessions` to a group and taking turns; as fast as can be
+    /// without a rate.
+    pub(super) fn new(
+        begin: Nanos,
+        rate: Option<u32>,
+        sessions: u32,
+        (worker, workers): (usize, usize),
+    ) -> Self {
+        // A group takes all its sessions' time.
+        let turn = rate.map_or(0, |rate| {
+            u64::from(sessions) * 1_000_000_000 / u64::from(rate)
+        });
+        Self {
+            due: begin + Nanos(turn * worker as u64),
+            interval: Nanos(turn * workers as u64),
+        }
+    }
+
+    /// When the next group is due.
+    pub(super) const fn due(&self) -> Nanos {
+        self.due
+    }
+
+    /// After a group was begun with at `now`.
+    pub(super) fn begun(self, now: Nanos) -> Self {
+        Self {
+            due: (self.due + self.interval).max(now - MADE_UP),
+            ..self
+        }
+    }
+}
+
+/// Sets up all groups of a worker; the first that fails ends it.
+pub(super) async fn set_up<D: Driver>(
+    worker: &Rc<Assignment>,
+    shared: &Rc<RefCell<Shared>>,
+    reports: &mpsc::UnboundedSender<Report>,
+    start: &watch::Receiver<Option<Schedule>>,
+    outcome: &mut Outcome,
+) -> Result<Standing<D>, SessionError> {
+    let mut groups = 0..worker.groups.len();
+    let mut running = JoinSet::new();
+    let mut pace = worker.pace;
+    let mut standing = Standing::new(worker);
+    let mut called_off = start.clone();
+    loop {
+        let now = clock::now();
+        while running.len() < SESSIONS_AT_ONCE && pace.due() <= now {
+            let Some(group) = groups.next() else { break };
+            let worker = Rc::clone(worker);
+            running.spawn_local(async move { open_group(&worker, &worker.groups[group]).await });
+            pace = pace.begun(now);
+        }
+        if running.is_empty() && groups.is_empty() {
+            return Ok(standing);
+        }
+        let is_waiting = running.len() < SESSIONS_AT_ONCE && !groups.is_empty();
+        let opened = tokio::select! {
+            // In this order: the schedule may follow on the heels of the last
+            // session.
+            biased;
+            Some(opened) = running.join_next() => opened,
+            // No schedule comes before all sessions stand: a change now means
+            // that another worker has failed.
+            _ = called_off.changed() => return Err(SessionError::Interrupted),
+            () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
+            () = tokio::time::sleep_until(clock::timer(pace.due())), if is_waiting => continue,
+        };
+        let Opened {
+            driver: mut group,
+            session_setup,
+            granted,
+            breaks,
+            acknowledged,
+            connections,
+        } = opened.unwrap_or_else(resume)?;
+        group.granted = granted;
+        group.breaks = breaks;
+        group.acknowledged = acknowledged;
+        let _ = reports.send(Report::Ready(group.numbers().count() as u32));
+        standing.push(group, shared, start);
+        outcome.connections += u64::from(connections);
+        for session in session_setup {
+            outcome.session_setup.saturating_record(session.0);
+        }
+    }
+}
+
+/// Logs all sessions off, which closes their files; those that have not been
+/// answered when the time is up just lose their connection.
+pub(super) async fn tear_down<D: Driver>(groups: Vec<Group<D>>, cancel: &Cancel, limit: Duration) {
+    let mut groups = groups.into_iter();
+    let mut running = JoinSet::new();
+    let all = async {
+        loop {
+            // No more tasks than that: each has room for all that leaving takes.
+            while running.len() < SESSIONS_AT_ONCE
+                && let Some(group) = groups.next()
+            {
+                running.spawn_local(group.driver.close());
+            }
+            if running.join_next().await.is_none() {
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        () = all => {}
+        () = tokio::time::sleep(limit) => {}
+        () = cancelled_for(cancel, CANCEL_GRACE) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn workers_take_turns_at_even_distances() {
+        for (rate, sessions, workers, starts) in [
+            (None, 1, 2, [[5, 5, 5], [5, 5, 5]]),
+            (Some(100), 1, 2, [[5, 25, 45], [15, 35, 55]]),
+            (Some(1000), 1, 2, [[5, 7, 9], [6, 8, 10]]),
+            // Groups of ten sessions each.
+            (Some(1000), 10, 2, [[5, 25, 45], [15, 35, 55]]),
+        ] {
+            for (worker, expected) in starts.into_iter().enumerate() {
+                let begin = Nanos(5 * MS);
+                let mut pace = Pace::new(begin, rate, sessions, (worker, workers));
+                let due = expected.map(|_| {
+                    let due = pace.due();
+                    pace = pace.begun(due);
+                    due.0 / MS
+                });
+                // Without a rate the next is due already.
+                let due = due.map(|due| due.max(5 * u64::from(rate.is_none())));
+                assert_eq!(due, expected, "{rate:?}, worker {worker}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_timer_loses_is_made_up_for_and_what_a_server_loses_is_not() {
+        let pace = Pace::new(Nanos(0), Some(500), 1, (0, 1));
+        for (begun_at_ms, next_due_ms) in [(0, 2), (1, 2), (11, 2), (12, 2), (13, 3), (500, 490)] {
+            let next = pace.begun(Nanos(begun_at_ms * MS));
+            assert_eq!(next.due(), Nanos(next_due_ms * MS), "{begun_at_ms}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The ways from this machine to a server, and what this machine may run out of
+//! on them.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use nix::errno::Errno;
+
+/// Where a server runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whereabouts {
+    /// On this machine: it shares the CPUs.
+    Here,
+    /// Somewhere else, or in a container that looks like that.
+    Elsewhere,
+}
+
+/// A way that connections take to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Route {
+    /// Local address.
+    pub(crate) source: IpAddr,
+    /// The server's.
+    pub(crate) server: SocketAddr,
+    /// Routes that share the connections evenly.
+    pub(crate) of: u64,
+}
+
+/// The local address that the system connects to `server` from; nothing is sent
+/// to find out.
+pub(super) fn local_address(server: SocketAddr) -> Option<IpAddr> {
+    let any: IpAddr = match server {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(server).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// What to do when this machine has no more sockets to give.
+pub(super) fn shortage(error: &io::Error) -> Option<&'static str> {
+    match Errno::from_raw(error.raw_os_error()?) {
+        Errno::EADDRNOTAVAIL => Some(
+            "no local port is free; wait a minute for those of closed connections, connect from \
+             several addresses (--source-ip), or widen net.ipv4.ip_local_port_range",
+        ),
+        Errno::EMFILE => Some("raise `ulimit -n` or run fewer clients"),
+        Errno::ENFILE => Some("raise fs.file-max or run fewer clients"),
+        Errno::ENOBUFS | Errno::ENOMEM => {
+            Some("the system has no memory for it; raise net.ipv4.tcp_mem or run fewer clients")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_machine_lacks_is_told_from_what_the_server_refuses() {
+        for (errno, remedy) in [
+            (Errno::EADDRNOTAVAIL, Some("ip_local_port_range")),
+            (Errno::EMFILE, Some("ulimit -n")),
+            (Errno::ENFILE, Some("fs.file-max")),
+            (Errno::ENOBUFS, Some("tcp_mem")),
+            (Errno::ENOMEM, Some("tcp_mem")),
+            (Errno::ECONNREFUSED, None),
+            (Errno::EHOSTUNREACH, None),
+        ] {
+            let found = shortage(&io::Error::from(errno));
+            let is_as_expected = match (found, remedy) {
+                (Some(found), Some(part)) => found.contains(part),
+                (found, remedy) => found.is_none() && remedy.is_none(),
+            };
+            assert!(is_as_expected, "{errno}: {found:?}");
+        }
+        assert_eq!(shortage(&io::Error::other("no errno")), None);
+    }
+
+    #[test]
+    fn the_way_to_this_machine_is_from_its_own_address() {
+        let server: SocketAddr = "127.0.0.2:445".parse().unwrap();
+        assert!(local_address(server).is_some_and(|local| local.is_loopback()));
+    }
+}
