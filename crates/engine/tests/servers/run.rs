@@ -4,8 +4,8 @@ use crate::support::{plan, short, target};
 use std::time::Duration;
 
 use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::{OpKind, Outcome};
-use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::record::{IntervalSummary, OpKind, Outcome};
+use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::{Cancel, record};
 use smbench_lab::{
@@ -46,6 +46,66 @@ fn the_file_server_profile_runs_on_the_embedded_server() {
         assert!(point.ops.whole(OpKind::Read).count > point.ops.whole(OpKind::Write).count);
     }
     assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+/// Keeps what it is shown of the intervals.
+#[derive(Default)]
+struct Intervals(Vec<(u32, u32, u64)>);
+
+impl Observer for Intervals {
+    fn progress(&mut self, _: &Progress) {}
+    fn load_point_ended(&mut self, _: &record::RunRecord) {}
+    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
+        let (clients, count) = (interval.point.clients, interval.ops.all().count());
+        self.0.push((clients, interval.index, count));
+    }
+}
+
+#[test]
+fn intervals_add_up_to_the_window() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let options = RunOptions {
+        clients: Some("1,5".parse().unwrap()),
+        outstanding: Some(3),
+        duration: Some(Duration::from_millis(2500)),
+        threads: Some(2),
+        ..short()
+    };
+    let target = target(&server.url(), server.password());
+    let plan = plan("file-server", &options, target);
+    let mut seen = Intervals::default();
+    let record = execute(&plan, &mut seen, &Cancel::default()).unwrap();
+    assert_clean(&record, 2);
+    for point in &record.load_points {
+        let (all, series) = (point.ops.window_all(), &point.series);
+        assert_eq!((series.interval.as_secs(), series.all.len()), (1, 3));
+        let sum = |of: &[IntervalSummary]| -> (u64, u64) {
+            let pairs = of.iter().map(|interval| (interval.count, interval.bytes));
+            pairs.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+        };
+        assert_eq!(sum(&series.all), (all.count(), all.bytes));
+        for kind in [OpKind::Read, OpKind::Write] {
+            let of_window = point.ops.window(kind);
+            let expected = (of_window.count(), of_window.bytes);
+            assert_eq!(sum(&series.ops[&kind]), expected, "{kind:?}");
+        }
+        let longest = series.all.iter().map(|interval| interval.max).max();
+        assert_eq!(longest, Some(all.service.max()));
+        let shown = seen.0.iter().filter(|shown| shown.0 == point.clients);
+        let summaries = series.all.iter().zip(0..);
+        let expected: Vec<_> = summaries
+            .map(|(interval, index)| (point.clients, index, interval.count))
+            .collect();
+        assert_eq!(shown.copied().collect::<Vec<_>>(), expected);
+        // Every operation belongs to one client, and no more than the slots of
+        // all are ever in flight.
+        assert_eq!(point.fairness.clients(), point.clients);
+        let served = point.fairness.mean() * f64::from(point.clients);
+        assert_eq!(served.round() as u64, all.count());
+        let slots = point.clients * plan.outstanding;
+        assert!(point.in_flight > Duration::ZERO);
+        assert!(point.in_flight <= point.window * slots);
+    }
 }
 
 #[test]
