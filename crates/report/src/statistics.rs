@@ -56,7 +56,8 @@ fn student_t_975(degrees: usize) -> f64 {
 pub struct SteadyDoc {
     /// `null` where the window is too short to tell.
     pub is_steady: Option<bool>,
-    /// What that rests on.
+    /// What that rests on: how far apart five equal parts of the window are, and
+    /// how far the line fitted to them rises over it, in percent of their mean.
     pub reason: String,
 }
 
@@ -105,8 +106,7 @@ impl SteadyDoc {
         Self {
             is_steady: Some(range <= RANGE_MAX && rise.abs() <= SLOPE_MAX),
             reason: format!(
-                "five rounds are {:.1} % of their mean apart (limit 20 %), with a trend of {:+.1} % \
-                 (limit 10 %)",
+                "rounds {:.1} % apart (limit 20 %), trend {:+.1} % (limit 10 %)",
                 range * 100.0,
                 rise * 100.0
             ),
@@ -176,8 +176,7 @@ mod tests {
         assert_eq!(judged.is_steady, Some(true));
         assert_eq!(
             judged.reason,
-            "five rounds are 8.5 % of their mean apart (limit 20 %), with a trend of +0.0 % \
-             (limit 10 %)"
+            "rounds 8.5 % apart (limit 20 %), trend +0.0 % (limit 10 %)"
         );
     }
 }

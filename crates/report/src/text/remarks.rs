@@ -68,7 +68,8 @@ pub(super) fn lines(doc: &RunDoc) -> String {
     );
     text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(doc.load_points.iter().filter_map(late));
-    for remark in [unsteady, unfair, imbalance] {
+    text += &unsteady(&doc.load_points);
+    for remark in [unfair, imbalance] {
         text.extend(doc.load_points.iter().filter_map(remark));
     }
     text.extend(doc.load_points.iter().filter_map(cached));
@@ -157,15 +158,25 @@ fn late(point: &LoadPointDoc) -> Option<String> {
     ))
 }
 
-fn unsteady(point: &LoadPointDoc) -> Option<String> {
-    let steady = point.steady.as_ref()?;
-    (steady.is_steady == Some(false)).then(|| {
-        format!(
-            "not steady at {}: {}\n",
-            which(point),
-            plain(&steady.reason)
-        )
-    })
+/// Unsteady load points spelled out; the document has them all.
+const UNSTEADY_SHOWN: usize = 4;
+
+fn unsteady(points: &[LoadPointDoc]) -> String {
+    let line = |point: &LoadPointDoc| {
+        let steady = point.steady.as_ref()?;
+        let (which, reason) = (which(point), plain(&steady.reason));
+        (steady.is_steady == Some(false)).then(|| format!("not steady at {which}: {reason}\n"))
+    };
+    let lines: Vec<_> = points.iter().filter_map(line).collect();
+    let mut text: String = lines.iter().take(UNSTEADY_SHOWN).cloned().collect();
+    let more = lines.len().saturating_sub(UNSTEADY_SHOWN);
+    if more > 0 {
+        text += &format!(
+            "and {} not steady\n",
+            counted(more as u64, "other load point")
+        );
+    }
+    text
 }
 
 /// Below this fairness index a few clients carry the load.
@@ -197,8 +208,8 @@ fn imbalance(point: &LoadPointDoc) -> Option<String> {
     // Failed operations were in flight, but have no latency.
     (point.valid && (ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| {
         format!(
-            "in flight at {}: {:.2} were counted, but rate and latency make {:.2}: the window is \
-             too short for such latencies, or a clock is wrong\n",
+            "in flight at {}: {:.2} counted, {:.2} by Little's law: window too short for its \
+             latencies\n",
             which(point),
             concurrency.in_flight_mean,
             concurrency.by_littles_law

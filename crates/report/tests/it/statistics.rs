@@ -53,6 +53,8 @@ fn a_load_that_falls_is_not_steady_and_says_so() {
         }
         record.series.set(second, &fewer);
     }
+    let many = document(&run(vec![record.clone(); 7]));
+    assert!(render(&many).contains("\nand 3 other load points not steady\n"));
     let falling = document(&run(vec![record]));
     let steady = first_point(&falling)["steady"].take();
     assert_eq!(steady["is_steady"], false);
@@ -110,7 +112,7 @@ fn what_was_in_flight_is_held_against_littles_law() {
     record.in_flight = record.in_flight.mul_f64(0.9);
     let text = render(&document(&run(vec![record])));
     assert!(
-        text.contains("in flight at 4 clients, pass 1: 0.57 were counted"),
+        text.contains("in flight at 4 clients, pass 1: 0.57 counted, 0.63 by"),
         "{text}"
     );
 }
