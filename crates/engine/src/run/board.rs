@@ -111,6 +111,14 @@ pub(super) struct Desk {
     worker: usize,
     pub(super) recorder: Recorder,
     interval: Interval,
+    stage: Stage,
+}
+
+/// Whether more is to come from a worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Recording,
+    Left,
 }
 
 impl Desk {
@@ -125,6 +133,7 @@ impl Desk {
                 to: Nanos::MAX,
                 place: Place::Outside,
             },
+            stage: Stage::Recording,
         }
     }
 
@@ -147,8 +156,10 @@ impl Desk {
 
     /// Hands in the rest; there is nothing more to come.
     pub(super) fn leave(&mut self) {
-        self.hand_in(Nanos::MAX, Recorder::default());
-        self.interval.place = Place::Outside;
+        if self.stage == Stage::Recording {
+            self.stage = Stage::Left;
+            self.hand_in(Nanos::MAX, Recorder::default());
+        }
     }
 
     fn hand_in(&mut self, now: Nanos, empty: Recorder) {
