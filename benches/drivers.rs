@@ -41,7 +41,7 @@ fn time_of(reads: u64, plan: &Plan) -> Duration {
     let record = execute(plan, &mut Unobserved, &Cancel::default()).expect("the run succeeds");
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None, "only a clean run is timed");
-    let done = point.ops.window_all().count;
+    let done = point.ops.window_all().count();
     point.window.mul_f64(reads as f64 / done as f64)
 }
 
