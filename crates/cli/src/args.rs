@@ -4,6 +4,7 @@
 //! [`crate::request`].
 
 use std::ffi::{OsStr, OsString};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ use crate::failure::Failure;
 use crate::login::LoginArgs;
 
 pub(crate) use load::LoadArgs;
+
+/// Where lab servers listen unless told otherwise.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -287,7 +291,10 @@ pub(crate) enum LabCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct EmbeddedArgs {
-    /// TCP port on loopback; 0 takes a free one
+    /// Address of this machine to listen on
+    #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK)]
+    pub(crate) listen: IpAddr,
+    /// TCP port; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
     /// Refuse every change to the share
@@ -306,6 +313,9 @@ pub(crate) struct EmbeddedArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SambaArgs {
+    /// Address of this machine to listen on, on a free port
+    #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK, value_parser = parse_own_address)]
+    pub(crate) listen: IpAddr,
     /// A line for the global section of smb.conf, such as 'strict sync = no'; repeatable
     #[arg(long = "option", value_name = "LINE", value_parser = parse_option)]
     pub(crate) options: Vec<String>,
@@ -370,6 +380,14 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
         Ok(Duration::ZERO) => Err("nothing is answered within no time: give 1ms or more".into()),
         Ok(limit) => Ok(limit),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// smbd is told one address; "all" is none.
+fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
+    match text.parse::<IpAddr>() {
+        Ok(address) if !address.is_unspecified() => Ok(address),
+        _ => Err("expected one address of this machine, such as 192.0.2.1"),
     }
 }
 
@@ -536,6 +554,14 @@ mod tests {
             assert!(!message.contains("pa ss"), "{message}");
             let told = message.to_ascii_lowercase();
             assert!(told.contains("smb://..."), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_samba_listens_on_one_address() {
+        assert_eq!(parse_own_address("127.0.0.1"), Ok(LOOPBACK));
+        for text in ["0.0.0.0", "::", "localhost", ""] {
+            parse_own_address(text).unwrap_err();
         }
     }
 

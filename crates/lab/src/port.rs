@@ -1,20 +1,23 @@
-//! Ports on loopback that nobody else is given.
+//! Ports that nobody else is given.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use tokio::net::TcpSocket;
 
-/// Takes a free port of 127.0.0.1 and keeps it from everyone but our server.
+/// Takes a free port of an address of this machine and keeps it from everyone but our server.
 ///
 /// The socket is bound and never listens. The kernel gives its port to nobody
 /// else that asks for a free one, while `smbd`, which sets `SO_REUSEPORT` too,
 /// can listen on it, and so can `krb5kdc`, which sets `SO_REUSEADDR`.
-pub(crate) fn reserve_port() -> io::Result<(TcpSocket, u16)> {
-    let socket = TcpSocket::new_v4()?;
+pub(crate) fn reserve_port(address: IpAddr) -> io::Result<(TcpSocket, u16)> {
+    let socket = match address {
+        IpAddr::V4(_) => TcpSocket::new_v4()?,
+        IpAddr::V6(_) => TcpSocket::new_v6()?,
+    };
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    socket.bind(SocketAddr::new(address, 0))?;
     let port = socket.local_addr()?.port();
     Ok((socket, port))
 }
@@ -29,7 +32,7 @@ mod tests {
 
     #[test]
     fn a_reserved_port_is_free_for_smbd_alone() {
-        let (_reservation, port) = reserve_port().unwrap();
+        let (_reservation, port) = reserve_port(Ipv4Addr::LOCALHOST.into()).unwrap();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         TcpStream::connect(address).unwrap_err();
         TcpSocket::new_v4().unwrap().bind(address).unwrap_err();

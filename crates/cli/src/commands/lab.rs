@@ -1,7 +1,7 @@
 //! `smbench lab`: a server for anyone, until interrupted.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
@@ -49,7 +49,7 @@ fn embedded(args: &EmbeddedArgs, stop: Sender<()>, wait: impl FnOnce()) -> Resul
             false => ShareAccess::ReadWrite,
         },
         signing: args.signing,
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
+        listen: SocketAddr::new(args.listen, args.port),
         ..EmbeddedOptions::default()
     })?;
     announce(&server.url(), server.password())?;
@@ -61,6 +61,7 @@ fn embedded(args: &EmbeddedArgs, stop: Sender<()>, wait: impl FnOnce()) -> Resul
 fn samba(args: SambaArgs, wait: impl FnOnce()) -> Result<(), Failure> {
     let server = ScratchSamba::start(SambaOptions {
         signing: args.signing,
+        listen: args.listen,
         extra_global: args.options,
         ..SambaOptions::default()
     })?;

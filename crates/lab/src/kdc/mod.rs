@@ -88,7 +88,8 @@ impl ScratchKdc {
             check_name("encryption type", encryption)?;
         }
         let krb5kdc = Tool::KRB5KDC.find()?;
-        let (reservation, port) = reserve_port().map_err(LabError::io("reserve a port"))?;
+        let (reservation, port) =
+            reserve_port(Ipv4Addr::LOCALHOST.into()).map_err(LabError::io("reserve a port"))?;
         let root = TempDir::with_prefix("smbench-kdc-")
             .map_err(LabError::io("make a temporary folder"))?;
         config::write(root.path(), &realm, port, encryption.as_deref())?;

@@ -4,6 +4,7 @@
 //! neither the system's configuration nor its databases are touched.
 
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::{LabError, ShareAccess, Signing};
@@ -31,6 +32,7 @@ pub(super) struct ShareSection<'a> {
 /// Everything an instance's `smb.conf` depends on.
 pub(super) struct Config<'a> {
     pub(super) root: &'a Path,
+    pub(super) listen: IpAddr,
     pub(super) port: u16,
     /// The account that may use the shares.
     pub(super) account: &'a str,
@@ -64,6 +66,7 @@ impl Config<'_> {
         };
         let mut text = global
             .replace("@ROOT@", plain(self.root)?)
+            .replace("@LISTEN@", &self.listen.to_string())
             .replace("@PORT@", &self.port.to_string())
             .replace("@GUEST@", self.guest)
             .replace("@SIGNING@", signing)
@@ -100,6 +103,7 @@ pub(super) fn plain(path: &Path) -> Result<&str, LabError> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::path::Path;
 
     use super::{Config, FOLDERS, ShareSection};
@@ -122,6 +126,7 @@ mod tests {
         ];
         Config {
             root: Path::new(root),
+            listen: Ipv4Addr::new(192, 0, 2, 1).into(),
             port: 4445,
             account: "alice",
             guest: "nobody",
@@ -145,6 +150,7 @@ mod tests {
         let settings = settings(&text);
         assert!(!settings.concat().contains('@'), "{text}");
         for expected in [
+            "interfaces = 192.0.2.1",
             "smb ports = 4445",
             "guest account = nobody",
             "server signing = mandatory",
@@ -186,7 +192,7 @@ mod tests {
                     .split_once('/')
                     .map(|(_, path)| path)
             })
-            .filter(|path| *path != "8" && *path != "dev/null")
+            .filter(|path| *path != "dev/null")
             .collect();
         assert!(paths.iter().all(|path| path.starts_with("r/")), "{paths:?}");
         for folder in FOLDERS {

@@ -1,8 +1,8 @@
 //! A real Samba file server with everything it owns in a temporary folder.
 //!
 //! Configuration, databases, logs and data live below one folder that goes away
-//! with the server; no system configuration is read or written and only loopback
-//! is listened on. It runs as whoever starts it, root or not: the invoking
+//! with the server; no system configuration is read or written and one address, of
+//! loopback unless told otherwise, is listened on. It runs as whoever starts it, root or not: the invoking
 //! account is the one Samba account. Needs Linux; written against Samba 4.17.
 //!
 //! Invariant: dropping a [`ScratchSamba`] leaves no process, no folder and no
@@ -12,7 +12,7 @@ mod config;
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,12 +47,14 @@ const EARLY_LOG: &str = "log/log.smbd";
 const LOG_TAIL_BYTES: u64 = 4096;
 
 /// How a [`ScratchSamba`] is set up.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SambaOptions {
     /// Password of the account; a random one when absent.
     pub password: Option<Password>,
     /// Whether sessions must sign.
     pub signing: Signing,
+    /// The address of this machine to listen on.
+    pub listen: IpAddr,
     /// Further lines of the global section of `smb.conf`.
     pub extra_global: Vec<String>,
     /// Further lines of the section of the main share, `bench`.
@@ -61,6 +63,20 @@ pub struct SambaOptions {
     pub shares: Vec<SambaShare>,
     /// Tickets to be taken, beside passwords.
     pub kerberos: Option<SambaKerberos>,
+}
+
+impl Default for SambaOptions {
+    fn default() -> Self {
+        Self {
+            password: None,
+            signing: Signing::Optional,
+            listen: Ipv4Addr::LOCALHOST.into(),
+            extra_global: Vec::new(),
+            extra_share: Vec::new(),
+            shares: Vec::new(),
+            kerberos: None,
+        }
+    }
 }
 
 /// What a server needs to take Kerberos tickets; see
@@ -102,7 +118,7 @@ pub struct SambaShare {
 pub struct ScratchSamba {
     account: String,
     password: Password,
-    port: u16,
+    address: SocketAddr,
     // Fields drop in this order: the processes end before their folder goes, and
     // the port is given up last.
     processes: ProcessGroup,
@@ -126,6 +142,7 @@ impl ScratchSamba {
     /// # Errors
     /// [`LabError::MissingTool`] when Samba is not installed,
     /// [`LabError::Name`] and [`LabError::ShareTaken`] for unusable share names,
+    /// [`LabError::Listen`] when the address is none of this machine,
     /// [`LabError::NoAccount`] and [`LabError::Account`] when the invoking user
     /// cannot be a Samba user, [`LabError::TemporaryFolder`] for an unusable
     /// `TMPDIR`, [`LabError::Samba`] with the end of its log when `smbd` does not
@@ -136,6 +153,7 @@ impl ScratchSamba {
         let SambaOptions {
             password,
             signing,
+            listen,
             mut extra_global,
             extra_share,
             shares,
@@ -150,12 +168,16 @@ impl ScratchSamba {
             Some(password) => password,
             None => Password::random()?,
         };
-        let (reservation, port) = reserve_port().map_err(LabError::io("reserve a port"))?;
+        let (reservation, port) = reserve_port(listen).map_err(|source| LabError::Listen {
+            addr: SocketAddr::new(listen, 0),
+            source,
+        })?;
         let root = TempDir::with_prefix("smbench-samba-")
             .map_err(LabError::io("make a temporary folder"))?;
         let sections = make_folders(root.path(), &shares)?;
         let configuration = Config {
             root: root.path(),
+            listen,
             port,
             account: &account,
             guest: guest_for(&account),
@@ -170,7 +192,7 @@ impl ScratchSamba {
         let samba = Self {
             account,
             password,
-            port,
+            address: SocketAddr::new(listen, port),
             processes,
             root,
             _reservation: reservation,
@@ -206,13 +228,13 @@ impl ScratchSamba {
     /// The address the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+        self.address
     }
 
     /// The port the server listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.port
+        self.address.port()
     }
 
     /// The folder behind the share `bench`.
