@@ -6,6 +6,8 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use crate::count;
+
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/baselines.toml");
 
 /// The content of `baselines.toml`.
@@ -14,6 +16,8 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/baselines.toml");
 pub(crate) struct Baselines {
     /// What `rustc --version` said.
     pub(crate) compiler: String,
+    /// What valgrind showed of a processor.
+    pub(crate) processor: String,
     /// Instructions per call, by case.
     instructions: BTreeMap<String, f64>,
 }
@@ -22,6 +26,7 @@ impl Baselines {
     pub(crate) fn empty() -> Result<Self, String> {
         Ok(Self {
             compiler: compiler()?,
+            processor: count::processor()?,
             instructions: BTreeMap::new(),
         })
     }
@@ -52,4 +57,38 @@ pub(crate) fn compiler() -> Result<String, String> {
     let said = Command::new("rustc").arg("--version").output();
     let said = said.map_err(|error| format!("rustc: {error}"))?;
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+/// What this program, under valgrind, finds the processor to have of what
+/// cryptography and copying pick their code by.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn features() -> String {
+    macro_rules! found {
+        ($($name:tt),+) => {
+            [$(($name, is_x86_feature_detected!($name))),+]
+        };
+    }
+    let all = found![
+        "sse4.1",
+        "sse4.2",
+        "aes",
+        "pclmulqdq",
+        "sha",
+        "avx",
+        "avx2",
+        "bmi1",
+        "bmi2",
+        "adx",
+        "vaes",
+        "vpclmulqdq",
+        "avx512f"
+    ];
+    let has = all.iter().filter(|(_, found)| *found);
+    let names: Vec<&str> = has.map(|(name, _)| *name).collect();
+    format!("x86_64 {}", names.join(" "))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn features() -> String {
+    std::env::consts::ARCH.to_owned()
 }

@@ -1,7 +1,6 @@
 //! The hot paths, each as a function that runs a number of calls.
 //!
-//! Cryptography is not here: it picks its code by what the processor has, so
-//! its counts differ between machines.
+//! Whole requests and their answers are [`crate::exchange`]'s.
 
 use std::hint::black_box;
 

@@ -3,16 +3,19 @@
 //! call than `benches/baselines.toml` says; `update` writes that file anew.
 //!
 //! Instructions are counted because they do not depend on how busy a machine
-//! is. Each case runs twice, with few and with many calls; the difference
+//! is. Most cases run twice, with few and with many calls; the difference
 //! leaves out what starting a process costs.
 
 mod baseline;
 mod cases;
 mod count;
+mod exchange;
 
 use std::process::ExitCode;
 
 use baseline::Baselines;
+use exchange::{Exchange, Part};
+use smbench_protocol::fuzzing::Shield;
 
 /// Growth that fails a check, in percent.
 const TOLERANCE_PERCENT: f64 = 3.0;
@@ -22,6 +25,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["run", case, calls] => cases::run(case, calls),
+        ["exchange", name, part, times] => exchange::run(name, part, times),
+        ["processor"] => {
+            say(&baseline::features());
+            Ok(())
+        }
         ["check"] => check(),
         ["update"] => update(),
         _ => Err("usage: smbench-gate check | update".to_owned()),
@@ -35,44 +43,62 @@ fn main() -> ExitCode {
     }
 }
 
+/// Counts everything and tells each name and count as it comes.
+fn count_all(mut each: impl FnMut(&str, f64) -> Result<(), String>) -> Result<(), String> {
+    for case in cases::ALL {
+        each(case.name, count::instructions_per_call(case)?)?;
+    }
+    for exchange in Exchange::all() {
+        let whole = count::instructions_per_exchange(&exchange, Part::Whole)?;
+        each(&exchange.name(), whole)?;
+        if !matches!(exchange.shield, Shield::None) {
+            let protecting = count::instructions_per_exchange(&exchange, Part::Protecting)?;
+            let name = format!("{}, the rest", exchange.name());
+            each(&name, whole - protecting)?;
+        }
+    }
+    Ok(())
+}
+
 fn check() -> Result<(), String> {
     let baselines = Baselines::load()?;
     say(&format!(
-        "{:<44} {:>10} {:>10} {:>8}",
+        "{:<60} {:>10} {:>10} {:>8}",
         "instructions per call", "baseline", "now", "change"
     ));
     let mut grown = Vec::new();
-    for case in cases::ALL {
-        let expected = baselines.of(case.name)?;
-        let counted = count::instructions_per_call(case)?;
+    count_all(|name, counted| {
+        let expected = baselines.of(name)?;
         let change = (counted / expected - 1.0) * 100.0;
         say(&format!(
-            "{:<44} {expected:>10.1} {counted:>10.1} {change:>+7.1}%",
-            case.name
+            "{name:<60} {expected:>10.1} {counted:>10.1} {change:>+7.1}%"
         ));
         if change > TOLERANCE_PERCENT {
-            grown.push(case.name);
+            grown.push(name.to_owned());
         }
-    }
+        Ok(())
+    })?;
     if grown.is_empty() {
         return Ok(());
     }
     Err(format!(
         "grown by more than {TOLERANCE_PERCENT} %: {}; make it leaner, or run `smbench-gate update` and say in \
-         the commit why it must cost more (baselines counted with {}, this is {})",
-        grown.join(", "),
+         the commit why it must cost more (baselines counted with {} on {}, this is {} on {})",
+        grown.join("; "),
         baselines.compiler,
-        baseline::compiler()?
+        baselines.processor,
+        baseline::compiler()?,
+        count::processor()?
     ))
 }
 
 fn update() -> Result<(), String> {
     let mut baselines = Baselines::empty()?;
-    for case in cases::ALL {
-        let counted = count::instructions_per_call(case)?;
-        say(&format!("{:<44} {counted:>10.1}", case.name));
-        baselines.set(case.name, counted);
-    }
+    count_all(|name, counted| {
+        say(&format!("{name:<60} {counted:>10.1}"));
+        baselines.set(name, counted);
+        Ok(())
+    })?;
     baselines.save()
 }
 
