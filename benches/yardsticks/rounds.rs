@@ -1,0 +1,179 @@
+//! The raw results of some rounds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// What is read out of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// Microseconds of CPU per operation.
+    Cpu,
+    /// Of these, in user mode.
+    User,
+    /// Of these, in the kernel.
+    System,
+    /// Operations per second.
+    Rate,
+}
+
+/// One program's figures of one round.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    cpu_us: f64,
+    user_us: f64,
+    rate: f64,
+}
+
+/// All samples, by program and round.
+pub(crate) struct Rounds {
+    samples: BTreeMap<String, BTreeMap<u32, Sample>>,
+}
+
+/// A figure over the rounds, in ascending order.
+pub(crate) struct Over(Vec<f64>);
+
+impl Rounds {
+    /// Reads all `round-<number>-<program>.json` of a folder.
+    pub(crate) fn load(folder: &str) -> Result<Self, String> {
+        let in_folder = |error| format!("{folder}: {error}");
+        let mut samples: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(in_folder)? {
+            let path = entry.map_err(in_folder)?.path();
+            let Some((round, program)) = named(&path) else {
+                continue;
+            };
+            let sample = Sample::load(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+            samples.entry(program).or_default().insert(round, sample);
+        }
+        match samples.is_empty() {
+            true => Err(format!("{folder} has no round-<number>-<program>.json")),
+            false => Ok(Self { samples }),
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.samples.values().map(BTreeMap::len).max().unwrap_or(0)
+    }
+
+    pub(crate) fn of(&self, program: &str, figure: Figure) -> Result<Over, String> {
+        let values = self.program(program)?.values();
+        Ok(Over::new(
+            values.map(|sample| sample.figure(figure)).collect(),
+        ))
+    }
+
+    /// A figure of one program as a multiple of another's in the same round.
+    pub(crate) fn ratio(&self, of: &str, to: &str, figure: Figure) -> Result<Over, String> {
+        let others = self.program(to)?;
+        let ratios = self.program(of)?.iter().filter_map(|(round, sample)| {
+            let other = others.get(round)?;
+            Some(sample.figure(figure) / other.figure(figure))
+        });
+        let ratios: Vec<f64> = ratios.collect();
+        match ratios.is_empty() {
+            true => Err(format!("no round has both {of} and {to}")),
+            false => Ok(Over::new(ratios)),
+        }
+    }
+
+    fn program(&self, name: &str) -> Result<&BTreeMap<u32, Sample>, String> {
+        self.samples
+            .get(name)
+            .ok_or_else(|| format!("no round has {name}"))
+    }
+}
+
+/// Round and program that a file's name tells.
+fn named(path: &Path) -> Option<(u32, String)> {
+    let name = path.file_name()?.to_str()?;
+    let (round, program) = name
+        .strip_prefix("round-")?
+        .strip_suffix(".json")?
+        .split_once('-')?;
+    Some((round.parse().ok()?, program.to_owned()))
+}
+
+impl Sample {
+    fn load(path: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        match value.get("load_points") {
+            Some(points) => Self::of_document(points),
+            None => Self::of_figures(&value),
+        }
+    }
+
+    /// What smbench wrote: a document with one load point.
+    fn of_document(points: &Value) -> Result<Self, String> {
+        let point = &points[0];
+        if point["valid"] != true {
+            return Err(format!(
+                "the load point is not valid: {}",
+                point["invalid_reason"]
+            ));
+        }
+        let client = &point["client"];
+        let user_s = number(client, "cpu_user_s")?;
+        let cpu_us = number(client, "cpu_us_per_op")?;
+        let cpu_s = user_s + number(client, "cpu_system_s")?;
+        Ok(Self {
+            cpu_us,
+            user_us: cpu_us * user_s / cpu_s,
+            rate: number(point, "ops_per_s")?,
+        })
+    }
+
+    /// What the floor and the script wrote.
+    fn of_figures(value: &Value) -> Result<Self, String> {
+        Ok(Self {
+            cpu_us: number(value, "cpu_us_per_op")?,
+            user_us: number(value, "cpu_user_us_per_op")?,
+            rate: number(value, "ops_per_s")?,
+        })
+    }
+
+    fn figure(&self, figure: Figure) -> f64 {
+        match figure {
+            Figure::Cpu => self.cpu_us,
+            Figure::User => self.user_us,
+            Figure::System => self.cpu_us - self.user_us,
+            Figure::Rate => self.rate,
+        }
+    }
+}
+
+/// A number above zero, as all of these are.
+fn number(object: &Value, key: &str) -> Result<f64, String> {
+    object[key]
+        .as_f64()
+        .filter(|value| *value > 0.0)
+        .ok_or_else(|| format!("no `{key}`"))
+}
+
+impl Over {
+    fn new(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self(values)
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        let values = &self.0;
+        let middle = values.len() / 2;
+        match values.len() % 2 {
+            0 => f64::midpoint(values[middle - 1], values[middle]),
+            _ => values[middle],
+        }
+    }
+
+    /// The median with the least and the most.
+    pub(crate) fn spread(&self, digits: usize) -> String {
+        let (least, most) = (self.0[0], self.0[self.0.len() - 1]);
+        format!(
+            "{:.digits$} ({least:.digits$}-{most:.digits$})",
+            self.median()
+        )
+    }
+}
