@@ -5,7 +5,7 @@ use std::hint::black_box;
 use smbench_engine::plan::{Limits, Plan, Workload};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
+use smbench_engine::target::{Secret, Target};
 use smbench_protocol::command::read::ReadResponse;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
@@ -47,6 +47,23 @@ pub fn receive_read_response(framed: &mut [u8], payload: Payload) -> Option<(u64
         Ok((header.message_id, body.length))
     };
     decoded().ok()
+}
+
+/// A plan for a server that exists.
+///
+/// # Errors
+/// When the URL, the profile or what is asked for makes no sense.
+pub fn plan_for(
+    url: &str,
+    password: &str,
+    profile: &str,
+    options: &RunOptions,
+) -> Result<Plan, String> {
+    let (mut target, _) = Target::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    target.password = Secret::new(password);
+    let profile = profile::load(profile).map_err(|error| error.to_string())?;
+    Plan::resolve(&profile, options, target, Limits::default(), 1)
+        .map_err(|error| error.to_string())
 }
 
 /// The workload of a built-in profile, as a plan for nowhere would have it.

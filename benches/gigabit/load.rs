@@ -1,0 +1,129 @@
+//! Load points of smbench over the link.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use smbench_benches::plan_for;
+use smbench_engine::Cancel;
+use smbench_engine::plan::Mode;
+use smbench_engine::record::{Direction, RunRecord};
+use smbench_engine::run::{Observer, Progress, Stage, execute};
+use smbench_engine::spec::RunOptions;
+
+use crate::sample::{Link, Place, Sample};
+use crate::say;
+
+/// What a load point carried.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Carried {
+    pub(crate) profile: String,
+    pub(crate) clients: u32,
+    pub(crate) ops_per_s: f64,
+    /// Mbit/s (10^6 bits) of application data, written.
+    pub(crate) up_mbps: f64,
+    /// The same, read.
+    pub(crate) down_mbps: f64,
+    /// CPU seconds per second of the generator.
+    pub(crate) generator_cores: f64,
+    pub(crate) link: Link,
+}
+
+/// Reads the counters while the windows last, and keeps the first and the last
+/// reading of each load point.
+struct Watch<'a> {
+    place: Place<'a>,
+    /// By load point.
+    seen: Vec<(Sample, Sample)>,
+    problem: Option<String>,
+}
+
+impl Observer for Watch<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        let Progress::Running {
+            point,
+            stage: Stage::Measuring,
+            ..
+        } = progress
+        else {
+            return;
+        };
+        let sample = match self.place.sample() {
+            Ok(sample) => sample,
+            Err(problem) => {
+                self.problem = Some(problem);
+                return;
+            }
+        };
+        match self.seen.get_mut(point.number as usize - 1) {
+            Some((_, last)) => *last = sample,
+            None => self.seen.push((sample, sample)),
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<(), String> {
+    let [profile, clients, seconds] = what;
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+    let options = RunOptions {
+        clients: Some(
+            clients
+                .parse()
+                .map_err(|error| format!("{clients}: {error}"))?,
+        ),
+        duration: Some(Duration::from_secs(number(seconds)?)),
+        ramp_up: Some(Duration::from_secs(1)),
+        ramp_down: Some(Duration::from_millis(500)),
+        threads: Some(1),
+        sign: Some(Mode::Off),
+        ..RunOptions::default()
+    };
+    let password = std::env::var("SMBENCH_PASSWORD").map_err(|_| "SMBENCH_PASSWORD is not set")?;
+    let plan = plan_for(url, &password, profile, &options)?;
+    let mut watch = Watch {
+        place: Place {
+            netns,
+            server: Some(
+                pid.parse()
+                    .map_err(|_| format!("`{pid}` is no process id"))?,
+            ),
+        },
+        seen: Vec::new(),
+        problem: None,
+    };
+    let record = execute(&plan, &mut watch, &Cancel::default()).map_err(|error| chain(&error))?;
+    if let Some(problem) = watch.problem {
+        return Err(problem);
+    }
+    for (point, (first, last)) in record.load_points.iter().zip(&watch.seen) {
+        if let Some(why) = &point.invalid {
+            return Err(format!("{} clients: {why}", point.clients));
+        }
+        let window_s = point.window.as_secs_f64();
+        let mbps = |direction| point.ops.window_bytes(direction) as f64 * 8e-6 / window_s;
+        let cpu = point.client.cpu_user + point.client.cpu_system;
+        let carried = Carried {
+            profile: plan.profile.clone(),
+            clients: point.clients,
+            ops_per_s: point.ops.window_all().count as f64 / window_s,
+            up_mbps: mbps(Direction::Write),
+            down_mbps: mbps(Direction::Read),
+            generator_cores: cpu.as_secs_f64() / window_s,
+            link: Link::between(first, last)?,
+        };
+        say(&serde_json::to_string(&carried).map_err(|error| error.to_string())?);
+    }
+    Ok(())
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
