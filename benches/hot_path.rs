@@ -13,6 +13,8 @@ use smbench_engine::record::{OpKind, Recorder};
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_protocol::FileId;
 use smbench_protocol::command::read::ReadRequest;
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::credit::{CreditLedger, Payment};
 use smbench_protocol::frame::Payload;
 use smbench_protocol::header::{Command, Header};
 
@@ -36,9 +38,50 @@ fn codec(criterion: &mut Criterion) {
             black_box(out.len())
         });
     });
+    let request = WriteRequest {
+        file_id: FileId::default(),
+        offset: 4096,
+        length: READ_LEN,
+        flags: 0,
+    };
+    group.bench_function("encode a WRITE request without its data", |bench| {
+        bench.iter(|| {
+            out.clear();
+            Header::request(Command::Write, 7).encode(&mut out);
+            black_box(&request).encode(&mut out);
+            black_box(out.len())
+        });
+    });
     let mut framed = read_response();
-    group.bench_function("receive a READ response of 4 KiB", |bench| {
-        bench.iter(|| receive_read_response(&mut framed, Payload::Discard));
+    for (name, payload) in [("discarded", Payload::Discard), ("kept", Payload::Keep)] {
+        group.bench_function(format!("receive a READ response, {name}"), |bench| {
+            bench.iter(|| receive_read_response(&mut framed, payload));
+        });
+    }
+    group.finish();
+}
+
+fn credit(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("credit ledger");
+    let mut ledger = CreditLedger::new(64);
+    group.bench_function("spend and earn a credit", |bench| {
+        bench.iter(|| {
+            if let Some(paid) = black_box(&mut ledger).reserve(1) {
+                ledger.answered(paid.payment, 1);
+            }
+        });
+    });
+    // A window of requests of 1 MiB: paid one after the other, then answered.
+    let mut ledger = CreditLedger::new(256);
+    ledger.answered(Payment::default(), 255);
+    let mut paid = Vec::with_capacity(16);
+    group.bench_function("16 requests of 16 credits in flight", |bench| {
+        bench.iter(|| {
+            paid.extend((0..16).map_while(|_| black_box(&mut ledger).reserve(16)));
+            for reservation in paid.drain(..) {
+                ledger.answered(reservation.payment, 16);
+            }
+        });
     });
     group.finish();
 }
@@ -77,8 +120,13 @@ fn record(criterion: &mut Criterion) {
             recorder.success(OpKind::Read, READ_LEN, Nanos(service));
         });
     });
+    // What a run does once per worker and load point.
+    let worker = recorder.clone();
+    criterion.bench_function("merge a worker's recorder", |bench| {
+        bench.iter(|| recorder.merge(black_box(&worker)));
+    });
     criterion.bench_function("read the clock", |bench| bench.iter(clock::now));
 }
 
-criterion_group!(benches, codec, workload, record);
+criterion_group!(benches, codec, credit, workload, record);
 criterion_main!(benches);

@@ -1,0 +1,104 @@
+//! Operations end to end: whole runs against the embedded server in this
+//! process, so that the time per operation has the server's in it. What a
+//! driver itself costs is `us/op` of `smbench run`, and what it costs beside
+//! other clients is `benches/yardsticks.sh`'s to say.
+
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use smbench_benches::plan_for;
+use smbench_engine::Cancel;
+use smbench_engine::plan::{DriverKind, Mode, Plan};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+const WINDOW: Duration = Duration::from_millis(300);
+/// Clients of a run.
+const CLIENTS: u32 = 4;
+/// A profile of this folder.
+const SEQUENTIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gigabit/sequential-64k.toml");
+
+fn plan(server: &EmbeddedServer, profile: &str, options: RunOptions) -> Plan {
+    let options = RunOptions {
+        clients: Some(CLIENTS.to_string().parse().expect("a number is a list")),
+        duration: Some(WINDOW),
+        ramp_up: Some(Duration::from_millis(50)),
+        ramp_down: Some(Duration::ZERO),
+        threads: Some(1),
+        ..options
+    };
+    plan_for(&server.url(), server.password(), profile, &options).expect("the plan is sound")
+}
+
+/// Wall time of so many operations at the rate of a run's window.
+fn time_of(operations: u64, plan: &Plan) -> Duration {
+    let record = execute(plan, &mut Unobserved, &Cancel::default()).expect("the run succeeds");
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None, "only a clean run is timed");
+    let done = point.ops.window_all().count();
+    point.window.mul_f64(operations as f64 / done as f64)
+}
+
+/// A sample is a whole run, however many operations criterion asks it for.
+fn of_runs<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(1))
+        .measurement_time(Duration::from_secs(1));
+    group
+}
+
+fn server() -> EmbeddedServer {
+    EmbeddedServer::start(EmbeddedOptions::default()).expect("the server starts")
+}
+
+/// smb-rs signs; natively both ways are run, and the signed one is the equal.
+fn drivers(criterion: &mut Criterion) {
+    let server = server();
+    let mut group = of_runs(criterion, "READ of 4 KiB, 4 clients");
+    for (name, driver, sign) in [
+        ("native, unsigned", DriverKind::Native, Mode::Off),
+        ("native, signed", DriverKind::Native, Mode::Required),
+        ("smb-rs, signed", DriverKind::SmbRs, Mode::Required),
+    ] {
+        let options = RunOptions {
+            driver: Some(driver),
+            sign: Some(sign),
+            ..RunOptions::default()
+        };
+        let plan = plan(&server, "read-4k", options);
+        group.bench_function(name, |bench| {
+            bench.iter_custom(|reads| time_of(reads, &plan));
+        });
+    }
+    group.finish();
+}
+
+fn operations(criterion: &mut Criterion) {
+    let server = server();
+    let mut group = of_runs(criterion, "operation, 4 clients");
+    for (name, profile, outstanding) in [
+        ("read-4k", "read-4k", 1),
+        ("read-4k, 16 outstanding", "read-4k", 16),
+        ("sequential-64k", SEQUENTIAL, 1),
+        ("file-server", "file-server", 1),
+        ("metadata", "metadata", 1),
+    ] {
+        let options = RunOptions {
+            outstanding: Some(outstanding),
+            sign: Some(Mode::Off),
+            ..RunOptions::default()
+        };
+        let plan = plan(&server, profile, options);
+        group.bench_function(name, |bench| {
+            bench.iter_custom(|operations| time_of(operations, &plan));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, drivers, operations);
+criterion_main!(benches);
