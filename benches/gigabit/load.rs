@@ -106,7 +106,7 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
         let carried = Carried {
             profile: plan.profile.clone(),
             clients: point.clients,
-            ops_per_s: point.ops.window_all().count as f64 / window_s,
+            ops_per_s: point.ops.window_all().count() as f64 / window_s,
             up_mbps: mbps(Direction::Write),
             down_mbps: mbps(Direction::Read),
             generator_cores: cpu.as_secs_f64() / window_s,
