@@ -43,8 +43,8 @@ for ((round = 1; round <= option[rounds]; round++)); do
           gsub(/[^0-9]/, "", ns)
           printf "%d %s smbench %.1f\n", round, what, 65536 * 1000 / ns
         }' >>"$out/figures.txt"
-    # "+F:<number>:<name>:<bytes per second>"
-    limited openssl speed -mr -seconds "${option[seconds]}" -bytes 16384 "$flag" "$theirs" 2>/dev/null |
+    # "+F:<number>:<name>:<bytes per second>"; criterion counts elapsed time, too.
+    limited openssl speed -elapsed -mr -seconds "${option[seconds]}" -bytes 16384 "$flag" "$theirs" 2>/dev/null |
       awk -F : -v round="$round" -v what="$ours" \
         '$1 == "+F" { printf "%d %s openssl %.1f\n", round, what, $NF / 1e6 }' >>"$out/figures.txt"
   done
@@ -81,5 +81,5 @@ done | awk '
   }
   END { exit short }' "$out/figures.txt" - >"$out/table.txt" || held=$?
 cat "$out/table.txt"
-printf '\nraw results: %s\n' "${out#"$PWD"/}"
+printf '\nraw results: benches/%s\n' "${out#"$here"/}"
 exit "$held"
