@@ -21,14 +21,15 @@ use tokio::time::Sleep;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Caching;
-use crate::record::{Failure, Fairness, OpKind, Punctuality, Recorder, Times};
+use crate::record::{Fairness, Punctuality};
 use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
-use crate::run::driver::{Acknowledged, Answer, Busy, Call, Driver, Extent, Scratch, Sink};
+use crate::run::booking::{Booking, Clients};
+use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
 use crate::run::member::{DueFor, Member};
-use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
+use crate::run::operation::{Dropped, Slot, SlotState};
 use crate::run::schedule::{Interval, Place, Schedule};
-use crate::stream::{Mix, Went};
+use crate::stream::Mix;
 
 /// What the groups of one worker share, one poll at a time.
 pub(super) struct Shared {
@@ -123,61 +124,16 @@ pub(super) struct Group<D> {
     alarm_at: Option<Nanos>,
 }
 
-/// Time of the window in which operations were in flight, summed over
-/// operations: what Little's law calls the time integral of L.
-#[derive(Default)]
-struct InFlight {
-    sum: Nanos,
-    until: Nanos,
-}
-
-impl InFlight {
-    /// As many were in flight since the last time this was called.
-    fn add(&mut self, in_flight: u32, now: Nanos, schedule: &Schedule) {
-        if now > self.until {
-            let passed = schedule.window_between(self.until, now);
-            self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
-            self.until = now;
-        }
-    }
-}
-
-/// The side of a group that answers are booked on.
-struct Clients {
-    members: Box<[Member]>,
-    slots: Box<[Slot]>,
-    mix: Arc<Mix>,
-    in_flight: u32,
-    in_flight_time: InFlight,
-}
-
 impl<D: Driver> Group<D> {
     /// Each member gets `outstanding` slots, one member after the other.
-    pub(super) fn new(
-        driver: D,
-        mut members: Vec<Member>,
-        outstanding: u32,
-        mix: &Arc<Mix>,
-    ) -> Self {
-        let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
-        for (at, member) in members.iter_mut().enumerate() {
-            let first = slots.len() as u32;
-            member.give_slots(first..first + outstanding);
-            slots.resize(slots.len() + outstanding as usize, Slot::free(at));
-        }
+    pub(super) fn new(driver: D, members: Vec<Member>, outstanding: u32, mix: &Arc<Mix>) -> Self {
         Self {
             driver,
             number: 0,
             granted: Vec::new(),
             breaks: 0,
             acknowledged: Vec::new(),
-            clients: Clients {
-                members: members.into_boxed_slice(),
-                slots: slots.into_boxed_slice(),
-                mix: Arc::clone(mix),
-                in_flight: 0,
-                in_flight_time: InFlight::default(),
-            },
+            clients: Clients::new(members, outstanding, mix),
             turn: 0,
             held_back_since: None,
             held_back: Nanos(0),
@@ -195,7 +151,7 @@ impl<D: Driver> Group<D> {
     /// Time of the window in which operations were in flight, summed over
     /// operations.
     pub(super) fn in_flight_time(&self) -> Nanos {
-        self.clients.in_flight_time.sum
+        self.clients.in_flight_time()
     }
 
     /// How evenly the clients were served.
@@ -511,155 +467,5 @@ impl<D: Driver> Group<D> {
         // Polled once to leave our waker with it. If it is due already, the
         // next round of the loop sees the time.
         timer.as_mut().poll(context).map(Ok)
-    }
-}
-
-/// Books what was received at one instant.
-struct Booking<'a> {
-    clients: &'a mut Clients,
-    recorder: &'a mut Recorder,
-    /// 1 in the window, else 0: what an operation adds to its client's.
-    in_window: u64,
-    now: Nanos,
-}
-
-impl Sink for Booking<'_> {
-    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
-        let (now, in_window) = (self.now, self.in_window);
-        self.clients.book(answer, now, in_window, self.recorder)
-    }
-
-    fn granted(&mut self, caching: Caching) {
-        self.recorder.caching_mut().count(caching);
-    }
-
-    fn broken(&mut self) {
-        self.recorder.caching_mut().breaks += 1;
-    }
-
-    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
-        book_acknowledged(self.recorder, took, outcome);
-    }
-
-    fn reauthenticated(&mut self, since: Nanos) {
-        let (kind, took) = (OpKind::Reauthentication, self.now.since(since));
-        self.recorder.success(kind, 0, took);
-    }
-}
-
-/// Books the answer to the acknowledgement of a break.
-pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: Acknowledged) {
-    let kind = OpKind::OplockBreak;
-    match outcome {
-        Acknowledged::Confirmed => recorder.success(kind, 0, took),
-        Acknowledged::Moot => recorder.caching_mut().moot += 1,
-        Acknowledged::Refused(status) => recorder.failure(kind, Failure::Status(status)),
-    }
-}
-
-impl Clients {
-    /// When a slot is due by the clock alone, the earliest of all.
-    fn due_at(&self) -> Option<Nanos> {
-        self.members.iter().filter_map(Member::due_at).min()
-    }
-
-    /// To be called before the number in flight changes. A cancelled window is
-    /// over.
-    fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
-        if !orders.cancel.is_cancelled() {
-            let (in_flight, schedule) = (self.in_flight, &orders.schedule);
-            self.in_flight_time.add(in_flight, now, schedule);
-        }
-    }
-
-    /// Since when a client could not send what is due, if one cannot.
-    fn waiting_since(&self) -> Option<Nanos> {
-        let members = self.members.iter();
-        members.filter_map(Member::waiting_since).min()
-    }
-
-    fn is_any_shut_out(&self) -> bool {
-        self.members.iter().any(Member::is_shut_out)
-    }
-
-    fn oldest(&self) -> Option<&Slot> {
-        self.slots
-            .iter()
-            .filter(|slot| slot.state.is_in_flight())
-            .min_by_key(|slot| slot.sent)
-    }
-
-    fn book(
-        &mut self,
-        answer: &Answer<'_>,
-        now: Nanos,
-        in_window: u64,
-        recorder: &mut Recorder,
-    ) -> Result<(), Dropped> {
-        let slot = &mut self.slots[answer.slot as usize];
-        let member = &mut self.members[slot.member];
-        let kind = slot.operation.kind;
-        // Most of what is answered later is like what is answered at once; but
-        // with a CHANGE_NOTIFY the server has done its work by saying so.
-        if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
-            return Ok(());
-        }
-        if slot.state == SlotState::Continuing {
-            // A CHANGE_NOTIFY that fired before it could be cancelled.
-            member.continuing.retain(|&other| other != answer.slot);
-            slot.state = SlotState::Free;
-            member.release(answer.slot, now);
-            return Ok(());
-        }
-        if answer.extent == Extent::Expired && slot.expire(member.ledger.as_deref_mut()) {
-            member.continuing.push_back(answer.slot);
-            return Ok(());
-        }
-        slot.moved = slot.moved.saturating_add(answer.moved);
-        if slot.state == SlotState::InFlight {
-            match judge(slot, answer, member.ledger.as_deref_mut())? {
-                Ok(()) if answer.extent == Extent::Part => {}
-                Ok(()) => {
-                    let times = Times {
-                        service: now.since(slot.sent),
-                        response: now.since(slot.intended),
-                    };
-                    recorder.success(kind, slot.moved, times);
-                    member.completed += in_window;
-                }
-                Err(unfit) => {
-                    slot.state = SlotState::Failing;
-                    match unfit {
-                        Unfit::Answer(failure) => recorder.failure(kind, failure),
-                        Unfit::Data(mismatch) => {
-                            let place = (member.number, slot.operation.file);
-                            recorder.wrong_data(kind, place, &mismatch);
-                        }
-                    }
-                }
-            }
-        }
-        if answer.extent == Extent::Part {
-            return Ok(());
-        }
-        self.in_flight -= 1;
-        let went = match (slot.state, answer.extent) {
-            (SlotState::Failing, _) => Went::Wrong,
-            (_, Extent::Interim) => Went::Pending,
-            _ => Went::Well,
-        };
-        match self.mix.after(&slot.operation, went) {
-            Some(next) => {
-                slot.operation = next;
-                slot.intended = now;
-                slot.state = SlotState::Continuing;
-                member.continuing.push_back(answer.slot);
-            }
-            None => {
-                slot.state = SlotState::Free;
-                member.release(answer.slot, now);
-            }
-        }
-        Ok(())
     }
 }

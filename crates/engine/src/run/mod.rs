@@ -7,6 +7,7 @@
 mod alarm;
 mod backlog;
 mod board;
+mod booking;
 mod capacity;
 mod driver;
 mod group;

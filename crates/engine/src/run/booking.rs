@@ -1,0 +1,220 @@
+//! The side of a group that answers are booked on: which slots are taken, by
+//! what, and what becomes of one when its answer is there.
+//!
+//! Invariant: between submitting and completing, nothing here allocates once
+//! warm. When something is sent is [`super::group`]'s to say.
+
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+use crate::plan::Caching;
+use crate::record::{Failure, OpKind, Recorder, Times};
+use crate::run::driver::{Acknowledged, Answer, Extent, Sink};
+use crate::run::group::Orders;
+use crate::run::member::Member;
+use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
+use crate::run::schedule::Schedule;
+use crate::stream::{Mix, Went};
+
+/// Time of the window in which operations were in flight, summed over
+/// operations: what Little's law calls the time integral of L.
+#[derive(Default)]
+struct InFlight {
+    sum: Nanos,
+    until: Nanos,
+}
+
+impl InFlight {
+    /// As many were in flight since the last time this was called.
+    fn add(&mut self, in_flight: u32, now: Nanos, schedule: &Schedule) {
+        if now > self.until {
+            let passed = schedule.window_between(self.until, now);
+            self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
+            self.until = now;
+        }
+    }
+}
+
+/// The side of a group that answers are booked on.
+pub(super) struct Clients {
+    pub(super) members: Box<[Member]>,
+    pub(super) slots: Box<[Slot]>,
+    mix: Arc<Mix>,
+    pub(super) in_flight: u32,
+    in_flight_time: InFlight,
+}
+
+/// Books what was received at one instant.
+pub(super) struct Booking<'a> {
+    pub(super) clients: &'a mut Clients,
+    pub(super) recorder: &'a mut Recorder,
+    /// 1 in the window, else 0: what an operation adds to its client's.
+    pub(super) in_window: u64,
+    pub(super) now: Nanos,
+}
+
+impl Sink for Booking<'_> {
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
+        let (now, in_window) = (self.now, self.in_window);
+        self.clients.book(answer, now, in_window, self.recorder)
+    }
+
+    fn granted(&mut self, caching: Caching) {
+        self.recorder.caching_mut().count(caching);
+    }
+
+    fn broken(&mut self) {
+        self.recorder.caching_mut().breaks += 1;
+    }
+
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
+        book_acknowledged(self.recorder, took, outcome);
+    }
+
+    fn reauthenticated(&mut self, since: Nanos) {
+        let (kind, took) = (OpKind::Reauthentication, self.now.since(since));
+        self.recorder.success(kind, 0, took);
+    }
+}
+
+/// Books the answer to the acknowledgement of a break.
+pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: Acknowledged) {
+    let kind = OpKind::OplockBreak;
+    match outcome {
+        Acknowledged::Confirmed => recorder.success(kind, 0, took),
+        Acknowledged::Moot => recorder.caching_mut().moot += 1,
+        Acknowledged::Refused(status) => recorder.failure(kind, Failure::Status(status)),
+    }
+}
+
+impl Clients {
+    /// Each member gets `outstanding` slots, one member after the other.
+    pub(super) fn new(mut members: Vec<Member>, outstanding: u32, mix: &Arc<Mix>) -> Self {
+        let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
+        for (at, member) in members.iter_mut().enumerate() {
+            let first = slots.len() as u32;
+            member.give_slots(first..first + outstanding);
+            slots.resize(slots.len() + outstanding as usize, Slot::free(at));
+        }
+        Self {
+            members: members.into_boxed_slice(),
+            slots: slots.into_boxed_slice(),
+            mix: Arc::clone(mix),
+            in_flight: 0,
+            in_flight_time: InFlight::default(),
+        }
+    }
+
+    /// Time of the window in which operations were in flight, summed over
+    /// operations.
+    pub(super) const fn in_flight_time(&self) -> Nanos {
+        self.in_flight_time.sum
+    }
+
+    /// When a slot is due by the clock alone, the earliest of all.
+    pub(super) fn due_at(&self) -> Option<Nanos> {
+        self.members.iter().filter_map(Member::due_at).min()
+    }
+
+    /// To be called before the number in flight changes. A cancelled window is
+    /// over.
+    pub(super) fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
+        if !orders.cancel.is_cancelled() {
+            let (in_flight, schedule) = (self.in_flight, &orders.schedule);
+            self.in_flight_time.add(in_flight, now, schedule);
+        }
+    }
+
+    /// Since when a client could not send what is due, if one cannot.
+    pub(super) fn waiting_since(&self) -> Option<Nanos> {
+        let members = self.members.iter();
+        members.filter_map(Member::waiting_since).min()
+    }
+
+    /// Whether a client's session takes no requests.
+    pub(super) fn is_any_shut_out(&self) -> bool {
+        self.members.iter().any(Member::is_shut_out)
+    }
+
+    /// Of the operations in flight, the one that waits longest.
+    pub(super) fn oldest(&self) -> Option<&Slot> {
+        self.slots
+            .iter()
+            .filter(|slot| slot.state.is_in_flight())
+            .min_by_key(|slot| slot.sent)
+    }
+
+    fn book(
+        &mut self,
+        answer: &Answer<'_>,
+        now: Nanos,
+        in_window: u64,
+        recorder: &mut Recorder,
+    ) -> Result<(), Dropped> {
+        let slot = &mut self.slots[answer.slot as usize];
+        let member = &mut self.members[slot.member];
+        let kind = slot.operation.kind;
+        // Most of what is answered later is like what is answered at once; but
+        // with a CHANGE_NOTIFY the server has done its work by saying so.
+        if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
+            return Ok(());
+        }
+        if slot.state == SlotState::Continuing {
+            // A CHANGE_NOTIFY that fired before it could be cancelled.
+            member.continuing.retain(|&other| other != answer.slot);
+            slot.state = SlotState::Free;
+            member.release(answer.slot, now);
+            return Ok(());
+        }
+        if answer.extent == Extent::Expired && slot.expire(member.ledger.as_deref_mut()) {
+            member.continuing.push_back(answer.slot);
+            return Ok(());
+        }
+        slot.moved = slot.moved.saturating_add(answer.moved);
+        if slot.state == SlotState::InFlight {
+            match judge(slot, answer, member.ledger.as_deref_mut())? {
+                Ok(()) if answer.extent == Extent::Part => {}
+                Ok(()) => {
+                    let times = Times {
+                        service: now.since(slot.sent),
+                        response: now.since(slot.intended),
+                    };
+                    recorder.success(kind, slot.moved, times);
+                    member.completed += in_window;
+                }
+                Err(unfit) => {
+                    slot.state = SlotState::Failing;
+                    match unfit {
+                        Unfit::Answer(failure) => recorder.failure(kind, failure),
+                        Unfit::Data(mismatch) => {
+                            let place = (member.number, slot.operation.file);
+                            recorder.wrong_data(kind, place, &mismatch);
+                        }
+                    }
+                }
+            }
+        }
+        if answer.extent == Extent::Part {
+            return Ok(());
+        }
+        self.in_flight -= 1;
+        let went = match (slot.state, answer.extent) {
+            (SlotState::Failing, _) => Went::Wrong,
+            (_, Extent::Interim) => Went::Pending,
+            _ => Went::Well,
+        };
+        match self.mix.after(&slot.operation, went) {
+            Some(next) => {
+                slot.operation = next;
+                slot.intended = now;
+                slot.state = SlotState::Continuing;
+                member.continuing.push_back(answer.slot);
+            }
+            None => {
+                slot.state = SlotState::Free;
+                member.release(answer.slot, now);
+            }
+        }
+        Ok(())
+    }
+}
