@@ -3,6 +3,7 @@
 mod cancel;
 pub mod clients;
 pub mod clock;
+pub mod driver;
 mod kerberos;
 pub mod login;
 pub mod pattern;

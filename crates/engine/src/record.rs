@@ -153,3 +153,17 @@ pub struct RunRecord {
     /// What could not be removed from the share, as a lower-case clause.
     pub leftover: Option<String>,
 }
+
+impl RunRecord {
+    /// A run that has just begun.
+    pub(crate) fn new(plan: &Plan, server: ServerFacts, started: SystemTime) -> Self {
+        Self {
+            plan: plan.clone(),
+            server,
+            started,
+            load_points: Vec::new(),
+            outcome: Outcome::Interrupted,
+            leftover: None,
+        }
+    }
+}

@@ -20,6 +20,7 @@
 //! [`OpStream::next`] allocates nothing and does no floating-point arithmetic.
 
 mod mix;
+mod own;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use crate::random::{GOLDEN_GAMMA, finalise};
 use crate::record::OpKind;
 
 pub use mix::{Mix, Went};
+pub use own::{Drawn, Stream, Streams};
 
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use crate::run::group::Orders;
 use crate::run::member::Member;
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::schedule::Schedule;
+use crate::run::supply::Supply;
 use crate::stream::{Mix, Went};
 
 /// Time of the window in which operations were in flight, summed over
@@ -36,8 +37,8 @@ impl InFlight {
 }
 
 /// The side of a group that answers are booked on.
-pub(super) struct Clients {
-    pub(super) members: Box<[Member]>,
+pub(super) struct Clients<S> {
+    pub(super) members: Box<[Member<S>]>,
     pub(super) slots: Box<[Slot]>,
     mix: Arc<Mix>,
     pub(super) in_flight: u32,
@@ -45,15 +46,15 @@ pub(super) struct Clients {
 }
 
 /// Books what was received at one instant.
-pub(super) struct Booking<'a> {
-    pub(super) clients: &'a mut Clients,
+pub(super) struct Booking<'a, S> {
+    pub(super) clients: &'a mut Clients<S>,
     pub(super) recorder: &'a mut Recorder,
     /// 1 in the window, else 0: what an operation adds to its client's.
     pub(super) in_window: u64,
     pub(super) now: Nanos,
 }
 
-impl Sink for Booking<'_> {
+impl<S: Supply> Sink for Booking<'_, S> {
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
         let (now, in_window) = (self.now, self.in_window);
         self.clients.book(answer, now, in_window, self.recorder)
@@ -87,9 +88,9 @@ pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: A
     }
 }
 
-impl Clients {
+impl<S: Supply> Clients<S> {
     /// Each member gets `outstanding` slots, one member after the other.
-    pub(super) fn new(mut members: Vec<Member>, outstanding: u32, mix: &Arc<Mix>) -> Self {
+    pub(super) fn new(mut members: Vec<Member<S>>, outstanding: u32, mix: &Arc<Mix>) -> Self {
         let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
         for (at, member) in members.iter_mut().enumerate() {
             let first = slots.len() as u32;
@@ -151,13 +152,18 @@ impl Clients {
         in_window: u64,
         recorder: &mut Recorder,
     ) -> Result<(), Dropped> {
-        let slot = &mut self.slots[answer.slot as usize];
+        let Some(slot) = self.slots.get_mut(answer.slot as usize) else {
+            return Err(Dropped::Unasked(answer.slot));
+        };
         let member = &mut self.members[slot.member];
         let kind = slot.operation.kind;
         // Most of what is answered later is like what is answered at once; but
         // with a CHANGE_NOTIFY the server has done its work by saying so.
         if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
             return Ok(());
+        }
+        if slot.state == SlotState::Free {
+            return Err(Dropped::Unasked(answer.slot));
         }
         if slot.state == SlotState::Continuing {
             // A CHANGE_NOTIFY that fired before it could be cancelled.

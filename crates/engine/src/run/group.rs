@@ -29,6 +29,7 @@ use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
 use crate::run::member::{DueFor, Member};
 use crate::run::operation::{Dropped, Slot, SlotState};
 use crate::run::schedule::{Interval, Place, Schedule};
+use crate::run::supply::Supply;
 use crate::stream::Mix;
 
 /// What the groups of one worker share, one poll at a time.
@@ -100,10 +101,12 @@ enum Filled {
     AsPlanned,
     /// Slots are free, but the bytes must go out first.
     UpToBacklog,
+    /// The client with this index has operations that cannot be sent.
+    AtFault(usize),
 }
 
 /// Clients that share a driver, and their operations in flight.
-pub(super) struct Group<D> {
+pub(super) struct Group<D, S> {
     pub(super) driver: D,
     /// The group's number on the worker's alarm clock.
     pub(super) number: usize,
@@ -113,7 +116,7 @@ pub(super) struct Group<D> {
     pub(super) breaks: u64,
     /// What came of agreeing to them.
     pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
-    clients: Clients,
+    clients: Clients<S>,
     /// Whose turn it is to be the first to get credits.
     turn: usize,
     /// Since when the driver keeps free slots from being filled.
@@ -124,9 +127,14 @@ pub(super) struct Group<D> {
     alarm_at: Option<Nanos>,
 }
 
-impl<D: Driver> Group<D> {
+impl<D: Driver, S: Supply> Group<D, S> {
     /// Each member gets `outstanding` slots, one member after the other.
-    pub(super) fn new(driver: D, members: Vec<Member>, outstanding: u32, mix: &Arc<Mix>) -> Self {
+    pub(super) fn new(
+        driver: D,
+        members: Vec<Member<S>>,
+        outstanding: u32,
+        mix: &Arc<Mix>,
+    ) -> Self {
         Self {
             driver,
             number: 0,
@@ -144,7 +152,7 @@ impl<D: Driver> Group<D> {
     }
 
     /// The clients.
-    pub(super) fn members_mut(&mut self) -> &mut [Member] {
+    pub(super) fn members_mut(&mut self) -> &mut [Member<S>] {
         &mut self.clients.members
     }
 
@@ -243,7 +251,14 @@ impl<D: Driver> Group<D> {
     ) -> Poll<Result<(), Dropped>> {
         let mut now = clock::now();
         loop {
-            while self.fill(now, &mut shared.scratch, orders) == Filled::UpToBacklog {
+            loop {
+                match self.fill(now, &mut shared.scratch, orders) {
+                    Filled::AsPlanned => break,
+                    Filled::UpToBacklog => {}
+                    Filled::AtFault(member) => {
+                        return Poll::Ready(Err(self.clients.members[member].fault()));
+                    }
+                }
                 self.driver.flush(context, &mut shared.scratch)?;
                 if !self.driver.has_room(&shared.scratch) {
                     self.held_back_since.get_or_insert(now);
@@ -313,10 +328,11 @@ impl<D: Driver> Group<D> {
         let members = self.clients.members.len();
         for at in 0..members {
             let member = (self.turn + at) % members;
-            if self.fill_member(member, now, scratch, orders) == Filled::UpToBacklog {
+            let filled = self.fill_member(member, now, scratch, orders);
+            if filled != Filled::AsPlanned {
                 // Whoever found no room is the first to get it.
                 self.turn = member;
-                return Filled::UpToBacklog;
+                return filled;
             }
         }
         self.turn = (self.turn + 1) % members;
@@ -344,9 +360,12 @@ impl<D: Driver> Group<D> {
             let slot = due.slot;
             let of_slot = &slots[slot as usize];
             let (operation, intended) = match due.what {
-                DueFor::Further => (of_slot.operation, of_slot.intended),
+                DueFor::Further => (Some(of_slot.operation), of_slot.intended),
                 DueFor::Next => (member.next_operation(), now),
                 DueFor::Rested(at) | DueFor::Arrival(at) => (member.next_operation(), at),
+            };
+            let Some(operation) = operation else {
+                return Filled::AtFault(at);
             };
             let call = Call {
                 slot,

@@ -17,7 +17,7 @@ use crate::plan::Caching;
 use crate::run::backlog::{self, Backlog};
 use crate::run::driver::{Busy, Scratch};
 use crate::run::operation::Dropped;
-use crate::run::worker::Assignment;
+use crate::run::site::Site;
 use crate::session::caching::Cache;
 use crate::session::{Session, SessionError};
 
@@ -71,9 +71,9 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// The first session of these clients, on a connection of its own.
-    pub(super) async fn open(worker: &Assignment, clients: &[u32]) -> Result<Self, SessionError> {
-        let per_session = worker.plan.connections.connections_per_session;
-        let endpoint = worker.endpoint.of_connection(number(worker, clients, 0));
+    pub(super) async fn open(site: &Site, clients: &[u32]) -> Result<Self, SessionError> {
+        let per_session = site.plan.connections.connections_per_session;
+        let endpoint = site.endpoint.of_connection(number(site, clients, 0));
         let endpoint = match per_session {
             1 => endpoint,
             _ => endpoint.of_one_client(),
@@ -98,12 +98,12 @@ impl Sessions {
     /// Gives each session its further connections.
     pub(super) async fn connect(
         &mut self,
-        worker: &Assignment,
+        site: &Site,
         clients: &[u32],
     ) -> Result<Vec<Session>, SessionError> {
         let mut further = Vec::new();
-        for channel in 1..worker.plan.connections.connections_per_session {
-            let connection_number = number(worker, clients, channel);
+        for channel in 1..site.plan.connections.connections_per_session {
+            let connection_number = number(site, clients, channel);
             let added = self.connect_one(connection_number).await;
             further.push(added.map_err(|source| SessionError::Channel {
                 number: channel + 1,
@@ -137,8 +137,8 @@ impl Sessions {
 }
 
 /// The number of a group's connection among those of the load point.
-fn number(worker: &Assignment, clients: &[u32], channel: u32) -> u32 {
-    let connections = &worker.plan.connections;
+fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
+    let connections = &site.plan.connections;
     let first = clients.first().copied().unwrap_or(0);
     let group = first / connections.sessions_per_connection;
     group * connections.connections_per_session + channel

@@ -7,9 +7,11 @@ use crate::clock::Nanos;
 use crate::pattern::{self, Stamp};
 use crate::plan::Plan;
 use crate::record::{OpKind, Punctuality};
+use crate::run::operation::Dropped;
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
-use crate::stream::{OpStream, Operation};
+use crate::run::supply::Supply;
+use crate::stream::Operation;
 use crate::verify::{Epoch, Ledger};
 
 /// A slot to be served.
@@ -33,10 +35,10 @@ pub(super) enum DueFor {
 }
 
 /// A client of a group.
-pub(super) struct Member {
+pub(super) struct Member<S> {
     pub(super) number: u32,
     run: u32,
-    operations: OpStream,
+    operations: S,
     pace: Pace,
     /// Slots that are this client's and free.
     free: Vec<u32>,
@@ -61,12 +63,12 @@ pub(super) struct Member {
     pub(super) ledger: Option<Box<Ledger>>,
 }
 
-impl Member {
+impl<S: Supply> Member<S> {
     /// `run` is what tells the writes of this load point from those of others.
     pub(super) const fn new(
         number: u32,
         run: u32,
-        operations: OpStream,
+        operations: S,
         ledger: Option<Box<Ledger>>,
     ) -> Self {
         Self {
@@ -202,12 +204,17 @@ impl Member {
         }
     }
 
-    /// The first operation of the next action.
-    pub(super) fn next_operation(&mut self) -> Operation {
+    /// The first operation of the next action; `None` when it cannot be sent.
+    pub(super) fn next_operation(&mut self) -> Option<Operation> {
         match self.drawn.take() {
-            Some(operation) => operation,
+            Some(operation) => Some(operation),
             None => self.operations.next(),
         }
+    }
+
+    /// Why it cannot be.
+    pub(super) fn fault(&self) -> Dropped {
+        self.operations.fault()
     }
 
     /// An operation that begins an action could not be sent yet.

@@ -9,39 +9,51 @@ mod backlog;
 mod board;
 mod booking;
 mod capacity;
-mod driver;
+pub(crate) mod driver;
 mod group;
+mod guest;
 mod health;
 mod links;
 mod member;
 mod native;
+pub(crate) mod null;
 mod observe;
-mod operation;
+pub(crate) mod operation;
 mod pace;
 mod point;
 mod schedule;
 mod setup;
+mod site;
 #[cfg(feature = "smb-rs")]
 mod smb_rs;
 mod standing;
+mod supply;
 mod timeline;
 mod worker;
 
+use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 use thiserror::Error;
+use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::{Caching, DriverKind, Plan};
 use crate::process;
 use crate::record::{Direction, Outcome, RunRecord, ServerFacts};
-use crate::session::{Endpoint, Session, SessionError};
+use crate::session::{Endpoint, Session, SessionError, Whereabouts};
 use crate::share::{self, Workspace};
-use crate::stream::Mix;
+use crate::stream::{Drawn, Mix, Streams};
 use crate::units::Size;
+use driver::Connector;
+use guest::Guests;
+use schedule::Schedule;
+use site::Site;
+use supply::{Foreign, Supplies};
+use worker::{Assignment, Means, Report, work};
 
 pub use capacity::CapacityError;
 pub use observe::{Live, MeasuredInterval, Observer, Point, Progress, Stage, Unobserved};
@@ -87,7 +99,7 @@ pub enum RunError {
         "failed to start the workers: {0}; this machine is the limit: allow more threads and \
          processes (`ulimit -u`, pids.max of the control group) or give fewer --threads"
     )]
-    System(#[from] std::io::Error),
+    System(#[from] io::Error),
 }
 
 impl RunError {
@@ -102,28 +114,140 @@ impl RunError {
     }
 }
 
+/// What a worker's thread does.
+type Work = Box<
+    dyn FnOnce(
+            Assignment,
+            &mpsc::UnboundedSender<Report>,
+            watch::Receiver<Option<Schedule>>,
+        ) -> io::Result<Option<worker::Outcome>>
+        + Send,
+>;
+
 /// What every load point of a run needs.
 struct Context<'a> {
     plan: Arc<Plan>,
-    endpoint: Endpoint,
     mix: Arc<Mix>,
-    directory: String,
+    /// The server, for messages.
+    at: String,
+    whereabouts: Whereabouts,
     /// When the run started, on both clocks.
     started: Nanos,
     started_wall: SystemTime,
     cancel: &'a Cancel,
+    /// Makes the work of one more worker.
+    hire: Box<dyn Fn() -> Work>,
 }
 
-/// Runs `plan` to its end, blocking the calling thread.
+fn hiring<C: Connector, T: Supplies>(means: Means<C, T>) -> Box<dyn Fn() -> Work> {
+    Box::new(move || {
+        let means = means.clone();
+        Box::new(move |assignment, reports, start| work(assignment, means, reports, start))
+    })
+}
+
+/// Runs `plan` to its end, blocking the calling thread. What takes long in
+/// `observer` is not measured, but delays the next load point.
 ///
 /// # Errors
 /// When nothing could be measured. A run that fails after its first finished
 /// load point is not an error: it returns what was measured, and how it ended.
+///
+/// # Panics
+/// On a thread that is running async code of tokio's: call it from
+/// `tokio::task::spawn_blocking` there.
 pub fn execute(
     plan: &Plan,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    let mix = Mix::new(&plan.workload);
+    let seed = plan.seed;
+    let drawn = Drawn {
+        mix: Arc::clone(&mix),
+        seed,
+    };
+    execute_on_share(plan, (&mix, drawn), observer, cancel)
+}
+
+/// Runs `plan` as [`execute`] does, with operations of your own in place of those
+/// that its workload and seed stand for.
+///
+/// The workload still says what can happen: which files there are, with which
+/// rights they are opened, how large a request may be, which actions there are
+/// ([`Mix::operation`]). A client whose stream goes beyond that drops out.
+///
+/// # Errors
+/// As [`execute`].
+///
+/// # Panics
+/// As [`execute`].
+pub fn execute_streams(
+    plan: &Plan,
+    streams: impl Streams,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let mix = Mix::new(&plan.workload);
+    let foreign = Foreign::new(streams, plan, &mix);
+    execute_on_share(plan, (&mix, foreign), observer, cancel)
+}
+
+/// Runs the load points of `plan` on whatever `connector` connects to, with the
+/// operations of `streams` ([`Drawn`] are those of the plan).
+///
+/// Of the plan nothing counts that is about an SMB server: neither its target
+/// and session options nor its driver; and no files are made. `server` is what
+/// the record says of the server instead.
+///
+/// # Errors
+/// As [`execute`].
+///
+/// # Panics
+/// As [`execute`].
+pub fn execute_on(
+    plan: &Plan,
+    server: ServerFacts,
+    connector: impl Connector,
+    streams: impl Streams,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    reserve(plan)?;
+    let mix = Mix::new(&plan.workload);
+    let context = Context {
+        plan: Arc::new(plan.clone()),
+        at: server.url.clone(),
+        whereabouts: Whereabouts::Elsewhere,
+        started: clock::now(),
+        started_wall: clock::wall(),
+        cancel,
+        hire: hiring(Means {
+            connector: Guests {
+                connector,
+                limit: plan.limits.setup,
+            },
+            supplies: Foreign::new(streams, plan, &mix),
+        }),
+        mix,
+    };
+    let mut record = RunRecord::new(plan, server, context.started_wall);
+    let measured = blocking(measure(&context, &mut record, observer))?;
+    concluded(record, measured)
+}
+
+fn execute_on_share(
+    plan: &Plan,
+    operations: (&Arc<Mix>, impl Supplies),
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    reserve(plan)?;
+    blocking(run(plan, operations, observer, cancel))?
+}
+
+/// Sees to it that this process can have what a plan needs of the machine.
+fn reserve(plan: &Plan) -> Result<(), RunError> {
     let clients = plan.max_clients();
     let sockets = plan.connections.count(clients) + EXTRA_SOCKETS;
     process::reserve_descriptors(sockets, plan.threads.into()).map_err(|(needed, limit)| {
@@ -133,18 +257,23 @@ pub fn execute(
             limit,
         }
     })?;
-    capacity::check_process(plan)?;
+    Ok(capacity::check_process(plan)?)
+}
+
+/// Runs the coordinator on a runtime of its own.
+fn blocking<T>(work: impl Future<Output = T>) -> io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let record = runtime.block_on(run(plan, observer, cancel));
+    let done = runtime.block_on(work);
     // A name look-up that timed out may still be stuck in the resolver.
     runtime.shutdown_background();
-    record
+    Ok(done)
 }
 
 async fn run(
     plan: &Plan,
+    (mix, supplies): (&Arc<Mix>, impl Supplies),
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
@@ -165,25 +294,36 @@ async fn run(
         Ok(workspace) => workspace,
         Err((error, leftover)) => return Err(RunError::from(error).with_leftover(leftover)),
     };
-    let mut record = RunRecord {
-        plan: plan.clone(),
-        server,
-        started,
-        load_points: Vec::new(),
-        outcome: Outcome::Interrupted,
-        leftover: None,
-    };
+    let mut record = RunRecord::new(plan, server, started);
     let prepared = match check_sizes(plan, &endpoint, &record.server) {
         Ok(()) => prepare(plan, &mut workspace, observer, cancel).await,
         Err(error) => Err(error),
     };
     let measured = match prepared {
         Ok(()) => {
-            let context = Context {
-                plan: Arc::new(plan.clone()),
-                mix: Mix::new(&plan.workload),
-                directory: workspace.directory().to_owned(),
+            let plan = Arc::new(plan.clone());
+            let site = Arc::new(Site {
+                plan: Arc::clone(&plan),
                 endpoint: endpoint.clone(),
+                mix: Arc::clone(mix),
+                directory: workspace.directory().to_owned(),
+            });
+            let context = Context {
+                hire: match plan.driver {
+                    DriverKind::Native => hiring(Means {
+                        connector: native::Connect(site),
+                        supplies,
+                    }),
+                    #[cfg(feature = "smb-rs")]
+                    DriverKind::SmbRs => hiring(Means {
+                        connector: smb_rs::Connect(site),
+                        supplies,
+                    }),
+                },
+                plan,
+                mix: Arc::clone(mix),
+                at: endpoint.at(),
+                whereabouts: endpoint.whereabouts(),
                 started: started_at,
                 started_wall: started,
                 cancel,
@@ -200,6 +340,11 @@ async fn run(
     if let Err(error) = workspace.remove().await {
         record.leftover = Some(share::leftover(&directory, &error));
     }
+    concluded(record, measured)
+}
+
+/// The record of a run that ended like this.
+fn concluded(mut record: RunRecord, measured: Result<(), RunError>) -> Result<RunRecord, RunError> {
     match measured {
         Ok(()) => record.outcome = Outcome::Complete,
         Err(RunError::Session(SessionError::Interrupted)) => {}
@@ -338,7 +483,7 @@ async fn measure(
             }
             if let (true, Some(reason)) = (lost, reason) {
                 return Err(SessionError::Lost {
-                    at: context.endpoint.at(),
+                    at: context.at.clone(),
                     clients,
                     reason,
                 }

@@ -13,30 +13,60 @@ use crate::run::driver::{Answer, Extent};
 use crate::stream::Operation;
 use crate::verify::{Epoch, Ledger};
 
-/// Why a client did not finish its load point.
+/// Why a client did not finish its load point: a lower-case clause, as drop-outs
+/// in a record have it.
 #[derive(Clone, Debug, Error)]
-pub(super) enum Dropped {
+#[non_exhaustive]
+pub enum Dropped {
+    /// End of file on its connection.
     #[error("the server closed the connection")]
     Closed,
+    /// The system's reason for an error on its connection.
     #[error("the connection broke: {0}")]
     Io(String),
+    /// What came in makes no sense.
     #[error("the server broke the protocol with {0}")]
     Protocol(#[from] ProtocolError),
+    /// Its session is no more.
     #[error("the server ended the session with {0}")]
     SessionEnded(NtStatus),
+    /// An operation took longer than [`Limits::operation`](crate::plan::Limits).
     #[error("no answer to a {kind} within {}", humantime::format_duration((*.limit).into()))]
-    Stalled { kind: &'static str, limit: Nanos },
+    Stalled {
+        /// What was waited for.
+        kind: &'static str,
+        /// How long.
+        limit: Nanos,
+    },
+    /// Nothing is in flight, and nothing can be sent.
     #[error("the server left the client without credits")]
     NoCredits,
+    /// Its session expired, and this kept it from being authenticated again.
     #[error("the session expired: {0}")]
     NotRenewed(String),
+    /// A session that the workload asks for did not come about.
     #[error("a further session could not be set up: {0}")]
     LogOn(String),
+    /// An operation waited too long for its session to be authenticated again.
     #[error(
         "the session expired while a {kind} was under way, and was not authenticated again within {}",
         humantime::format_duration((*.limit).into())
     )]
-    RenewalStalled { kind: &'static str, limit: Nanos },
+    RenewalStalled {
+        /// What was waited for.
+        kind: &'static str,
+        /// How long.
+        limit: Nanos,
+    },
+    /// The words of a driver that is not part of smbench.
+    #[error("{0}")]
+    Other(String),
+    /// A driver that is not part of smbench answered what was not asked.
+    #[error("the driver answered slot {0}, in which no call was under way")]
+    Unasked(u32),
+    /// A stream that is not part of smbench asked for what the plan cannot do.
+    #[error("the stream of operations has {0}")]
+    Unplanned(String),
     /// The words of a client that is not ours.
     #[cfg(feature = "smb-rs")]
     #[error("smb-rs failed: {0}")]

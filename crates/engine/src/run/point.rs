@@ -9,19 +9,16 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::plan::{DriverKind, Pinning};
+use crate::plan::Pinning;
 use crate::process;
 use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::health;
-use crate::run::native::Native;
 use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
 use crate::run::schedule::{Interval, Place, Schedule};
 use crate::run::setup::Pace;
-#[cfg(feature = "smb-rs")]
-use crate::run::smb_rs::SmbRs;
 use crate::run::timeline::Over;
-use crate::run::worker::{Assignment, Outcome, Report, work};
+use crate::run::worker::{Assignment, Outcome, Report};
 use crate::run::{Context, RunError};
 use crate::session::SessionError;
 
@@ -136,7 +133,6 @@ fn spawn_workers(
     report: &mpsc::UnboundedSender<Report>,
     started: &watch::Receiver<Option<Schedule>>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
-    let driver = context.plan.driver;
     let wanted = workers_for(context, point);
     let cpus = match context.plan.pinning {
         Pinning::Free => Vec::new(),
@@ -147,9 +143,7 @@ fn spawn_workers(
     for worker in 0..wanted {
         let assignment = Assignment {
             plan: Arc::clone(&context.plan),
-            endpoint: context.endpoint.clone(),
             mix: Arc::clone(&context.mix),
-            directory: context.directory.clone(),
             generation_run: point.number,
             clients: point.clients,
             clients_before: before(context, point),
@@ -172,13 +166,10 @@ fn spawn_workers(
             cancel: context.cancel.clone(),
         };
         let (report, started) = (report.clone(), started.clone());
+        let work = (context.hire)();
         let spawned = std::thread::Builder::new()
             .name(format!("smbench-{worker}"))
-            .spawn(move || match driver {
-                DriverKind::Native => work::<Native>(assignment, &report, started),
-                #[cfg(feature = "smb-rs")]
-                DriverKind::SmbRs => work::<SmbRs>(assignment, &report, started),
-            });
+            .spawn(move || work(assignment, &report, started));
         match spawned {
             Ok(handle) => workers.push(handle),
             Err(error) => return (workers, Some(error)),
@@ -390,7 +381,7 @@ fn judged(
     let latencies = ops.window_all().service;
     let median = Nanos(latencies.value_at_quantile(0.5));
     let median = (!latencies.is_empty()).then_some(median);
-    generator.limited = health::verdict(&generator, median, context.endpoint.whereabouts());
+    generator.limited = health::verdict(&generator, median, context.whereabouts);
     generator
 }
 

@@ -13,12 +13,13 @@ use tokio::task::JoinSet;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::run::driver::{Driver, Opened};
+use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::group::{Group, Shared};
 use crate::run::schedule::Schedule;
 use crate::run::standing::Standing;
+use crate::run::supply::{Supplies, Supply};
 use crate::run::worker::{
-    Assignment, CANCEL_GRACE, Outcome, Report, cancelled_for, open_group, resume,
+    Assignment, CANCEL_GRACE, Means, Outcome, Report, cancelled_for, open_group, resume,
 };
 use crate::session::SessionError;
 
@@ -71,13 +72,14 @@ impl Pace {
 }
 
 /// Sets up all groups of a worker; the first that fails ends it.
-pub(super) async fn set_up<D: Driver>(
+pub(super) async fn set_up<C: Connector, T: Supplies>(
     worker: &Rc<Assignment>,
+    means: &Rc<Means<C, T>>,
     shared: &Rc<RefCell<Shared>>,
     reports: &mpsc::UnboundedSender<Report>,
     start: &watch::Receiver<Option<Schedule>>,
     outcome: &mut Outcome,
-) -> Result<Standing<D>, SessionError> {
+) -> Result<Standing<C::Driver, T::Supply>, SessionError> {
     let mut groups = 0..worker.groups.len();
     let mut running = JoinSet::new();
     let mut pace = worker.pace;
@@ -87,8 +89,10 @@ pub(super) async fn set_up<D: Driver>(
         let now = clock::now();
         while running.len() < SESSIONS_AT_ONCE && pace.due() <= now {
             let Some(group) = groups.next() else { break };
-            let worker = Rc::clone(worker);
-            running.spawn_local(async move { open_group(&worker, &worker.groups[group]).await });
+            let (worker, means) = (Rc::clone(worker), Rc::clone(means));
+            running.spawn_local(
+                async move { open_group(&worker, &means, &worker.groups[group]).await },
+            );
             pace = pace.begun(now);
         }
         if running.is_empty() && groups.is_empty() {
@@ -128,7 +132,11 @@ pub(super) async fn set_up<D: Driver>(
 
 /// Logs all sessions off, which closes their files; those that have not been
 /// answered when the time is up just lose their connection.
-pub(super) async fn tear_down<D: Driver>(groups: Vec<Group<D>>, cancel: &Cancel, limit: Duration) {
+pub(super) async fn tear_down<D: Driver, S: Supply>(
+    groups: Vec<Group<D, S>>,
+    cancel: &Cancel,
+    limit: Duration,
+) {
     let mut groups = groups.into_iter();
     let mut running = JoinSet::new();
     let all = async {

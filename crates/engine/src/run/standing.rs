@@ -16,16 +16,17 @@ use crate::run::driver::Driver;
 use crate::run::group::{Group, Shared};
 use crate::run::operation::Dropped;
 use crate::run::schedule::Schedule;
+use crate::run::supply::Supply;
 use crate::run::worker::{Assignment, Outcome};
 
 /// Groups of one worker that wait for the load to begin.
-pub(super) struct Standing<D> {
+pub(super) struct Standing<D, S> {
     caching: Caching,
-    waiting: Vec<Group<D>>,
-    attentive: JoinSet<(Group<D>, Result<(), Dropped>)>,
+    waiting: Vec<Group<D, S>>,
+    attentive: JoinSet<(Group<D, S>, Result<(), Dropped>)>,
 }
 
-impl<D: Driver> Standing<D> {
+impl<D: Driver, S: Supply> Standing<D, S> {
     pub(super) fn new(worker: &Assignment) -> Self {
         Self {
             caching: worker.plan.caching,
@@ -37,7 +38,7 @@ impl<D: Driver> Standing<D> {
     /// Has a group wait for `start`, or for its sender to be gone.
     pub(super) fn push(
         &mut self,
-        mut group: Group<D>,
+        mut group: Group<D, S>,
         shared: &Rc<RefCell<Shared>>,
         start: &watch::Receiver<Option<Schedule>>,
     ) {
@@ -56,7 +57,7 @@ impl<D: Driver> Standing<D> {
 
     /// The groups, once the load is to begin or has been called off; those
     /// that were lost meanwhile become drop-outs.
-    pub(super) async fn called_up(mut self, outcome: &mut Outcome) -> Vec<Group<D>> {
+    pub(super) async fn called_up(mut self, outcome: &mut Outcome) -> Vec<Group<D, S>> {
         while let Some(joined) = self.attentive.join_next().await {
             let (group, ended) =
                 joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));

@@ -19,14 +19,15 @@ use crate::record::{Dropout, Fairness, Punctuality, Recorder, WorkerRecord, late
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::booking::book_acknowledged;
-use crate::run::driver::{Driver, Opened};
+use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::group::{Group, Orders, Shared};
 use crate::run::health::Gauge;
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
 use crate::run::setup::{self, Pace};
-use crate::session::{Endpoint, SessionError};
-use crate::stream::{Mix, OpStream};
+use crate::run::supply::{Supplies, Supply};
+use crate::session::SessionError;
+use crate::stream::Mix;
 use crate::verify::Ledger;
 
 /// How often a worker that hears nothing from the server looks whether an
@@ -42,10 +43,7 @@ const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// What one worker is to do.
 pub(super) struct Assignment {
     pub(super) plan: Arc<Plan>,
-    pub(super) endpoint: Endpoint,
     pub(super) mix: Arc<Mix>,
-    /// The run's directory on the share.
-    pub(super) directory: String,
     /// Load points since the files were prepared, this one included: what
     /// tells its writes from those of earlier ones.
     pub(super) generation_run: u32,
@@ -62,6 +60,13 @@ pub(super) struct Assignment {
     /// Which of the workers this is, from 0.
     pub(super) number: usize,
     pub(super) cancel: Cancel,
+}
+
+/// What a worker works with: what sets drivers up, and the operations.
+#[derive(Clone)]
+pub(super) struct Means<C, T> {
+    pub(super) connector: C,
+    pub(super) supplies: T,
 }
 
 impl Assignment {
@@ -150,8 +155,9 @@ impl Outcome {
 
 /// Works off an assignment: sets the sessions up, waits for the schedule,
 /// keeps the load on, closes everything. `None` when no load was to be put on.
-pub(super) fn work<D: Driver>(
+pub(super) fn work<C: Connector, T: Supplies>(
     assignment: Assignment,
+    means: Means<C, T>,
     reports: &mpsc::UnboundedSender<Report>,
     start: watch::Receiver<Option<Schedule>>,
 ) -> std::io::Result<Option<Outcome>> {
@@ -166,11 +172,11 @@ pub(super) fn work<D: Driver>(
     // find the runtime also where that is while the local set ends.
     let _entered = runtime.enter();
     LocalSet::new().block_on(&runtime, async {
-        let worker = Rc::new(assignment);
+        let (worker, means) = (Rc::new(assignment), Rc::new(means));
         let mut outcome = Outcome::default();
         let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
         let shared = Rc::new(RefCell::new(Shared::new(desk)));
-        let setup = setup::set_up(&worker, &shared, reports, &start, &mut outcome);
+        let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
         // On the heap: what it takes is given back before the load.
         let standing = match Box::pin(setup).await {
             Ok(standing) => standing,
@@ -190,11 +196,11 @@ pub(super) fn work<D: Driver>(
             }
             None => {
                 // Another worker has failed; the rest is not to take long.
-                setup::tear_down::<D>(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
+                setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
                 return Ok(None);
             }
         };
-        setup::tear_down::<D>(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
+        setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
         Ok(Some(outcome))
     })
 }
@@ -204,16 +210,17 @@ pub(super) fn resume<T>(error: tokio::task::JoinError) -> T {
 }
 
 /// Sets up a group.
-pub(super) async fn open_group<D: Driver>(
+pub(super) async fn open_group<C: Connector, T: Supplies>(
     worker: &Assignment,
+    means: &Means<C, T>,
     clients: &[u32],
-) -> Result<Opened<Group<D>>, SessionError> {
+) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
-    let opened = D::open(worker, clients).await?;
+    let opened = means.connector.open(clients).await?;
     let members = clients
         .iter()
         .map(|&number| {
-            let operations = OpStream::new(&worker.mix, plan.seed, number);
+            let operations = means.supplies.of_client(number);
             let ledger = match plan.verify {
                 Verify::ReadBack if plan.workload.uses_files() => Some(Box::new(Ledger::new(
                     &plan.workload.files,
@@ -238,13 +245,13 @@ async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<
 }
 
 /// Runs the clients through the schedule; the groups that still stand.
-async fn put_load_on<D: Driver>(
+async fn put_load_on<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     schedule: Schedule,
-    groups: Vec<Group<D>>,
+    groups: Vec<Group<D, S>>,
     outcome: &mut Outcome,
-) -> std::io::Result<Vec<Group<D>>> {
+) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
     let alarm = match plan.load.is_paced() || plan.ramp != Ramp::Full {
         true => Some(Rc::new(Alarm::new(groups.len())?)),
@@ -356,7 +363,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of<D: Driver>(group: &Group<D>) -> Self {
+    fn of<D: Driver, S: Supply>(group: &Group<D, S>) -> Self {
         Self {
             clients: group.numbers().collect(),
             served: group.served(),
@@ -370,7 +377,7 @@ impl Figures {
 }
 
 /// Counts what was granted and broken before the load.
-fn count_setup<D>(recorder: &mut Recorder, group: &Group<D>) {
+fn count_setup<D, S>(recorder: &mut Recorder, group: &Group<D, S>) {
     for &(took, outcome) in &group.acknowledged {
         book_acknowledged(recorder, took, outcome);
     }

@@ -94,7 +94,7 @@ pub(crate) enum Answered {
 
 /// What came of agreeing to a break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Acknowledged {
+pub enum Acknowledged {
     /// The server confirmed.
     Confirmed,
     /// What had been granted was gone already: closed while the notification

@@ -16,6 +16,9 @@ use crate::kerberos::{self, TicketError};
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
 pub enum SessionError {
+    /// The words of a connector that is not part of smbench.
+    #[error("failed to set up a client: {0}")]
+    Other(String),
     /// The host name has no address.
     #[error("failed to look up host '{host}': {source}; check the name in the target URL")]
     Resolve {

@@ -120,7 +120,31 @@ impl Mix {
         &self.actions[usize::from(operation.action)]
     }
 
-    /// Everything that can happen.
+    /// The first request of the first action that begins with this kind, on a
+    /// file and range of it: what a [`Stream`](super::Stream) gives. `None` when
+    /// no action does.
+    #[must_use]
+    pub fn operation(
+        &self,
+        kind: OpKind,
+        file: u32,
+        offset: u64,
+        length: u32,
+    ) -> Option<Operation> {
+        let action = self
+            .actions
+            .iter()
+            .position(|action| action.first() == kind)?;
+        Some(Operation {
+            kind,
+            action: action as u8,
+            file,
+            offset,
+            length,
+        })
+    }
+
+    /// Everything that can happen; an [`Operation::action`] counts these.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         &self.actions

@@ -22,10 +22,10 @@ use smbench_protocol::{Credentials, Event, FileId, NtStatus, ProtocolError, Sess
 use crate::clock::{self, Nanos};
 use crate::plan::Verify;
 use crate::record::OpKind;
-use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
+use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::links::{Links, Received, Sessions};
 use crate::run::operation::Dropped;
-use crate::run::worker::Assignment;
+use crate::run::site::Site;
 use crate::session::caching::{self, Answered, Cache};
 use crate::session::{self, SessionError};
 use crate::stream::Mix;
@@ -108,47 +108,54 @@ struct Place {
     paths: Box<[WireName]>,
 }
 
-impl Driver for Native {
-    async fn open(worker: &Assignment, clients: &[u32]) -> Result<Opened<Self>, SessionError> {
-        let mut sessions = Sessions::open(worker, clients).await?;
+/// Sets up the sessions of a run's groups.
+#[derive(Clone)]
+pub(super) struct Connect(pub(super) Arc<Site>);
+
+impl Connector for Connect {
+    type Driver = Native;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Native>, SessionError> {
+        let site = &*self.0;
+        let mut sessions = Sessions::open(site, clients).await?;
         let first = &mut sessions.first;
         let dialect = first.connection.negotiated().dialect;
-        first.cache = Cache::new(worker.plan.caching, dialect, session::random_u64());
+        first.cache = Cache::new(site.plan.caching, dialect, session::random_u64());
         let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
         for (at, &client) in clients.iter().enumerate() {
             if at > 0 {
                 sessions.open_next().await?;
             }
             let (index, session) = (sessions.indices[at], &mut sessions.first);
-            let (of_client, to_client) = open::hold(worker, client, at, index, session).await?;
+            let (of_client, to_client) = open::hold(site, client, at, index, session).await?;
             held.push(of_client);
             granted.extend(to_client);
         }
         // Whoever makes what is to be there already.
-        let places = open::places(worker, clients, &mut sessions.first).await?;
-        let further = sessions.connect(worker, clients).await?;
+        let places = open::places(site, clients, &mut sessions.first).await?;
+        let further = sessions.connect(site, clients).await?;
         let mut links = Links::new([sessions.first].into_iter().chain(further)).await?;
         let mut cache = links.take_cache();
         let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
         Ok(Opened {
             session_setup: sessions.took,
             connections: links.count(),
-            driver: Self {
+            driver: Native {
                 links,
                 cache,
                 renewals: Renewals::default(),
-                outstanding: worker.plan.outstanding as usize,
-                mix: Arc::clone(&worker.mix),
+                outstanding: site.plan.outstanding as usize,
+                mix: Arc::clone(&site.mix),
                 held: held.into_boxed_slice(),
                 places,
-                patterns: open::patterns(worker)?,
-                share: open::share(worker)?,
-                file_size: worker.plan.workload.files.size,
+                patterns: open::patterns(site)?,
+                share: open::share(site)?,
+                file_size: site.plan.workload.files.size,
                 unique: Unique {
                     seed: session::random_u64(),
                     count: 0,
                 },
-                payload: match worker.plan.verify {
+                payload: match site.plan.verify {
                     Verify::Off => Payload::Discard,
                     Verify::ReadBack => Payload::Keep,
                 },
@@ -158,7 +165,9 @@ impl Driver for Native {
             acknowledged,
         })
     }
+}
 
+impl Driver for Native {
     fn has_room(&self, scratch: &Scratch) -> bool {
         self.links.has_room(scratch)
     }

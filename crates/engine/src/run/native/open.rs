@@ -16,22 +16,22 @@ use crate::plan::action::{
 };
 use crate::plan::{Caching, ScratchName};
 use crate::record::OpKind;
-use crate::run::worker::Assignment;
+use crate::run::site::Site;
 use crate::session::caching::{Object, Oplock};
 use crate::session::{Session, SessionError};
 
 /// Opens, in the client's session, what it works on as long as the load point
 /// lasts. It is the group's client with the index `member`.
 pub(super) async fn hold(
-    worker: &Assignment,
+    site: &Site,
     client: u32,
     member: usize,
     index: SessionIndex,
     session: &mut Session,
 ) -> Result<(Held, Vec<Caching>), SessionError> {
-    let actions = worker.mix.actions();
+    let actions = site.mix.actions();
     check_dialect(actions, session)?;
-    check_leases(worker.plan.caching, session)?;
+    check_leases(site.plan.caching, session)?;
     let mut held = Held {
         session: index,
         credentials: session.credentials().clone(),
@@ -41,8 +41,8 @@ pub(super) async fn hold(
         directory: FileId::default(),
     };
     let mut granted = Vec::new();
-    let paths: Vec<_> = (0..worker.plan.workload.files.count)
-        .map(|file| path(worker, &worker.plan.file_name(client, file)))
+    let paths: Vec<_> = (0..site.plan.workload.files.count)
+        .map(|file| path(site, &site.plan.file_name(client, file)))
         .collect();
     if actions.iter().any(Action::holds_file) {
         let rights = held_access(actions);
@@ -55,15 +55,15 @@ pub(super) async fn hold(
         held.resume_keys = resume_keys(session, &held.files, &paths).await?;
     }
     if actions.iter().any(Action::holds_directory) {
-        held.directory = open_directory(session, &worker.directory).await?;
+        held.directory = open_directory(session, &site.directory).await?;
     }
     Ok((held, granted))
 }
 
 /// The share as a TREE_CONNECT names it; empty where none is sent.
-pub(super) fn share(worker: &Assignment) -> Result<WireName, SessionError> {
-    let target = worker.endpoint.target();
-    let path = match worker.mix.actions().contains(&Action::TreeConnect) {
+pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
+    let target = site.endpoint.target();
+    let path = match site.mix.actions().contains(&Action::TreeConnect) {
         true => format!(r"\\{}\{}", target.host, target.share),
         false => String::new(),
     };
@@ -73,8 +73,8 @@ pub(super) fn share(worker: &Assignment) -> Result<WireName, SessionError> {
 }
 
 /// What to list, by action.
-pub(super) fn patterns(worker: &Assignment) -> Result<Box<[WireName]>, SessionError> {
-    let actions = worker.mix.actions();
+pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
+    let actions = site.mix.actions();
     let pattern = |action: &Action| match action {
         Action::QueryDirectory { pattern, .. } => pattern.clone(),
         _ => String::new(),
@@ -88,21 +88,21 @@ pub(super) fn patterns(worker: &Assignment) -> Result<Box<[WireName]>, SessionEr
 
 /// A place for each slot of these clients, one client after the other.
 pub(super) async fn places(
-    worker: &Assignment,
+    site: &Site,
     clients: &[u32],
     session: &mut Session,
 ) -> Result<Box<[Place]>, SessionError> {
-    let actions = worker.mix.actions();
+    let actions = site.mix.actions();
     if actions.iter().all(is_plain) {
         return Ok(Box::default());
     }
     let uses_scratch = actions.iter().any(Action::uses_scratch);
     let mut places = Vec::new();
     for &client in clients {
-        for slot in 0..worker.plan.outstanding {
+        for slot in 0..site.plan.outstanding {
             let mut place = Place::default();
             if uses_scratch {
-                let paths = ScratchName::ALL.map(|name| path(worker, &name.of(client, slot)));
+                let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
                 make_kept(actions, &paths, session).await?;
                 place.paths = wire_names(&paths)?;
             }
@@ -343,8 +343,8 @@ fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
     Ok(())
 }
 
-fn path(worker: &Assignment, name: &str) -> String {
-    format!(r"{}\{name}", worker.directory)
+fn path(site: &Site, name: &str) -> String {
+    format!(r"{}\{name}", site.directory)
 }
 
 fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {

@@ -29,10 +29,10 @@ use crate::clock::{self, Nanos};
 use crate::plan::ScratchName;
 use crate::plan::action::Action;
 use crate::record::OpKind;
-use crate::run::driver::{Answer, Busy, Call, Driver, Extent, Opened, Scratch, Sink};
+use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::native::open::{held_access, kept};
 use crate::run::operation::Dropped;
-use crate::run::worker::Assignment;
+use crate::run::site::Site;
 use crate::session::{LOGOFF_LIMIT, SessionError};
 use crate::stream::Mix;
 
@@ -102,24 +102,31 @@ pub(super) struct SmbRs {
     spare: Vec<Vec<u8>>,
 }
 
-impl Driver for SmbRs {
-    async fn open(worker: &Assignment, clients: &[u32]) -> Result<Opened<Self>, SessionError> {
+/// Sets up the sessions of a run's groups.
+#[derive(Clone)]
+pub(super) struct Connect(pub(super) Arc<Site>);
+
+impl Connector for Connect {
+    type Driver = SmbRs;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<SmbRs>, SessionError> {
+        let site = &*self.0;
         let mut opened = Vec::with_capacity(clients.len());
         let mut session_setup = Vec::with_capacity(clients.len());
         let mut places = Vec::new();
         for &client in clients {
             let begin = clock::now();
-            let link = Link::open(&worker.endpoint.of_connection(client)).await?;
+            let link = Link::open(&site.endpoint.of_connection(client)).await?;
             session_setup.push(clock::now().since(begin));
-            let (client, own) = hold(worker, client, link).await?;
+            let (client, own) = hold(site, client, link).await?;
             opened.push(client);
             places.extend(own);
         }
-        let driver = Self {
-            mix: Arc::clone(&worker.mix),
+        let driver = SmbRs {
+            mix: Arc::clone(&site.mix),
             places: places.into_boxed_slice(),
-            share: Arc::new(link::share_path(&worker.endpoint)?),
-            file_size: worker.plan.workload.files.size,
+            share: Arc::new(link::share_path(&site.endpoint)?),
+            file_size: site.plan.workload.files.size,
             accounted: opened.iter().map(|client| client.link.line.sent()).sum(),
             clients: opened.into_boxed_slice(),
             running: FuturesUnordered::new(),
@@ -136,7 +143,9 @@ impl Driver for SmbRs {
             connections: clients.len() as u32,
         })
     }
+}
 
+impl Driver for SmbRs {
     fn has_room(&self, _: &Scratch) -> bool {
         true
     }
@@ -314,14 +323,10 @@ fn ended(
 
 /// Opens what a client works on as long as the load point lasts, with the same
 /// rights as natively, and makes what is to be there for its slots.
-async fn hold(
-    worker: &Assignment,
-    client: u32,
-    link: Link,
-) -> Result<(Client, Vec<Place>), SessionError> {
-    let (plan, endpoint) = (&*worker.plan, &worker.endpoint);
-    let actions = worker.mix.actions();
-    let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", worker.directory)) };
+async fn hold(site: &Site, client: u32, link: Link) -> Result<(Client, Vec<Place>), SessionError> {
+    let (plan, endpoint) = (&*site.plan, &site.endpoint);
+    let actions = site.mix.actions();
+    let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", site.directory)) };
     let files = 0..plan.workload.files.count;
     let paths: Box<[_]> = files
         .map(|file| path(&plan.file_name(client, file)))

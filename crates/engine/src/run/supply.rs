@@ -1,0 +1,156 @@
+//! Where the loop gets its operations: drawn from the plan's workload, or from
+//! somebody else's streams, of which nothing is believed.
+
+use std::sync::Arc;
+
+use crate::pattern::BLOCK_BYTES;
+use crate::plan::action::Range;
+use crate::plan::{FileSet, Plan, Verify};
+use crate::run::operation::Dropped;
+use crate::stream::{Drawn, Mix, OpStream, Operation, Stream, Streams};
+
+/// The operations of one client.
+pub(super) trait Supply: 'static {
+    /// The first request of the next action; `None` when it cannot be sent.
+    fn next(&mut self) -> Option<Operation>;
+
+    /// Why not.
+    fn fault(&self) -> Dropped;
+}
+
+/// The operations of all clients.
+pub(super) trait Supplies: Clone + Send + 'static {
+    type Supply: Supply;
+
+    fn of_client(&self, client: u32) -> Self::Supply;
+}
+
+impl Supply for OpStream {
+    fn next(&mut self) -> Option<Operation> {
+        Some(Self::next(self))
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("the plan's own operations can all be sent")
+    }
+}
+
+impl Supplies for Drawn {
+    type Supply = OpStream;
+
+    fn of_client(&self, client: u32) -> OpStream {
+        Streams::of_client(self, client)
+    }
+}
+
+/// What operations must keep to: drivers have opened, and asked for credits,
+/// as much as the plan says.
+struct Bounds {
+    mix: Arc<Mix>,
+    files: FileSet,
+    largest: u32,
+    /// What verification works in, in bytes.
+    unit: u32,
+}
+
+impl Bounds {
+    fn fault(&self, operation: &Operation) -> Option<String> {
+        let Operation {
+            kind,
+            action,
+            file,
+            offset,
+            length,
+        } = *operation;
+        let Some(of_action) = self.mix.actions().get(usize::from(action)) else {
+            let actions = self.mix.actions().len();
+            return Some(format!("action {action}, but the plan has {actions}"));
+        };
+        if kind != of_action.first() {
+            let (kind, first) = (kind.name(), of_action.first().name());
+            return Some(format!(
+                "a {kind} for action {action}, which begins with a {first}"
+            ));
+        }
+        if file >= self.files.count {
+            let files = self.files.count;
+            return Some(format!("a {} of file {file} of {files}", kind.name()));
+        }
+        let end = offset.checked_add(length.into());
+        let fits = match of_action.range() {
+            Range::Request => {
+                (1..=self.largest).contains(&length)
+                    && end.is_some_and(|end| end <= self.files.size)
+                    && length.is_multiple_of(self.unit)
+                    && offset.is_multiple_of(self.unit.into())
+            }
+            // Locks end below 2^63 (MS-SMB2 3.3.5.14).
+            _ => end.is_some_and(|end| end < 1 << 63),
+        };
+        (!fits).then(|| {
+            format!(
+                "a {} of {length} bytes at {offset}; the plan allows for 1 to {} bytes in files of {}, \
+                 in units of {}",
+                kind.name(),
+                self.largest,
+                self.files.size,
+                self.unit
+            )
+        })
+    }
+}
+
+/// Somebody else's streams, held to the plan.
+#[derive(Clone)]
+pub(super) struct Foreign<T> {
+    streams: T,
+    bounds: Arc<Bounds>,
+}
+
+impl<T: Streams> Foreign<T> {
+    pub(super) fn new(streams: T, plan: &Plan, mix: &Arc<Mix>) -> Self {
+        Self {
+            streams,
+            bounds: Arc::new(Bounds {
+                mix: Arc::clone(mix),
+                files: plan.workload.files,
+                largest: plan.largest_request(),
+                unit: match plan.verify {
+                    Verify::Off => 1,
+                    Verify::ReadBack => BLOCK_BYTES as u32,
+                },
+            }),
+        }
+    }
+}
+
+impl<T: Streams> Supplies for Foreign<T> {
+    type Supply = Checked<T::Stream>;
+
+    fn of_client(&self, client: u32) -> Self::Supply {
+        Checked {
+            stream: self.streams.of_client(client),
+            bounds: Arc::clone(&self.bounds),
+            fault: None,
+        }
+    }
+}
+
+/// One of them.
+pub(super) struct Checked<S> {
+    stream: S,
+    bounds: Arc<Bounds>,
+    fault: Option<String>,
+}
+
+impl<S: Stream> Supply for Checked<S> {
+    fn next(&mut self) -> Option<Operation> {
+        let operation = self.stream.next();
+        self.fault = self.bounds.fault(&operation);
+        self.fault.is_none().then_some(operation)
+    }
+
+    fn fault(&self) -> Dropped {
+        Dropped::Unplanned(self.fault.clone().unwrap_or_default())
+    }
+}

@@ -1,0 +1,53 @@
+//! Streams of operations: those drawn from a workload, and those of others.
+
+use std::sync::Arc;
+
+use super::{Mix, OpStream, Operation};
+
+/// What one client does, action by action, without end.
+///
+/// An [`Operation`] is the first request of an action of the plan's [`Mix`],
+/// which [`Mix::operation`] makes; the further requests of an action follow by
+/// themselves ([`Mix::after`]), so that what was opened is closed.
+pub trait Stream: 'static {
+    /// The first request of the next action. It is called on a worker thread,
+    /// between operations: what takes long here delays them.
+    fn next(&mut self) -> Operation;
+}
+
+/// The streams of all clients. Each worker thread has a clone.
+///
+/// Where a client's stream depends on nothing but its number, a run does the
+/// same on any number of threads.
+pub trait Streams: Clone + Send + 'static {
+    /// That of one client.
+    type Stream: Stream;
+
+    /// The stream of `client` (from 0), from its first action; once at each load
+    /// point.
+    fn of_client(&self, client: u32) -> Self::Stream;
+}
+
+/// The streams that a workload and a seed stand for: what runs when nobody
+/// brings streams of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// What is drawn from.
+    pub mix: Arc<Mix>,
+    /// Seed of every draw.
+    pub seed: u64,
+}
+
+impl Streams for Drawn {
+    type Stream = OpStream;
+
+    fn of_client(&self, client: u32) -> OpStream {
+        OpStream::new(&self.mix, self.seed, client)
+    }
+}
+
+impl Stream for OpStream {
+    fn next(&mut self) -> Operation {
+        Self::next(self)
+    }
+}
