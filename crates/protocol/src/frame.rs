@@ -236,6 +236,31 @@ impl Inbound {
         }))
     }
 
+    /// Bytes that come next and are of no use to anybody, so that they need not
+    /// be received at all: see [`Inbound::skip`].
+    #[must_use]
+    pub const fn skippable(&self) -> usize {
+        match self.state {
+            State::Discarding { remaining, .. } => remaining,
+            State::Collecting | State::Delivered => 0,
+        }
+    }
+
+    /// Whether a frame that will be handed out has arrived in part.
+    #[must_use]
+    pub const fn is_collecting(&self) -> bool {
+        matches!(self.state, State::Collecting) && !self.partial.is_empty()
+    }
+
+    /// Takes note that so many of the [`Inbound::skippable`] bytes have been
+    /// dropped elsewhere. Where that was the last of them, [`Inbound::next`]
+    /// has their frame without further input.
+    pub const fn skip(&mut self, len: usize) {
+        if let State::Discarding { remaining, .. } = &mut self.state {
+            *remaining = remaining.saturating_sub(len);
+        }
+    }
+
     /// Moves `input` into the pending frame; its length once it is complete.
     fn collect(
         &mut self,
@@ -337,6 +362,50 @@ fn discardable(fixed: &[u8]) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Whoever skips what may be skipped gets the same frames as whoever
+    /// receives everything.
+    #[test]
+    fn a_payload_may_be_dropped_before_it_is_received() {
+        let message = read_response(&[7; 50_000], Flags(0));
+        let mut stream = framed(&message);
+        stream.extend(framed(&message));
+        for piece_len in [1, 83, 84, 100, 4096] {
+            let mut inbound = Inbound::default();
+            let mut rest = &stream[..];
+            let (mut frames, mut received) = (0, 0);
+            loop {
+                let len = piece_len.min(rest.len());
+                let (piece, behind) = rest.split_at(len);
+                (rest, received) = (behind, received + len);
+                let mut piece = piece.to_vec();
+                let mut input = &mut piece[..];
+                loop {
+                    while let Some(frame) = inbound.next(&mut input, Payload::Discard).unwrap() {
+                        assert_eq!(frame.total_len, message.len());
+                        assert_eq!(frame.bytes[..], message[..READ_RESPONSE_FIXED]);
+                        frames += 1;
+                    }
+                    // In two steps, as a socket that has not all of it yet.
+                    let first = inbound.skippable().div_ceil(2).min(rest.len());
+                    if first == 0 {
+                        break;
+                    }
+                    inbound.skip(first);
+                    rest = &rest[first..];
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            assert_eq!(frames, 2, "{piece_len}");
+            assert!(
+                received <= 2 * (KEPT_OF_DISCARDED + piece_len),
+                "{received}"
+            );
+            assert!(!inbound.is_collecting());
+        }
+    }
 
     fn framed(message: &[u8]) -> Vec<u8> {
         let mut bytes = (message.len() as u32).to_be_bytes().to_vec();

@@ -5,8 +5,10 @@
 //! has a buffer of its own, since one cannot hold what goes to another. The
 //! loop sees none of this. What breaks one connection breaks the group.
 
+pub(super) mod drops;
+
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use smbench_protocol::frame::Inbound;
 use smbench_protocol::{Connection, SessionIndex};
@@ -40,6 +42,16 @@ pub(super) struct Links {
     /// The one that the latest call could have gone to, had there been room;
     /// until something is received, which may bring credits to another.
     wanted: Option<usize>,
+    payloads: Payloads,
+}
+
+/// What becomes of the payloads of READs that nobody looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Payloads {
+    /// They are received like everything else.
+    Received,
+    /// The kernel drops them.
+    Dropped,
 }
 
 impl Link {
@@ -148,6 +160,7 @@ impl Links {
     /// Takes the connections over once they have the credits for their load.
     pub(super) async fn new(
         sessions: impl IntoIterator<Item = Session>,
+        payloads: Payloads,
     ) -> Result<Self, SessionError> {
         let mut links = Vec::new();
         for mut session in sessions {
@@ -166,6 +179,7 @@ impl Links {
             chosen: 0,
             read: 0,
             wanted: None,
+            payloads,
         })
     }
 
@@ -307,14 +321,13 @@ impl Links {
     ) -> Poll<Result<usize, Dropped>> {
         for _ in 0..self.links.len() {
             self.read = (self.read + 1) % self.links.len();
-            let mut buffer = ReadBuf::new(&mut scratch.input);
-            let stream = Pin::new(&mut self.links[self.read].session.stream);
-            if let Poll::Ready(outcome) = stream.poll_read(context, &mut buffer) {
-                outcome?;
-                return Poll::Ready(match buffer.filled().len() {
-                    0 => Err(Dropped::Closed),
-                    len => Ok(len),
-                });
+            let session = &mut self.links[self.read].session;
+            let received = match self.payloads {
+                Payloads::Received => receive(session, context, &mut scratch.input),
+                Payloads::Dropped => drops::receive(session, context, &mut scratch.input),
+            };
+            if let Poll::Ready(received) = received {
+                return Poll::Ready(received);
             }
         }
         Poll::Pending
@@ -381,7 +394,7 @@ mod tests {
         for _ in 0..2 {
             sessions.push(Session::open(&endpoint).await.unwrap());
         }
-        Links::new(sessions).await.unwrap()
+        Links::new(sessions, Payloads::Received).await.unwrap()
     }
 
     /// Has only the connections with these numbers fit.
@@ -413,4 +426,18 @@ mod tests {
         assert!(links.has_room(&scratch));
         assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
     }
+}
+
+/// Waits for bytes; as many as there are and fit.
+fn receive(
+    session: &mut Session,
+    context: &mut Context<'_>,
+    input: &mut [u8],
+) -> Poll<Result<usize, Dropped>> {
+    let mut buffer = ReadBuf::new(input);
+    ready!(Pin::new(&mut session.stream).poll_read(context, &mut buffer))?;
+    Poll::Ready(match buffer.filled().len() {
+        0 => Err(Dropped::Closed),
+        len => Ok(len),
+    })
 }

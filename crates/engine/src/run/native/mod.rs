@@ -20,14 +20,14 @@ use smbench_protocol::frame::Payload;
 use smbench_protocol::{Credentials, Event, FileId, NtStatus, ProtocolError, SessionIndex, TreeId};
 
 use crate::clock::{self, Nanos};
-use crate::plan::Verify;
+use crate::plan::{Plan, Verify};
 use crate::record::OpKind;
 use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
-use crate::run::links::{Links, Received, Sessions};
+use crate::run::links::{Links, Payloads, Received, Sessions, drops};
 use crate::run::operation::Dropped;
 use crate::run::site::Site;
 use crate::session::caching::{self, Answered, Cache};
-use crate::session::{self, SessionError};
+use crate::session::{self, Session, SessionError};
 use crate::stream::Mix;
 use further::Further;
 use renewal::{Renewals, member_of};
@@ -134,7 +134,9 @@ impl Connector for Connect {
         // Whoever makes what is to be there already.
         let places = open::places(site, clients, &mut sessions.first).await?;
         let further = sessions.connect(site, clients).await?;
-        let mut links = Links::new([sessions.first].into_iter().chain(further)).await?;
+        let payloads = payloads(&site.plan, &sessions.first);
+        let sessions_of_all = [sessions.first].into_iter().chain(further);
+        let mut links = Links::new(sessions_of_all, payloads).await?;
         let mut cache = links.take_cache();
         let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
         Ok(Opened {
@@ -331,6 +333,18 @@ impl Driver for Native {
     async fn close(self) {
         let sessions = self.held.iter().map(|held| held.session);
         self.links.close(sessions).await;
+    }
+}
+
+/// What becomes of the payloads of this plan's READs in sessions like this one.
+fn payloads(plan: &Plan, session: &Session) -> Payloads {
+    let terms = session.terms();
+    let is_unseen = plan.verify == Verify::Off && terms.signing.is_none();
+    let is_plain = is_unseen && terms.encryption.is_none();
+    let is_large = plan.largest_request() >= drops::WORTH_WHILE;
+    match cfg!(target_os = "linux") && is_plain && is_large {
+        true => Payloads::Dropped,
+        false => Payloads::Received,
     }
 }
 

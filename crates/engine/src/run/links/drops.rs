@@ -1,0 +1,71 @@
+//! Receiving without what nobody looks at: the kernel drops the payloads of
+//! large READs, so that they are never copied (`MSG_TRUNC`, tcp(7)).
+//!
+//! It takes one call for the head of an answer and one more for its payload,
+//! which pays from a few pages on; small answers still come whole with the
+//! first.
+
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::task::{Context, Poll, ready};
+
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::io::Interest;
+
+use super::receive as receive_all;
+use crate::run::operation::Dropped;
+use crate::session::Session;
+
+/// Bytes received before it is known what they are: an answer to a READ of
+/// 4 KiB, whole.
+const HEAD_LEN: usize = 4096 + 256;
+/// Payloads from here on are dropped rather than received.
+const DROPPED_MIN: usize = 4096;
+/// READs from here on make that worth while.
+pub(in crate::run) const WORTH_WHILE: u32 = 16 * 1024;
+
+/// Waits for bytes that somebody looks at, or for the end of a payload that
+/// nobody does; then there may be none.
+pub(super) fn receive(
+    session: &mut Session,
+    context: &mut Context<'_>,
+    input: &mut [u8],
+) -> Poll<Result<usize, Dropped>> {
+    loop {
+        let skippable = session.inbound.skippable();
+        if skippable < DROPPED_MIN {
+            let len = match session.inbound.is_collecting() {
+                true => input.len(),
+                false => HEAD_LEN.max(skippable),
+            };
+            return receive_all(session, context, &mut input[..len]);
+        }
+        let wanted = skippable.min(input.len());
+        let skipped = ready!(skip(session, context, &mut input[..wanted]))?;
+        session.inbound.skip(skipped);
+        if session.inbound.skippable() == 0 {
+            return Poll::Ready(Ok(0));
+        }
+    }
+}
+
+/// Waits for bytes and drops as many as fit into `room`, which stays as it is.
+fn skip(
+    session: &Session,
+    context: &mut Context<'_>,
+    room: &mut [u8],
+) -> Poll<Result<usize, Dropped>> {
+    let stream = &session.stream;
+    loop {
+        ready!(stream.poll_read_ready(context))?;
+        let skipped = stream.try_io(Interest::READABLE, || {
+            Ok(recv(stream.as_raw_fd(), room, MsgFlags::MSG_TRUNC)?)
+        });
+        match skipped {
+            Ok(0) => return Poll::Ready(Err(Dropped::Closed)),
+            Ok(len) => return Poll::Ready(Ok(len)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Poll::Ready(Err(error.into())),
+        }
+    }
+}
