@@ -70,7 +70,7 @@ pub fn write_csv(doc: &RunDoc, output: impl Write) -> Result<(), ::csv::Error> {
 fn all(point: &LoadPointDoc) -> Cells<'static> {
     Cells {
         op: "all",
-        count: crate::curve::total(point.ops.values().map(|op| op.count)),
+        count: crate::curve::total(point.asked_for().map(|op| op.count)),
         bytes: point.bytes_read.saturating_add(point.bytes_written),
         errors: point.errors,
         latency_ns: point.latency_ns,

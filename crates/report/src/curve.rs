@@ -5,7 +5,7 @@
 //! mean over passes, as published NetBench results have it; latency is pooled
 //! over all operations of those passes. Not here: printing.
 
-use crate::doc::{LoadPointDoc, PeakDoc, RepeatsDoc};
+use crate::doc::{LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::Estimate;
 
@@ -136,8 +136,8 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
     let operations = total(
         passes
             .iter()
-            .flat_map(|pass| &pass.ops)
-            .map(|(_, op)| op.count),
+            .flat_map(|pass| pass.asked_for())
+            .map(|op| op.count),
     );
     let cpu_s: f64 = passes
         .iter()
@@ -145,8 +145,8 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
         .sum();
     let hdrs = passes
         .iter()
-        .flat_map(|pass| pass.ops.values())
-        .map(|op| op.response_hdr.as_ref().unwrap_or(&op.hdr));
+        .flat_map(|pass| pass.asked_for())
+        .map(OpDoc::response);
     Row {
         clients: points.first().map_or(0, |point| point.clients),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),

@@ -7,7 +7,7 @@ use smbench_engine::record::OpKind;
 
 use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row, total};
-use crate::doc::OpDoc;
+use crate::doc::{OpDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
 use crate::units;
 
@@ -36,9 +36,8 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
     let all = total(
         row.passes
             .iter()
-            .flat_map(|pass| &pass.ops)
-            .filter(|(name, _)| is_asked_for(name))
-            .map(|(_, op)| op.count),
+            .flat_map(|pass| pass.asked_for())
+            .map(|op| op.count),
     );
     let rows = names.iter().map(|name| cells(row, name, all)).collect();
     let title = format!(
@@ -49,13 +48,6 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
     Some(title + &grid(RowName::Text, header, rows))
 }
 
-/// Whether the workload asked for it, and not the server.
-fn is_asked_for(name: &str) -> bool {
-    let mut kinds = OpKind::ALL.into_iter();
-    let kind = kinds.find(|kind| kind.name() == name);
-    kind.is_none_or(OpKind::is_asked_for)
-}
-
 fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
     let passes = || row.passes.iter();
     let ops = || passes().filter_map(|pass| pass.ops.get(name));
@@ -64,7 +56,7 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
     let window_s: f64 = passes().map(|pass| pass.window_s).sum();
     // What moves nothing, as a FLUSH, has no throughput, not one of zero.
     let mbps = (bytes > 0 && window_s > 0.0).then(|| bytes as f64 * 8.0 / 1e6 / window_s);
-    let latencies = LatencyDoc::of(&pool(ops().map(|op| &op.hdr)));
+    let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));
     let latency =
         |of: fn(&LatencyDoc) -> f64| or_dash(latencies.as_ref().map(|doc| units::latency(of(doc))));
     vec![
