@@ -143,7 +143,11 @@ fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
     let connections = |clients: u32| plan.connections.count(clients).div_ceil(shares);
     // The session that holds the run's directory has one, too.
     let alone = connections(plan.max_clients()) + 1;
-    let each = plan.ramp_up + plan.duration + plan.ramp_down;
+    let setting_up = plan.setup_rate.map_or(Duration::ZERO, |rate| {
+        let fewest = plan.load_points.iter().copied().min().unwrap_or(0);
+        Duration::from_secs_f64(f64::from(fewest) / f64::from(rate.max(1)))
+    });
+    let each = setting_up + plan.ramp_up + plan.duration + plan.ramp_down;
     let earlier = match kept {
         Kept::No => 0,
         Kept::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),

@@ -179,7 +179,10 @@ pub(super) fn memory_left() -> Vec<Memory> {
             .or_else(|| group.left("memory.limit_in_bytes", "memory.usage_in_bytes"))?;
         // What files have cached is given up for whoever needs it.
         let stat = fs::read_to_string(group.folder.join("memory.stat")).unwrap_or_default();
-        let cached = field(&stat, "inactive_file ").unwrap_or(0);
+        let cached: u64 = ["inactive_file ", "active_file ", "slab_reclaimable "]
+            .into_iter()
+            .filter_map(|name| field(&stat, name))
+            .sum();
         Some(Memory {
             bytes: bytes.saturating_add(cached),
             place: "to this process's control group",
