@@ -29,7 +29,8 @@ pub use connections::{
 pub use driver::{DriverKind, UnknownDriver};
 pub use files::{ScratchName, WorkFile};
 pub use load::{
-    LoadModel, RATE_MAX, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX, ThinkTime,
+    LoadModel, RATE_MAX, RATE_MIN, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX,
+    ThinkTime,
 };
 pub use resolve::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,

@@ -15,6 +15,10 @@ pub struct Punctuality {
     pub late: u64,
     /// Never begun.
     pub dropped: u64,
+    /// Not answered when the window closed, those that were dropped included.
+    pub unanswered: u64,
+    /// The longest that one of those waited.
+    pub unanswered_max: Nanos,
     /// The most that one was late.
     pub delay_max: Nanos,
 }
@@ -25,6 +29,8 @@ impl Punctuality {
         due: 0,
         late: 0,
         dropped: 0,
+        unanswered: 0,
+        unanswered_max: Nanos(0),
         delay_max: Nanos(0),
     };
 }
@@ -37,6 +43,8 @@ impl Add for Punctuality {
             due: self.due + other.due,
             late: self.late + other.late,
             dropped: self.dropped + other.dropped,
+            unanswered: self.unanswered + other.unanswered,
+            unanswered_max: self.unanswered_max.max(other.unanswered_max),
             delay_max: self.delay_max.max(other.delay_max),
         }
     }

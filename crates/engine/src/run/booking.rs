@@ -112,9 +112,16 @@ impl<S: Supply> Clients<S> {
         self.in_flight_time.sum
     }
 
-    /// When a slot is due by the clock alone, the earliest of all.
-    pub(super) fn due_at(&self) -> Option<Nanos> {
-        self.members.iter().filter_map(Member::due_at).min()
+    /// Whether a slot is due by the clock alone, sooner or later.
+    pub(super) fn awaits_clock(&self) -> bool {
+        self.members.iter().any(|member| member.due_at().is_some())
+    }
+
+    /// When the next slot is due by the clock alone. What is due already waits
+    /// for an answer or for room, not for the clock.
+    pub(super) fn due_after(&self, now: Nanos) -> Option<Nanos> {
+        let due = self.members.iter().filter_map(Member::due_at);
+        due.filter(|&due| due > now).min()
     }
 
     /// To be called before the number in flight changes. A cancelled window is
@@ -204,6 +211,9 @@ impl<S: Supply> Clients<S> {
             return Ok(());
         }
         self.in_flight -= 1;
+        if in_window == 0 {
+            member.miss_window(slot.intended, now);
+        }
         let went = match (slot.state, answer.extent) {
             (SlotState::Failing, _) => Went::Wrong,
             (_, Extent::Interim) => Went::Pending,

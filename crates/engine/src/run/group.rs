@@ -238,7 +238,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         self.clients.count_in_flight(clock::now(), orders);
         let end = clock::now().min(orders.schedule.stop);
         for member in &mut self.clients.members {
-            member.give_up_before(end, &orders.schedule);
+            member.give_up_before(end, end);
         }
         ended
     }
@@ -273,7 +273,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     // What is owed to none of them may bring credits as well.
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
-                    None if orders.stops(now) || self.clients.due_at().is_none() => {
+                    None if orders.stops(now) || !self.clients.awaits_clock() => {
                         return Poll::Ready(Ok(()));
                     }
                     None => {}
@@ -308,12 +308,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         if orders.stops(now) {
             return Ok(());
         }
-        // What is due already waits for an answer or for room, not for the
-        // clock.
-        let Some(due) = self.clients.due_at().filter(|&due| due > now) else {
-            return Ok(());
-        };
-        let at = due.min(orders.schedule.stop);
+        let stop = orders.schedule.stop;
+        let due = self.clients.due_after(now);
+        let at = due.map_or(stop, |due| due.min(stop));
         if self.alarm_at != Some(at) {
             self.alarm_at = Some(at);
             alarm.set(self.number, at, context)?;
@@ -352,7 +349,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let member = &mut self.clients.members[at];
         let slots = &mut self.clients.slots;
         let may_begin = !orders.stops(now);
-        member.give_up_overdue(now, &orders.schedule);
+        member.give_up_overdue(now);
         while let Some(due) = member.due(now, may_begin) {
             if !self.driver.has_room(scratch) {
                 return Filled::UpToBacklog;
@@ -394,7 +391,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             member.end_starvation(now, &orders.schedule);
             member.let_in();
-            member.served(due, now, &orders.schedule);
+            member.served(due, now);
             let slot = &mut slots[slot as usize];
             // What is sent once more has been under way all the time.
             let sent = match slot.state {

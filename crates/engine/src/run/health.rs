@@ -97,7 +97,7 @@ fn lateness(generator: &GeneratorRecord, latency_p50: Nanos) -> Option<String> {
         let late = lateness.value_at_quantile(quantile);
         (late as f64 > share_max * latency_p50.0 as f64).then(|| {
             format!(
-                "{which} seen {} late or more, beside a median latency of {}",
+                "{which} seen {} late or more, beside a median service time of {}",
                 rounded(late),
                 rounded(latency_p50.0)
             )
@@ -209,12 +209,12 @@ mod tests {
             "{tail}"
         );
         assert!(
-            tail.ends_with("beside a median latency of 1000 us"),
+            tail.ends_with("beside a median service time of 1000 us"),
             "{tail}"
         );
         let long = verdict(&[(90_000, 300)], 100_000).unwrap();
         assert!(
-            long.ends_with("ms late or more, beside a median latency of 100 ms"),
+            long.ends_with("ms late or more, beside a median service time of 100 ms"),
             "{long}"
         );
         // The same lateness is nothing beside longer latencies.

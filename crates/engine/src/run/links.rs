@@ -374,6 +374,20 @@ impl Links {
     }
 }
 
+/// Waits for bytes; as many as there are and fit.
+fn receive(
+    session: &mut Session,
+    context: &mut Context<'_>,
+    input: &mut [u8],
+) -> Poll<Result<usize, Dropped>> {
+    let mut buffer = ReadBuf::new(input);
+    ready!(Pin::new(&mut session.stream).poll_read(context, &mut buffer))?;
+    Poll::Ready(match buffer.filled().len() {
+        0 => Err(Dropped::Closed),
+        len => Ok(len),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -426,18 +440,4 @@ mod tests {
         assert!(links.has_room(&scratch));
         assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
     }
-}
-
-/// Waits for bytes; as many as there are and fit.
-fn receive(
-    session: &mut Session,
-    context: &mut Context<'_>,
-    input: &mut [u8],
-) -> Poll<Result<usize, Dropped>> {
-    let mut buffer = ReadBuf::new(input);
-    ready!(Pin::new(&mut session.stream).poll_read(context, &mut buffer))?;
-    Poll::Ready(match buffer.filled().len() {
-        0 => Err(Dropped::Closed),
-        len => Ok(len),
-    })
 }

@@ -46,6 +46,8 @@ pub(super) struct Member<S> {
     resting: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// An arrival that has waited for longer is given up.
     patience: Nanos,
+    /// What is due from the first of these on and before the second counts.
+    window: (Nanos, Nanos),
     punctuality: Punctuality,
     /// The group's slots whose actions go on, the one that waits longest first.
     pub(super) continuing: VecDeque<u32>,
@@ -79,6 +81,7 @@ impl<S: Supply> Member<S> {
             free: Vec::new(),
             resting: BinaryHeap::new(),
             patience: Nanos::MAX,
+            window: (Nanos::MAX, Nanos(0)),
             punctuality: Punctuality::NONE,
             continuing: VecDeque::new(),
             drawn: None,
@@ -98,7 +101,8 @@ impl<S: Supply> Member<S> {
 
     /// Goes by the plan's load model from `starts` on, at a load point of so
     /// many clients.
-    pub(super) fn begin(&mut self, plan: &Plan, clients: u32, starts: Nanos) {
+    pub(super) fn begin(&mut self, plan: &Plan, clients: u32, starts: Nanos, schedule: &Schedule) {
+        self.window = (schedule.open, schedule.close);
         self.pace = Pace::new(plan, self.number, clients, starts);
         self.patience = plan.limits.operation.into();
         if !matches!(self.pace, Pace::Rate(_)) {
@@ -140,7 +144,7 @@ impl<S: Supply> Member<S> {
     }
 
     /// What was due has been sent.
-    pub(super) fn served(&mut self, due: Due, now: Nanos, schedule: &Schedule) {
+    pub(super) fn served(&mut self, due: Due, now: Nanos) {
         match due.what {
             DueFor::Further => {
                 self.continuing.pop_front();
@@ -150,20 +154,25 @@ impl<S: Supply> Member<S> {
             }
             DueFor::Rested(at) => {
                 self.resting.pop();
-                self.count(at, now.since(at), schedule);
+                self.count(at, now.since(at));
             }
             DueFor::Arrival(at) => {
                 self.free.pop();
                 if let Pace::Rate(arrivals) = &mut self.pace {
                     arrivals.take();
                 }
-                self.count(at, now.since(at), schedule);
+                self.count(at, now.since(at));
             }
         }
     }
 
-    fn count(&mut self, due: Nanos, delay: Nanos, schedule: &Schedule) {
-        if schedule.open <= due && due < schedule.close {
+    fn is_counted(&self, due: Nanos) -> bool {
+        let (open, close) = self.window;
+        open <= due && due < close
+    }
+
+    fn count(&mut self, due: Nanos, delay: Nanos) {
+        if self.is_counted(due) {
             self.punctuality.due += 1;
             self.punctuality.late += u64::from(delay > LATE);
             self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
@@ -171,22 +180,37 @@ impl<S: Supply> Member<S> {
     }
 
     /// Gives up the arrivals that have waited for too long.
-    pub(super) fn give_up_overdue(&mut self, now: Nanos, schedule: &Schedule) {
-        self.give_up_before(now.since(self.patience), schedule);
+    pub(super) fn give_up_overdue(&mut self, now: Nanos) {
+        self.give_up_before(now.since(self.patience), now);
     }
 
-    /// Gives up the arrivals before an instant that have not been served.
-    pub(super) fn give_up_before(&mut self, until: Nanos, schedule: &Schedule) {
-        let Pace::Rate(arrivals) = &mut self.pace else {
-            return;
-        };
-        while arrivals.next() < until {
+    /// Gives up, at `now`, the arrivals before an instant that have not been
+    /// served.
+    pub(super) fn give_up_before(&mut self, until: Nanos, now: Nanos) {
+        while let Pace::Rate(arrivals) = &mut self.pace
+            && arrivals.next() < until
+        {
             let due = arrivals.take();
-            if schedule.open <= due && due < schedule.close {
+            if self.is_counted(due) {
                 self.punctuality.due += 1;
                 self.punctuality.dropped += 1;
+                self.leave_unanswered(due, now);
             }
         }
+    }
+
+    /// Takes note that what was due in the window has not been answered in it,
+    /// but at `now` or never.
+    pub(super) fn miss_window(&mut self, due: Nanos, now: Nanos) {
+        if self.is_counted(due) {
+            self.leave_unanswered(due, now);
+        }
+    }
+
+    fn leave_unanswered(&mut self, due: Nanos, now: Nanos) {
+        let kept = &mut self.punctuality;
+        kept.unanswered += 1;
+        kept.unanswered_max = kept.unanswered_max.max(now.since(due));
     }
 
     /// How well due instants were kept.

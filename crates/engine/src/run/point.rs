@@ -345,10 +345,10 @@ impl Crew {
         let window = schedule.window_until(closed_at);
         let (opened_at, at_open) = opening.unwrap_or((closed_at, at_close));
         // Read a little late, as timers go, or much later when the observer was
-        // held up; the load is the same a little later, so its share is taken.
+        // held up, at either end; the load is the same a little later, so its share is taken.
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
         let of_window =
-            |at_close: Duration, at_open| at_close.saturating_sub(at_open).mul_f64(share.min(1.0));
+            |at_close: Duration, at_open| at_close.saturating_sub(at_open).mul_f64(share.min(2.0));
         Observed {
             schedule,
             closed: closed_at,

@@ -285,6 +285,7 @@ async fn put_load_on<D: Driver, S: Supply>(
                     plan,
                     worker.clients,
                     schedule.begin + worker.start(member.number),
+                    &schedule,
                 );
             }
         }

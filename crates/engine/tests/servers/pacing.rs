@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
+use smbench_engine::clock::Nanos;
 use smbench_engine::plan::{Plan, Ramp, Spacing};
 use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
@@ -85,6 +86,27 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
         "{kept:?}"
     );
     assert!(kept.delay_max.0 >= stalled * 9 / 10, "{kept:?}");
+}
+
+/// What was due in a window that closes on a stall is missing in its latencies,
+/// and is told.
+#[test]
+fn what_is_unanswered_when_the_window_closes_is_counted() {
+    let options = RunOptions {
+        rate: Some("1000".parse().unwrap()),
+        duration: Some(Duration::from_secs(1)),
+        ..options()
+    };
+    let script: Script = |answer| match answer.nth {
+        500 => Reaction::send(&answer.message).after(STALL),
+        _ => Reaction::send(&answer.message),
+    };
+    let (point, _) = relayed(script, &options);
+    let kept = point.punctuality;
+    assert_eq!(kept.due, 1000, "{kept:?}");
+    assert!(kept.unanswered > 300, "{kept:?}");
+    assert!(kept.unanswered >= kept.dropped, "{kept:?}");
+    assert!(kept.unanswered_max > Nanos::from(STALL / 2), "{kept:?}");
 }
 
 /// Reads of a client behind a relay that holds every answer for this long: the

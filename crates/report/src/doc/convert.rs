@@ -183,6 +183,8 @@ fn offered(record: &LoadPointRecord) -> OfferedDoc {
         ops_per_s: per_second(punctuality.due as f64, record.window),
         late: punctuality.late,
         dropped: punctuality.dropped,
+        unanswered: punctuality.unanswered,
+        unanswered_ns_max: punctuality.unanswered_max.0,
         delay_ns_max: punctuality.delay_max.0,
     }
 }

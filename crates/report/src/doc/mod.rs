@@ -15,6 +15,7 @@ mod statistics;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smbench_engine::record::OpKind;
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
@@ -242,8 +243,37 @@ pub struct OfferedDoc {
     pub late: u64,
     /// Never sent.
     pub dropped: u64,
+    /// Not answered when the window closed, those never sent included: their
+    /// latencies are in none of the window's.
+    pub unanswered: u64,
+    /// The longest that one of those waited after it was due, in nanoseconds;
+    /// those never sent until the load stopped.
+    pub unanswered_ns_max: u64,
     /// The longest that one was sent after it was due, in nanoseconds.
     pub delay_ns_max: u64,
+}
+
+impl LoadPointDoc {
+    /// The operations that the workload asked for: what the server asked for is
+    /// in no sum.
+    pub(crate) fn asked_for(&self) -> impl Iterator<Item = &OpDoc> {
+        let ops = self.ops.iter();
+        ops.filter(|(name, _)| is_asked_for(name)).map(|(_, op)| op)
+    }
+}
+
+/// Whether the workload asked for operations of this name, and not the server.
+pub(crate) fn is_asked_for(name: &str) -> bool {
+    let mut kinds = OpKind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.name() == name);
+    kind.is_none_or(OpKind::is_asked_for)
+}
+
+impl OpDoc {
+    /// The histogram of response times.
+    pub(crate) fn response(&self) -> &Hdr {
+        self.response_hdr.as_ref().unwrap_or(&self.hdr)
+    }
 }
 
 /// Oplocks and leases of a load point, from the first open to the last

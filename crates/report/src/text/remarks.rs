@@ -140,22 +140,38 @@ fn held_back(point: &LoadPointDoc) -> Option<String> {
     ))
 }
 
-/// Load that could not be offered when it was due.
+/// Load that could not be offered when it was due, and latencies that are
+/// missing for it.
 fn late(point: &LoadPointDoc) -> Option<String> {
-    let offered = point
-        .offered
-        .filter(|offered| offered.late + offered.dropped > 0)?;
-    let all = offered.operations.max(1) as f64;
-    let share = |part: u64| percent(part as f64 * 100.0 / all);
-    Some(format!(
-        "due at {}, pass {}: {} operations/s; {} sent late, by up to {}; {} never sent\n",
-        counted(point.clients.into(), "client"),
-        point.repeat,
-        rate(offered.ops_per_s),
-        share(offered.late),
-        latency(offered.delay_ns_max as f64),
-        share(offered.dropped)
-    ))
+    let offered = point.offered?;
+    let place = || {
+        let clients = counted(point.clients.into(), "client");
+        format!("{clients}, pass {}", point.repeat)
+    };
+    let mut text = String::new();
+    if offered.late > 0 || offered.dropped > 0 {
+        let all = offered.operations.max(1) as f64;
+        let share = |part: u64| percent(part as f64 * 100.0 / all);
+        text += &format!(
+            "due at {}: {} operations/s; {} sent late, by up to {}; {} never sent\n",
+            place(),
+            rate(offered.ops_per_s),
+            share(offered.late),
+            latency(offered.delay_ns_max as f64),
+            share(offered.dropped)
+        );
+    }
+    let longest = point.latency_ns.map_or(0, |latency| latency.max);
+    if offered.unanswered > 0 && offered.unanswered_ns_max > longest {
+        text += &format!(
+            "unanswered at {}: {} when the window closed, which waited up to {}: longer than any \
+             that its latencies count\n",
+            place(),
+            counted(offered.unanswered, "operation"),
+            latency(offered.unanswered_ns_max as f64)
+        );
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 /// Unsteady load points spelled out; the document has them all.

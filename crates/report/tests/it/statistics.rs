@@ -7,11 +7,12 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::{Value, json};
 use smbench_engine::clock::Nanos;
-use smbench_engine::record::{Fairness, OpKind, Recorder};
+use smbench_engine::plan::{LoadModel, Spacing};
+use smbench_engine::record::{Fairness, OpKind, Phase, Punctuality, Recorder, Tally, Times};
 use smbench_engine::run::{MeasuredInterval, Point};
-use smbench_report::{IntervalLog, RunDoc, render};
+use smbench_report::{IntervalLog, RunDoc, render, write_csv};
 
-use crate::samples::{document, metadata_point, point, run};
+use crate::samples::{book, document, metadata_point, point, run};
 
 fn first_point(doc: &RunDoc) -> Value {
     let mut json: Value = serde_json::from_str(&doc.to_json()).unwrap();
@@ -207,4 +208,95 @@ fn the_interval_log_reads_back() {
             line(2, "flush", 1, 30.0),
         ]
     );
+}
+
+/// What the server asked for is measured, but is part of nothing that is said
+/// of the workload: not of the table, the peak or the sums of the CSV.
+#[test]
+fn what_the_server_asked_for_is_in_no_sum() {
+    let mut record = point(8, 1, 400);
+    let plain = document(&run(vec![record.clone()]));
+    book(&mut record.ops, Phase::Window, |second| {
+        for _ in 0..1000 {
+            second.success(OpKind::OplockBreak, 0, Nanos(5_000_000_000));
+            second.success(OpKind::Reauthentication, 0, Nanos(9_000_000_000));
+        }
+    });
+    let doc = document(&run(vec![record]));
+    assert_eq!(doc.peak, plain.peak);
+    assert_eq!(
+        doc.load_points[0].latency_ns,
+        plain.load_points[0].latency_ns
+    );
+    assert_eq!(doc.load_points[0].ops["oplock_break"].count, 1000);
+    let all = |doc: &RunDoc| {
+        let mut csv = Vec::new();
+        write_csv(doc, &mut csv).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        csv.lines().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(all(&doc), all(&plain));
+    let first_row = |doc: &RunDoc| {
+        let text = render(doc);
+        let table = text.lines().skip_while(|line| !line.starts_with("clients"));
+        table.take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(first_row(&doc), first_row(&plain));
+}
+
+/// At a rate every table is of response times: what waited for its turn has
+/// waited.
+#[test]
+fn at_a_rate_tables_tell_of_response_times() {
+    let mut record = point(8, 1, 0);
+    record.ops = Tally::default();
+    let mut second = Recorder::expecting([OpKind::Read], &rate("1000"));
+    for _ in 0..1000 {
+        let times = Times {
+            service: Nanos(1_000_000),
+            response: Nanos(70_000_000),
+        };
+        second.success(OpKind::Read, 4096, times);
+    }
+    record.ops.add(&second, Phase::Window);
+    record.punctuality = Punctuality {
+        due: 10_000,
+        late: 2500,
+        dropped: 100,
+        unanswered: 150,
+        unanswered_max: Nanos(3_000_000_000),
+        delay_max: Nanos(69_000_000),
+    };
+    let mut record = run(vec![record]);
+    record.plan.load = rate("1000");
+    let doc = document(&record);
+    let json = first_point(&doc);
+    assert_eq!(
+        json["ops"]["read"]["service_ns"]["p50"].as_u64().unwrap() / 100_000,
+        10
+    );
+    for latency in [&json["ops"]["read"]["response_ns"], &json["latency_ns"]] {
+        assert_eq!(latency["p50"].as_u64().unwrap() / 1_000_000, 70);
+    }
+    assert_eq!(json["offered"]["ops_per_s"], 1000.0);
+    assert_eq!(json["offered"]["unanswered"], 150);
+    let text = render(&doc);
+    assert!(!text.contains("1.00 ms"), "{text}");
+    for line in [
+        "load     1000 operations/s, constant arrivals, at most 4 outstanding per client",
+        "due at 8 clients, pass 1: 1000 operations/s; 25 % sent late, by up to 69.0 ms; 1 % never sent",
+        "unanswered at 8 clients, pass 1: 150 operations when the window closed, which waited up to \
+         3.00 s: longer than any that its latencies count",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let read: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
+    assert_eq!(read, doc);
+}
+
+fn rate(text: &str) -> LoadModel {
+    LoadModel::Rate {
+        rate: text.parse().unwrap(),
+        arrivals: Spacing::Fixed,
+    }
 }
