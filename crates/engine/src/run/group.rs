@@ -26,6 +26,7 @@ use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
 use crate::run::booking::{Booking, Clients};
 use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
+use crate::run::health::Gauge;
 use crate::run::member::{DueFor, Member};
 use crate::run::operation::{Dropped, Slot, SlotState};
 use crate::run::schedule::{Interval, Place, Schedule};
@@ -70,6 +71,8 @@ pub(super) struct Orders {
     pub(super) cancel: Cancel,
     /// Where actions are due by the clock.
     pub(super) alarm: Option<Rc<Alarm>>,
+    /// The worker's, which is told of the window's edges by whoever comes first.
+    pub(super) gauge: Rc<RefCell<Gauge>>,
 }
 
 impl Orders {
@@ -90,6 +93,7 @@ impl Orders {
             desk.turn(now, rest);
         } else if !is_cancelled && desk.is_over(now) {
             desk.turn(now, self.schedule.interval_at(now));
+            self.gauge.borrow_mut().see(now, &self.schedule);
         }
     }
 }

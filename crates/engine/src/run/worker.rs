@@ -257,8 +257,10 @@ async fn put_load_on<D: Driver, S: Supply>(
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
+    let gauge = Gauge::start(schedule);
     let orders = Rc::new(Orders {
         schedule,
+        gauge: Rc::clone(&gauge),
         operation_limit: plan.limits.operation.into(),
         cancel: worker.cancel.clone(),
         alarm: alarm.clone(),
@@ -274,7 +276,6 @@ async fn put_load_on<D: Driver, S: Supply>(
     let begin = clock::now();
     let first = schedule.interval_at(begin);
     shared.borrow_mut().desk.turn(begin, first);
-    let gauge = Gauge::start(schedule);
     let mut running = JoinSet::new();
     let caches = plan.caching != Caching::None;
     for (number, mut group) in groups.into_iter().enumerate() {

@@ -48,7 +48,7 @@ impl Gauge {
     }
 
     /// Takes note of an instant; whether the window is over.
-    fn see(&mut self, now: Nanos, schedule: &Schedule) -> bool {
+    pub(in crate::run) fn see(&mut self, now: Nanos, schedule: &Schedule) -> bool {
         if self.opened.is_none() && now >= schedule.open {
             self.opened = Some((now, process::thread_usage()));
         }
