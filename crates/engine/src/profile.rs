@@ -106,6 +106,16 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 impl Profile {
+    /// A profile made in code. `name` is what results call it, unless `spec` has a
+    /// name, and where messages say that a mistake is.
+    #[must_use]
+    pub fn from_spec(name: &str, spec: Spec) -> Self {
+        Self {
+            origin: name.to_owned(),
+            spec,
+        }
+    }
+
     /// Reads a profile's text; `origin` is what messages call it.
     ///
     /// # Errors

@@ -109,21 +109,39 @@ pub struct LoadPointRecord {
 pub struct ServerFacts {
     /// The target without secrets.
     pub url: String,
-    /// As what sessions were let in.
-    pub logon: smbench_protocol::Logon,
-    /// Negotiated dialect.
-    pub dialect: smbench_protocol::Dialect,
+    /// As what sessions were let in; `None` where that is not SMB's.
+    pub logon: Option<smbench_protocol::Logon>,
+    /// Negotiated dialect; `None` where it is not an SMB server.
+    pub dialect: Option<smbench_protocol::Dialect>,
     /// Signing algorithm in use, `None` when messages are not signed.
     pub signing: Option<smbench_protocol::SigningAlgorithm>,
     /// Cipher in use, `None` when messages are not encrypted. What is
     /// encrypted is not signed besides.
     pub encryption: Option<smbench_protocol::Cipher>,
-    /// Largest READ, WRITE and transaction in bytes.
+    /// Largest READ, WRITE and transaction in bytes; 0 where it has no such limits.
     pub max_read: u32,
     /// See `max_read`.
     pub max_write: u32,
     /// See `max_read`.
     pub max_transact: u32,
+}
+
+impl ServerFacts {
+    /// What there is to say of a server that does not speak SMB. `url` must not
+    /// hold a secret.
+    #[must_use]
+    pub fn other(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            logon: None,
+            dialect: None,
+            signing: None,
+            encryption: None,
+            max_read: 0,
+            max_write: 0,
+            max_transact: 0,
+        }
+    }
 }
 
 /// How a run ended.

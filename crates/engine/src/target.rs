@@ -151,6 +151,32 @@ impl Target {
         Ok((target, found))
     }
 
+    /// The target of a URL that holds no password, and its password.
+    ///
+    /// # Errors
+    /// As [`Target::parse`].
+    pub fn with_password(url: &str, password: &str) -> Result<Self, TargetError> {
+        let (target, _) = Self::parse(url)?;
+        let password = Secret::new(password);
+        Ok(Self { password, ..target })
+    }
+
+    /// What a plan has for a target when it runs on something other than an SMB
+    /// share ([`execute_on`](crate::run::execute_on)).
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            domain: String::new(),
+            user: String::new(),
+            host: "none.invalid".to_owned(),
+            port: DEFAULT_PORT,
+            share: "none".to_owned(),
+            path: String::new(),
+            password: Secret::default(),
+            login: Login::default(),
+        }
+    }
+
     /// The canonical URL without the password: what may be printed and stored.
     /// [`Target::parse`] reads it back.
     #[must_use]

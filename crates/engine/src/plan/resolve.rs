@@ -8,6 +8,7 @@ mod operations;
 mod problem;
 
 use std::collections::HashSet;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::{
@@ -52,6 +53,45 @@ const VERIFY_MEMORY_MAX: u64 = 4 << 30;
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
+    /// A plan made in code: [`Plan::resolve`] with as many worker threads as this
+    /// process may use CPUs, the usual limits, and no options beside those of the
+    /// profile, which [`Spec::run`](crate::spec::Spec) holds.
+    ///
+    /// ```
+    /// use smbench_engine::plan::Plan;
+    /// use smbench_engine::profile::Profile;
+    /// use smbench_engine::spec::{RunOptions, SizeSpec, Spec};
+    /// use smbench_engine::target::Target;
+    /// use smbench_engine::units::Size;
+    ///
+    /// let spec = Spec {
+    ///     read_percent: Some(70.0),
+    ///     sizes: vec![SizeSpec { size: Size(4096), weight: 100.0 }],
+    ///     run: RunOptions {
+    ///         clients: Some("1,8".parse()?),
+    ///         ..RunOptions::default()
+    ///     },
+    ///     ..Spec::default()
+    /// };
+    /// let target = Target::with_password("smb://alice@files.example/bench", "secret")?;
+    /// let plan = Plan::of(&Profile::from_spec("nightly", spec), target)?;
+    /// assert_eq!(plan.load_points, [1, 8]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that cannot run.
+    pub fn of(profile: &Profile, target: Target) -> Result<Self, PlanError> {
+        let cores = available_parallelism().map_or(1, |cores| cores.get() as u32);
+        Self::resolve(
+            profile,
+            &RunOptions::default(),
+            target,
+            Limits::default(),
+            cores,
+        )
+    }
+
     /// Judges a profile and the options given for it. `cores` is the number of
     /// worker threads when nobody says otherwise.
     ///

@@ -10,6 +10,7 @@ mod board;
 mod booking;
 mod capacity;
 pub(crate) mod driver;
+mod events;
 mod group;
 mod guest;
 mod health;
@@ -56,6 +57,7 @@ use supply::{Foreign, Supplies};
 use worker::{Assignment, Means, Report, work};
 
 pub use capacity::CapacityError;
+pub use events::{Event, Events, events};
 pub use observe::{Live, MeasuredInterval, Observer, Point, Progress, Stage, Unobserved};
 
 /// Sockets a run has open besides those of its clients.
@@ -383,8 +385,8 @@ fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
     let terms = session.terms();
     ServerFacts {
         url: plan.target.redacted(),
-        logon: terms.logon,
-        dialect: negotiated.dialect,
+        logon: Some(terms.logon),
+        dialect: Some(negotiated.dialect),
         signing: terms.signing,
         encryption: terms.encryption,
         max_read: negotiated.max_read,

@@ -101,6 +101,29 @@ op_names! {
 }
 
 impl OperationSpec {
+    /// An operation without parameters, or to add them to.
+    #[must_use]
+    pub const fn new(op: OpName, weight: f64) -> Self {
+        Self {
+            op,
+            weight,
+            unbuffered: None,
+            write_through: None,
+            disposition: None,
+            directory: None,
+            delete_on_close: None,
+            durable: None,
+            query_on_disk_id: None,
+            attributes: None,
+            exclusive: None,
+            past_end: None,
+            class: None,
+            pattern: None,
+            filter: None,
+            recursive: None,
+        }
+    }
+
     /// Names of the parameters that are written.
     #[must_use]
     pub fn given(&self) -> Vec<&'static str> {

@@ -102,7 +102,7 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
             };
             let record = run(lab.target(proof.clone()), &options).unwrap();
             let facts = &record.server;
-            assert_eq!(facts.logon, Logon::Kerberos);
+            assert_eq!(facts.logon, Some(Logon::Kerberos));
             assert_eq!(facts.signing.is_some(), sign == Mode::Required);
             assert_eq!(facts.encryption.is_some(), encrypt == Mode::Required);
             let [point] = &record.load_points[..] else {
@@ -167,7 +167,7 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
             scope.spawn(move || {
                 let plan = plan(profile, options, target);
                 let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
-                assert_eq!(record.server.logon, Logon::Kerberos);
+                assert_eq!(record.server.logon, Some(Logon::Kerberos));
                 let [point] = &record.load_points[..] else {
                     panic!("one load point was asked for");
                 };

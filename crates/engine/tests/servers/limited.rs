@@ -58,7 +58,7 @@ fn run(target: Target, options: &RunOptions) -> Result<RunRecord, String> {
 
 fn check(target: Target, logon: Logon) {
     let record = run(target, &short()).unwrap();
-    assert_eq!(record.server.logon, logon);
+    assert_eq!(record.server.logon, Some(logon));
     assert_eq!(
         (record.server.signing, record.server.encryption),
         (None, None)

@@ -109,7 +109,7 @@ fn check(server: &Target, dialect: Dialect, protection: Protection) {
     let facts = &record.server;
     assert_eq!(
         (facts.dialect, facts.signing, facts.encryption),
-        (dialect, signing, encryption)
+        (Some(dialect), signing, encryption)
     );
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
@@ -200,7 +200,7 @@ fn encryption_that_the_server_or_the_share_demands_is_given() {
             )
             .unwrap();
             assert!(facts.encryption.is_some());
-            assert_eq!((facts.dialect, facts.signing), (dialect, None));
+            assert_eq!((facts.dialect, facts.signing), (Some(dialect), None));
         }
         let refused = outcome(
             &server,
@@ -258,8 +258,9 @@ fn ranges_and_defaults_settle_on_the_newest_and_fastest() {
         };
         let facts = outcome(server, &options);
         match expected {
-            Ok(expected) => {
+            Ok((dialect, signing)) => {
                 let facts = facts.unwrap();
+                let expected = (Some(dialect), signing);
                 assert_eq!((facts.dialect, facts.signing), expected, "{range}");
             }
             Err(reason) => {

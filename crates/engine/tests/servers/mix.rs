@@ -106,7 +106,7 @@ fn samba_does_every_command_in_every_dialect_however_protected() {
             ..options()
         };
         let record = run_all_kinds(plan_of(&every_command(dialect), &options, &server));
-        assert_eq!(record.server.dialect, dialect);
+        assert_eq!(record.server.dialect, Some(dialect));
         let point = &record.load_points[0];
         assert_eq!(
             failures(point),

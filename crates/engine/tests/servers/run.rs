@@ -175,7 +175,7 @@ fn requests_of_many_credits_carry_the_right_data() {
         for kind in [OpKind::Read, OpKind::Write, OpKind::Flush] {
             assert!(ops.whole(kind).count > 0, "{}", kind.name());
         }
-        assert_eq!(record.server.dialect, Dialect::Smb311);
+        assert_eq!(record.server.dialect, Some(Dialect::Smb311));
     }
 }
 
@@ -214,7 +214,7 @@ fn every_dialect_runs_signed_and_unsigned_on_samba() {
         assert_clean(&record, 1);
         assert_eq!(
             (record.server.dialect, record.server.signing),
-            (dialect, expected)
+            (Some(dialect), expected)
         );
     }
     let options = RunOptions {

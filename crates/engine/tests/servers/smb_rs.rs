@@ -70,7 +70,7 @@ fn run_both(server: &Target) {
         for (point, kind) in points.iter().zip(OpKind::ALL) {
             assert!(point.ops.whole(kind).count > 0, "{driver} {}", kind.name());
         }
-        assert_eq!(record.server.dialect, Dialect::Smb311);
+        assert_eq!(record.server.dialect, Some(Dialect::Smb311));
         plan.digest()
     });
     // The same work, whoever does it.

@@ -84,8 +84,11 @@ impl RunDoc {
 fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
     ServerDoc {
         url: facts.url.clone(),
-        auth: Some(facts.logon.name().to_owned()),
-        dialect: facts.dialect.name().to_owned(),
+        auth: facts.logon.map(|logon| logon.name().to_owned()),
+        dialect: facts
+            .dialect
+            .map_or("none", |dialect| dialect.name())
+            .to_owned(),
         signing: facts
             .signing
             .map_or("off", |algorithm| algorithm.name())

@@ -125,7 +125,7 @@ pub struct ServerDoc {
     /// `anonymous`; `null` where an older release did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<String>,
-    /// Negotiated dialect: `2.0.2` to `3.1.1`.
+    /// Negotiated dialect: `2.0.2` to `3.1.1`; `none` where it was no SMB server.
     pub dialect: String,
     /// `off`, `hmac-sha256`, `aes-128-cmac` or `aes-128-gmac`. What is encrypted
     /// is not signed besides.

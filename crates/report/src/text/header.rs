@@ -121,6 +121,9 @@ fn server(server: &ServerDoc) -> String {
         .auth
         .as_ref()
         .map(|auth| format!(", auth {}", plain(auth)));
+    if server.dialect == "none" {
+        return format!("{}{place}, not SMB", plain(&server.url));
+    }
     format!(
         "{}{place}, SMB {}{}, signing {}, encryption {}",
         plain(&server.url),

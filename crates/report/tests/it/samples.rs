@@ -232,8 +232,8 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         plan: plan(&clients, repeat.unwrap_or(1)),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
-            logon: Logon::Ntlm,
-            dialect: Dialect::Smb311,
+            logon: Some(Logon::Ntlm),
+            dialect: Some(Dialect::Smb311),
             signing: Some(SigningAlgorithm::AesCmac),
             encryption: None,
             max_read: 8 << 20,

@@ -214,8 +214,8 @@ pub(in crate::run) async fn facts(
     let facts = ServerFacts {
         url: plan.target.redacted(),
         // It takes no guest's session.
-        logon: Logon::Ntlm,
-        dialect,
+        logon: Some(Logon::Ntlm),
+        dialect: Some(dialect),
         signing: (form == Form::Signed).then(|| signing(dialect, negotiation.signing_algo)),
         encryption: (form == Form::Encrypted).then(|| cipher(negotiation.encryption_cipher)),
         max_read: negotiation.max_read_size,

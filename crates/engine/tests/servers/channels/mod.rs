@@ -121,7 +121,7 @@ fn check_everywhere(server: &Target, shapes: &[Shape]) {
                 ..options(shape).or(protection.clone())
             };
             let record = run(server, shape, &options);
-            assert_eq!(record.server.dialect, dialect);
+            assert_eq!(record.server.dialect, Some(dialect));
             let facts = &record.server;
             let wanted = |mode: Option<Mode>| mode == Some(Mode::Required);
             assert_eq!(facts.signing.is_some(), wanted(protection.sign));

@@ -1,0 +1,91 @@
+//! The engine inside an application that runs on tokio and has other work to do:
+//! the run blocks a thread of its own, and tells of itself through a channel.
+//! `cargo run --release -p smbench-engine --example inside_tokio`.
+
+#![expect(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::plan::Plan;
+use smbench_engine::profile;
+use smbench_engine::record::Outcome;
+use smbench_engine::run::{Event, Progress, events, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::Target;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use tokio::task::spawn_blocking;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
+    // It has a runtime of its own, which is not to be made in async code.
+    let server = spawn_blocking(|| EmbeddedServer::start(EmbeddedOptions::default())).await??;
+    let target = Target::with_password(&server.url(), server.password())?;
+    let mut profile = profile::load("file-server")?;
+    profile.spec.run = RunOptions {
+        clients: Some("4".parse()?),
+        // Much longer than it is going to be.
+        duration: Some(Duration::from_secs(600)),
+        ramp_up: Some(Duration::from_millis(100)),
+        ..RunOptions::default()
+    };
+    let plan = Plan::of(&profile, target)?;
+
+    // The application's other work.
+    let turns = Arc::new(AtomicU64::new(0));
+    let busy = Arc::clone(&turns);
+    let other_work = tokio::spawn(async move {
+        loop {
+            busy.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+
+    let cancel = Cancel::default();
+    let (mut observer, mut told) = events(64);
+    let run = {
+        let cancel = cancel.clone();
+        spawn_blocking(move || execute(&plan, &mut observer, &cancel))
+    };
+
+    let mut seen = 0;
+    // The channel closes when the run has ended, with whatever outcome.
+    while let Some(event) = told.recv().await {
+        match event {
+            Event::Progress(Progress::Running { stage, elapsed, .. }) => {
+                println!("{stage:?} for {elapsed:.1?}");
+            }
+            Event::Interval { index, all, .. } => {
+                println!(
+                    "second {index}: {} operations, p99 {} ns",
+                    all.count, all.p99
+                );
+                seen += 1;
+                if seen == 2 {
+                    cancel.cancel();
+                }
+            }
+            Event::Progress(_) | Event::LoadPointEnded(_) => {}
+        }
+    }
+    let record = run.await??;
+    other_work.abort();
+
+    assert!(turns.load(Ordering::Relaxed) > 0, "other work went on");
+    assert!(seen >= 2);
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    assert_eq!(record.leftover, None, "the share is as it was");
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid.as_deref(), Some("interrupted"));
+    assert!(point.window < Duration::from_secs(600));
+    println!(
+        "{} operations in {:.1?}",
+        point.ops.window_all().count(),
+        point.window
+    );
+    spawn_blocking(move || server.stop()).await?;
+    Ok(())
+}

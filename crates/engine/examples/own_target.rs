@@ -1,0 +1,173 @@
+//! A target that is no SMB server, and operations that no profile describes: a
+//! store behind a channel, and clients that mostly want its first blocks.
+//! `cargo run --release -p smbench-engine --example own_target`.
+
+#![expect(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use smbench_engine::clock::Nanos;
+use smbench_engine::driver::*;
+use smbench_engine::plan::Plan;
+use smbench_engine::profile;
+use smbench_engine::record::{OpKind, Outcome, ServerFacts};
+use smbench_engine::run::{Unobserved, execute_on};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::stream::{Mix, Operation, Stream, Streams};
+use smbench_engine::target::Target;
+use smbench_engine::{Cancel, SessionError};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+const BLOCK_LEN: u64 = 4096;
+
+/// The target: a request for a block comes with where its answer goes.
+struct Request {
+    call: Call,
+    answers: UnboundedSender<(Call, Vec<u8>)>,
+}
+
+fn serve(mut requests: UnboundedReceiver<Request>) {
+    let store = vec![0xA5; 1 << 20];
+    while let Some(Request { call, answers }) = requests.blocking_recv() {
+        let from = call.operation.offset as usize;
+        let block = &store[from..from + call.operation.length as usize];
+        let _ = answers.send((call, block.to_vec()));
+    }
+}
+
+/// Connects clients to it.
+#[derive(Clone)]
+struct Store(UnboundedSender<Request>);
+
+impl Connector for Store {
+    type Driver = Reader;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Reader>, SessionError> {
+        let (answers, answered) = unbounded_channel();
+        let (requests, received) = (self.0.clone(), Vec::new());
+        let driver = Reader {
+            requests,
+            answers,
+            answered,
+            received,
+        };
+        Ok(Opened::new(driver, 0, vec![Nanos(0); clients.len()]))
+    }
+}
+
+/// Those of one group of clients.
+struct Reader {
+    requests: UnboundedSender<Request>,
+    answers: UnboundedSender<(Call, Vec<u8>)>,
+    answered: UnboundedReceiver<(Call, Vec<u8>)>,
+    received: Vec<(Call, Vec<u8>)>,
+}
+
+impl Driver for Reader {
+    fn has_room(&self, _: &Scratch) -> bool {
+        true
+    }
+
+    fn submit(
+        &mut self,
+        &call: &Call,
+        _: &mut Scratch,
+        _: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy> {
+        let answers = self.answers.clone();
+        // Should the store be gone, the operation limit will tell.
+        let _ = self.requests.send(Request { call, answers });
+        Ok(())
+    }
+
+    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> Result<(), Dropped> {
+        Ok(())
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        _: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        let polled = self
+            .answered
+            .poll_recv_many(context, &mut self.received, 64);
+        Poll::Ready(Ok(ready!(polled)))
+    }
+
+    fn take_answers(
+        &mut self,
+        _: usize,
+        _: Nanos,
+        _: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        self.received.drain(..).try_for_each(|(call, block)| {
+            sink.answer(&Answer {
+                slot: call.slot,
+                extent: Extent::Final,
+                status: NtStatus::SUCCESS,
+                moved: block.len() as u32,
+                data: Some(&block),
+            })
+        })
+    }
+
+    async fn close(self) {}
+}
+
+/// Every other block that a client wants is the first, the others are in turn.
+#[derive(Clone)]
+struct HeadFirst(Arc<Mix>);
+
+struct OfClient(u64, Operation);
+
+impl Streams for HeadFirst {
+    type Stream = OfClient;
+
+    fn of_client(&self, client: u32) -> OfClient {
+        let read = self.0.operation(OpKind::Read, 0, 0, BLOCK_LEN as u32);
+        OfClient(client.into(), read.expect("the profile reads"))
+    }
+}
+
+impl Stream for OfClient {
+    fn next(&mut self) -> Operation {
+        self.0 += 1;
+        let offset = self.0 % 2 * (self.0 % 256) * BLOCK_LEN;
+        Operation { offset, ..self.1 }
+    }
+}
+
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    let (requests, received) = unbounded_channel();
+    std::thread::spawn(move || serve(received));
+    // What operations there can be, how many clients, how long.
+    let mut profile = profile::load("read-4k")?;
+    profile.spec.run = RunOptions {
+        clients: Some("8".parse()?),
+        outstanding: Some(4),
+        duration: Some(Duration::from_millis(500)),
+        ..RunOptions::default()
+    };
+    let plan = Plan::of(&profile, Target::none())?;
+    let record = execute_on(
+        &plan,
+        ServerFacts::other("channel://store"),
+        Store(requests),
+        HeadFirst(Mix::new(&plan.workload)),
+        &mut Unobserved,
+        &Cancel::default(),
+    )?;
+    assert_eq!(record.outcome, Outcome::Complete);
+    let point = &record.load_points[0];
+    assert_eq!((&point.invalid, point.clients_served), (&None, 8));
+    let reads = point.ops.window(OpKind::Read);
+    assert_eq!(reads.bytes, BLOCK_LEN * reads.count());
+    let p99 = reads.latency().value_at_quantile(0.99);
+    println!("{} reads, p99 {p99} ns", reads.count());
+    Ok(())
+}
