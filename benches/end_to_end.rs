@@ -9,9 +9,14 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use smbench_benches::plan_for;
 use smbench_engine::Cancel;
+use smbench_engine::driver::Null;
 use smbench_engine::plan::{DriverKind, Mode, Plan};
-use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::profile;
+use smbench_engine::record::{RunRecord, ServerFacts};
+use smbench_engine::run::{Unobserved, execute, execute_on};
 use smbench_engine::spec::RunOptions;
+use smbench_engine::stream::{Drawn, Mix};
+use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 const WINDOW: Duration = Duration::from_millis(300);
@@ -20,21 +25,30 @@ const CLIENTS: u32 = 4;
 /// A profile of this folder.
 const SEQUENTIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gigabit/sequential-64k.toml");
 
-fn plan(server: &EmbeddedServer, profile: &str, options: RunOptions) -> Plan {
-    let options = RunOptions {
+/// Options of a run that is one sample.
+fn quick() -> RunOptions {
+    RunOptions {
         clients: Some(CLIENTS.to_string().parse().expect("a number is a list")),
         duration: Some(WINDOW),
         ramp_up: Some(Duration::from_millis(50)),
         ramp_down: Some(Duration::ZERO),
         threads: Some(1),
-        ..options
-    };
+        ..RunOptions::default()
+    }
+}
+
+fn plan(server: &EmbeddedServer, profile: &str, options: RunOptions) -> Plan {
+    let options = options.or(quick());
     plan_for(&server.url(), server.password(), profile, &options).expect("the plan is sound")
 }
 
 /// Wall time of so many operations at the rate of a run's window.
 fn time_of(operations: u64, plan: &Plan) -> Duration {
     let record = execute(plan, &mut Unobserved, &Cancel::default()).expect("the run succeeds");
+    time_in(operations, &record)
+}
+
+fn time_in(operations: u64, record: &RunRecord) -> Duration {
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None, "only a clean run is timed");
     let done = point.ops.window_all().count();
@@ -100,5 +114,32 @@ fn operations(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, drivers, operations);
+/// The worker loop and the record alone: nothing is sent to anyone.
+fn null_target(criterion: &mut Criterion) {
+    let server = ServerFacts::other("null://here");
+    let mut group = of_runs(criterion, "operation on the null target, 4 clients");
+    for (name, outstanding) in [("read-4k", 1), ("read-4k, 16 outstanding", 16)] {
+        let options = RunOptions {
+            outstanding: Some(outstanding),
+            ..quick()
+        };
+        let mut profile = profile::load("read-4k").expect("it is built in");
+        profile.spec.run = options;
+        let plan = Plan::of(&profile, Target::none()).expect("the plan is sound");
+        let drawn = Drawn {
+            mix: Mix::new(&plan.workload),
+            seed: plan.seed,
+        };
+        group.bench_function(name, |bench| {
+            bench.iter_custom(|operations| {
+                let (server, drawn, cancel) = (server.clone(), drawn.clone(), Cancel::default());
+                let record = execute_on(&plan, server, Null, drawn, &mut Unobserved, &cancel);
+                time_in(operations, &record.expect("the run succeeds"))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, drivers, operations, null_target);
 criterion_main!(benches);

@@ -5,7 +5,6 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::error::Error;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use smbench_engine::profile;
 use smbench_engine::record::{OpKind, Outcome, ServerFacts};
 use smbench_engine::run::{Unobserved, execute_on};
 use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Mix, Operation, Stream, Streams};
+use smbench_engine::stream::{Mix, Operation};
 use smbench_engine::target::Target;
 use smbench_engine::{Cancel, SessionError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -67,10 +66,6 @@ struct Reader {
 }
 
 impl Driver for Reader {
-    fn has_room(&self, _: &Scratch) -> bool {
-        true
-    }
-
     fn submit(
         &mut self,
         &call: &Call,
@@ -80,10 +75,6 @@ impl Driver for Reader {
         let answers = self.answers.clone();
         // Should the store be gone, the operation limit will tell.
         let _ = self.requests.send(Request { call, answers });
-        Ok(())
-    }
-
-    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> Result<(), Dropped> {
         Ok(())
     }
 
@@ -115,31 +106,6 @@ impl Driver for Reader {
             })
         })
     }
-
-    async fn close(self) {}
-}
-
-/// Every other block that a client wants is the first, the others are in turn.
-#[derive(Clone)]
-struct HeadFirst(Arc<Mix>);
-
-struct OfClient(u64, Operation);
-
-impl Streams for HeadFirst {
-    type Stream = OfClient;
-
-    fn of_client(&self, client: u32) -> OfClient {
-        let read = self.0.operation(OpKind::Read, 0, 0, BLOCK_LEN as u32);
-        OfClient(client.into(), read.expect("the profile reads"))
-    }
-}
-
-impl Stream for OfClient {
-    fn next(&mut self) -> Operation {
-        self.0 += 1;
-        let offset = self.0 % 2 * (self.0 % 256) * BLOCK_LEN;
-        Operation { offset, ..self.1 }
-    }
 }
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
@@ -154,11 +120,23 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         ..RunOptions::default()
     };
     let plan = Plan::of(&profile, Target::none())?;
+
+    // Every other block that a client wants is the first, the others are in turn.
+    let read = Mix::new(&plan.workload).operation(OpKind::Read, 0, 0, BLOCK_LEN as u32);
+    let read = read.ok_or("the profile reads nothing")?;
+    let streams = move |client| {
+        let mut count = u64::from(client);
+        move || {
+            count += 1;
+            let offset = count % 2 * (count % 256) * BLOCK_LEN;
+            Operation { offset, ..read }
+        }
+    };
     let record = execute_on(
         &plan,
         ServerFacts::other("channel://store"),
         Store(requests),
-        HeadFirst(Mix::new(&plan.workload)),
+        streams,
         &mut Unobserved,
         &Cancel::default(),
     )?;

@@ -193,8 +193,10 @@ pub trait Connector: Clone + Send + 'static {
 /// [`poll_receive`]: Driver::poll_receive
 /// [`take_answers`]: Driver::take_answers
 pub trait Driver: Sized + 'static {
-    /// Whether a call can be taken before the next flush.
-    fn has_room(&self, scratch: &Scratch) -> bool;
+    /// Whether a call can be taken before the next flush; always, by default.
+    fn has_room(&self, _scratch: &Scratch) -> bool {
+        true
+    }
 
     /// Takes a call; its answer comes later, in [`Driver::take_answers`], also
     /// where it is known at once. `fill` makes the [`Operation::length`] bytes of
@@ -210,11 +212,13 @@ pub trait Driver: Sized + 'static {
     ) -> Result<(), Busy>;
 
     /// Hands on what was submitted, as far as the other side takes it; the waker
-    /// in `context` is woken when it takes more.
+    /// in `context` is woken when it takes more. Nothing is left to do by default.
     ///
     /// # Errors
     /// Why these clients cannot go on.
-    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped>;
+    fn flush(&mut self, _context: &mut Context<'_>, _scratch: &mut Scratch) -> Result<(), Dropped> {
+        Ok(())
+    }
 
     /// Waits for something to come in; what it is, is for
     /// [`Driver::take_answers`] to know. `Pending` leaves the waker in `context`
@@ -255,6 +259,9 @@ pub trait Driver: Sized + 'static {
         None
     }
 
-    /// Takes leave of the server; bounded in time.
-    fn close(self) -> impl Future<Output = ()>;
+    /// Takes leave of the server, for 5 s at most; by dropping the driver, by
+    /// default.
+    fn close(self) -> impl Future<Output = ()> {
+        async { drop(self) }
+    }
 }

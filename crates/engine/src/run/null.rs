@@ -31,10 +31,6 @@ pub struct NullDriver {
 }
 
 impl Driver for NullDriver {
-    fn has_room(&self, _: &Scratch) -> bool {
-        true
-    }
-
     fn submit(
         &mut self,
         call: &Call,
@@ -42,10 +38,6 @@ impl Driver for NullDriver {
         _: impl FnOnce(&mut [u8]),
     ) -> Result<(), Busy> {
         self.calls.push((call.slot, call.operation.length));
-        Ok(())
-    }
-
-    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> Result<(), Dropped> {
         Ok(())
     }
 
@@ -79,6 +71,4 @@ impl Driver for NullDriver {
             })
         })
     }
-
-    async fn close(self) {}
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Mix, OpStream, Operation};
 
-/// What one client does, action by action, without end.
+/// What one client does, action by action, without end. Closures are streams.
 ///
 /// An [`Operation`] is the first request of an action of the plan's [`Mix`],
 /// which [`Mix::operation`] makes; the further requests of an action follow by
@@ -15,8 +15,8 @@ pub trait Stream: 'static {
     fn next(&mut self) -> Operation;
 }
 
-/// The streams of all clients. Each worker thread has a clone.
-///
+/// The streams of all clients. Each worker thread has a clone. Closures that
+/// make streams are such.///
 /// Where a client's stream depends on nothing but its number, a run does the
 /// same on any number of threads.
 pub trait Streams: Clone + Send + 'static {
@@ -26,6 +26,20 @@ pub trait Streams: Clone + Send + 'static {
     /// The stream of `client` (from 0), from its first action; once at each load
     /// point.
     fn of_client(&self, client: u32) -> Self::Stream;
+}
+
+impl<F: FnMut() -> Operation + 'static> Stream for F {
+    fn next(&mut self) -> Operation {
+        self()
+    }
+}
+
+impl<F: Fn(u32) -> S + Clone + Send + 'static, S: Stream> Streams for F {
+    type Stream = S;
+
+    fn of_client(&self, client: u32) -> S {
+        self(client)
+    }
 }
 
 /// The streams that a workload and a seed stand for: what runs when nobody

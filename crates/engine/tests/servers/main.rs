@@ -6,6 +6,7 @@ mod capture;
 mod chains;
 mod channels;
 mod connections;
+mod embedding;
 mod hostile;
 mod kerberos;
 mod limited;

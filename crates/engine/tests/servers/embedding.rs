@@ -1,0 +1,380 @@
+//! Drivers and streams from outside, and what a run owes to its seed alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use smbench_engine::clock::Nanos;
+use smbench_engine::driver::{
+    Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Null, NullDriver, Opened,
+    Scratch, Sink,
+};
+use smbench_engine::plan::Plan;
+use smbench_engine::profile;
+use smbench_engine::record::{OpKind, Outcome, RunRecord, ServerFacts};
+use smbench_engine::run::{RunError, Unobserved, execute_on, execute_streams};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::stream::{Drawn, Mix, Operation, Streams};
+use smbench_engine::target::Target;
+use smbench_engine::{Cancel, SessionError};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use crate::support::{short, target};
+
+/// What each client was seen to do, in order.
+type Seen = Arc<Mutex<BTreeMap<u32, Vec<Operation>>>>;
+
+/// The null target, which writes down what is asked of it.
+#[derive(Clone, Default)]
+struct Recording(Seen);
+
+struct Recorded {
+    clients: Box<[u32]>,
+    seen: Seen,
+    null: NullDriver,
+}
+
+/// More than is compared is not kept.
+const KEPT: usize = 5_000;
+
+impl Connector for Recording {
+    type Driver = Recorded;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Recorded>, SessionError> {
+        let opened = Null.open(clients).await?;
+        let driver = Recorded {
+            clients: clients.into(),
+            seen: Arc::clone(&self.0),
+            null: opened.driver,
+        };
+        Ok(Opened::new(
+            driver,
+            opened.connections,
+            opened.session_setup,
+        ))
+    }
+}
+
+impl Driver for Recorded {
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy> {
+        let mut seen = self.seen.lock().unwrap();
+        let of_client = seen.entry(self.clients[call.member]).or_default();
+        if of_client.len() < KEPT {
+            of_client.push(call.operation);
+        }
+        self.null.submit(call, scratch, fill)
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        self.null.poll_receive(context, scratch)
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        self.null.take_answers(received, now, scratch, sink)
+    }
+}
+
+fn plan(profile: &str, options: RunOptions) -> Plan {
+    let mut profile = profile::load(profile).unwrap();
+    profile.spec.run = options;
+    Plan::of(&profile, Target::none()).unwrap()
+}
+
+fn run(plan: &Plan, connector: impl Connector, streams: impl Streams) -> RunRecord {
+    let server = ServerFacts::other("null://here");
+    let cancel = Cancel::default();
+    execute_on(plan, server, connector, streams, &mut Unobserved, &cancel).unwrap()
+}
+
+fn drawn(plan: &Plan) -> Drawn {
+    Drawn {
+        mix: Mix::new(&plan.workload),
+        seed: plan.seed,
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
+    // Reads, writes and flushes; every command, most in chains of several
+    // requests; the same with clients that share a driver.
+    for (profile, sessions_per_connection, outstanding) in [
+        ("file-server", 1, 1),
+        ("all-commands", 1, 1),
+        ("all-commands", 3, 1),
+        ("file-server", 2, 4),
+    ] {
+        let seen_with = |threads, seed| {
+            let plan = plan(
+                profile,
+                RunOptions {
+                    clients: Some("14".parse().unwrap()),
+                    threads: Some(threads),
+                    seed: Some(seed),
+                    outstanding: Some(outstanding),
+                    sessions_per_connection: Some(sessions_per_connection),
+                    ..short()
+                },
+            );
+            let recording = Recording::default();
+            let record = run(&plan, recording.clone(), drawn(&plan));
+            assert_eq!(record.outcome, Outcome::Complete);
+            assert_eq!(record.load_points[0].invalid, None);
+            std::mem::take(&mut *recording.0.lock().unwrap())
+        };
+        let alone = seen_with(1, 7);
+        assert_eq!(alone.len(), 14);
+        for threads in [2, 7] {
+            let seen = seen_with(threads, 7);
+            for (client, theirs) in &seen {
+                let both = alone[client].len().min(theirs.len());
+                assert!(both >= 100, "{profile}, client {client}: {both} operations");
+                assert_eq!(
+                    alone[client][..both],
+                    theirs[..both],
+                    "{profile}, {threads}"
+                );
+            }
+            assert!(seen.keys().eq(alone.keys()));
+        }
+        // Not because all were alike.
+        let other = seen_with(2, 8);
+        assert_ne!(alone[&0][..100], other[&0][..100], "{profile}");
+        assert_ne!(alone[&0][..100], alone[&1][..100], "{profile}");
+    }
+}
+
+#[test]
+fn operations_of_ones_own_run_on_a_share() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut profile = profile::load("file-server").unwrap();
+    profile.spec.run = RunOptions {
+        clients: Some("3".parse().unwrap()),
+        ..short()
+    };
+    let plan = Plan::of(&profile, target(&server.url(), server.password())).unwrap();
+    let mix = Mix::new(&plan.workload);
+    let write = mix.operation(OpKind::Write, 0, 0, 512).unwrap();
+    let read = mix.operation(OpKind::Read, 0, 4096, 1024).unwrap();
+    let streams = move |_| {
+        let mut count = 0;
+        move || {
+            count += 1;
+            if count % 3 == 0 { write } else { read }
+        }
+    };
+    let record = execute_streams(&plan, streams, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    let (reads, writes) = (
+        point.ops.whole(OpKind::Read),
+        point.ops.whole(OpKind::Write),
+    );
+    assert!(writes.count > 0);
+    assert_eq!(reads.bytes, 1024 * reads.count);
+    assert_eq!(writes.bytes, 512 * writes.count);
+    // Each client is at most one or two of three ahead.
+    assert!(reads.count.abs_diff(2 * writes.count) <= 6);
+}
+
+#[test]
+fn operations_beyond_the_plan_drop_their_client() {
+    let plan = plan(
+        "read-4k",
+        RunOptions {
+            clients: Some("2".parse().unwrap()),
+            ..short()
+        },
+    );
+    let read = Mix::new(&plan.workload).operation(OpKind::Read, 0, 0, 4096);
+    let read = read.unwrap();
+    let kind = OpKind::Write;
+    for (wrong, words) in [
+        (
+            Operation { action: 1, ..read },
+            "action 1, but the plan has 1",
+        ),
+        (
+            Operation { kind, ..read },
+            "a write for action 0, which begins with a read",
+        ),
+        (Operation { file: 1, ..read }, "a read of file 1 of 1"),
+        (
+            Operation {
+                offset: 1 << 20,
+                ..read
+            },
+            "a read of 4096 bytes at 1048576; the plan allows for 1 to 4096 bytes in files of \
+             1048576, in units of 1",
+        ),
+        (
+            Operation {
+                length: 4097,
+                ..read
+            },
+            "a read of 4097 bytes at 0; the plan allows for 1 to 4096 bytes in files of 1048576, in \
+             units of 1",
+        ),
+    ] {
+        let streams = move |client| {
+            let mut count = 0;
+            move || {
+                count += 1;
+                if client == 1 && count == 10 {
+                    wrong
+                } else {
+                    read
+                }
+            }
+        };
+        let record = run(&plan, Null, streams);
+        let point = &record.load_points[0];
+        let dropouts: Vec<_> = point
+            .dropouts
+            .iter()
+            .map(|d| (d.client, &*d.reason))
+            .collect();
+        let reason = format!("the stream of operations has {words}");
+        assert_eq!(dropouts, [(1, &*reason)]);
+        assert!(point.invalid.is_some());
+    }
+}
+
+/// What is wrong with a driver.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    NeverOpens,
+    NeverAnswers,
+    SaysNothingOverAndOver,
+    AnswersTwice,
+    AnswersAnySlot,
+}
+
+#[derive(Clone)]
+struct Misbehaving(Wrong);
+
+struct Misbehaver {
+    wrong: Wrong,
+    slots: Vec<u32>,
+}
+
+impl Connector for Misbehaving {
+    type Driver = Misbehaver;
+
+    async fn open(&self, _: &[u32]) -> Result<Opened<Misbehaver>, SessionError> {
+        if matches!(self.0, Wrong::NeverOpens) {
+            std::future::pending::<()>().await;
+        }
+        let (wrong, slots) = (self.0, Vec::new());
+        Ok(Opened::new(Misbehaver { wrong, slots }, 0, vec![Nanos(0)]))
+    }
+}
+
+impl Driver for Misbehaver {
+    fn submit(
+        &mut self,
+        call: &Call,
+        _: &mut Scratch,
+        _: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy> {
+        match self.wrong {
+            Wrong::AnswersTwice => self.slots.extend([call.slot; 2]),
+            Wrong::AnswersAnySlot => self.slots.push(call.slot + 1000),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn poll_receive(
+        &mut self,
+        _: &mut Context<'_>,
+        _: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        match self.wrong {
+            Wrong::NeverAnswers => Poll::Pending,
+            _ => Poll::Ready(Ok(0)),
+        }
+    }
+
+    fn take_answers(
+        &mut self,
+        _: usize,
+        _: Nanos,
+        _: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        self.slots.drain(..).try_for_each(|slot| {
+            sink.answer(&Answer {
+                slot,
+                extent: Extent::Final,
+                status: NtStatus::SUCCESS,
+                moved: 4096,
+                data: None,
+            })
+        })
+    }
+}
+
+#[test]
+fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
+    for (wrong, words) in [
+        (
+            Wrong::NeverOpens,
+            "the connector was not ready within 200ms",
+        ),
+        (Wrong::NeverAnswers, "no answer to a read within 200ms"),
+        (
+            Wrong::SaysNothingOverAndOver,
+            "no answer to a read within 200ms",
+        ),
+        (
+            Wrong::AnswersTwice,
+            "answered slot 0, in which no call was under way",
+        ),
+        (
+            Wrong::AnswersAnySlot,
+            "answered slot 1000, in which no call was under way",
+        ),
+    ] {
+        let mut plan = plan(
+            "read-4k",
+            RunOptions {
+                clients: Some("1".parse().unwrap()),
+                ..short()
+            },
+        );
+        plan.limits.setup = Duration::from_millis(200);
+        plan.limits.operation = Duration::from_millis(200);
+        let outcome = execute_on(
+            &plan,
+            ServerFacts::other("wrong://here"),
+            Misbehaving(wrong),
+            drawn(&plan),
+            &mut Unobserved,
+            &Cancel::default(),
+        );
+        let told = match outcome {
+            Err(RunError::Session(error)) => error.to_string(),
+            Err(error) => panic!("{wrong:?}: {error}"),
+            Ok(record) => record.load_points[0].dropouts[0].reason.clone(),
+        };
+        assert!(told.contains(words), "{wrong:?}: {told}");
+    }
+}
