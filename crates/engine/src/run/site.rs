@@ -1,10 +1,25 @@
-//! What the sessions of a run work on: the same at every load point.
+//! A run on an SMB share: what is agreed on with the server, made there before
+//! the load and removed after it, and what sessions work on in between.
 
 use std::sync::Arc;
 
-use crate::plan::Plan;
-use crate::session::Endpoint;
+use smbench_protocol::credit::MAX_CREDIT_TARGET;
+
+use crate::cancel::Cancel;
+use crate::clock;
+use crate::plan::{Caching, DriverKind, Plan};
+use crate::record::{Direction, RunRecord, ServerFacts};
+#[cfg(feature = "smb-rs")]
+use crate::run::smb_rs;
+use crate::run::supply::Supplies;
+use crate::run::worker::Means;
+use crate::run::{
+    Context, Observer, Progress, RunError, capacity, concluded, hiring, measure, native, point,
+};
+use crate::session::{Endpoint, Session, SessionError};
+use crate::share::{self, Workspace};
 use crate::stream::Mix;
+use crate::units::Size;
 
 /// A server, the run's directory on it, and what is done there.
 pub(super) struct Site {
@@ -13,4 +28,189 @@ pub(super) struct Site {
     pub(super) mix: Arc<Mix>,
     /// The run's directory on the share.
     pub(super) directory: String,
+}
+
+/// Runs a plan on the share it is for: claims a directory, makes the files, and
+/// cleans up whatever happened.
+pub(super) async fn run(
+    plan: &Plan,
+    (mix, supplies): (&Arc<Mix>, impl Supplies),
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let (started, started_at) = (clock::wall(), clock::now());
+    observer.progress(&Progress::Connecting);
+    let endpoint = interruptible(cancel, endpoint(plan)).await?;
+    capacity::check_ports(plan, &endpoint)?;
+    let session = interruptible(cancel, Session::open(&endpoint)).await?;
+    check_channels(plan, &endpoint, &session)?;
+    // Before anything is written: another driver may be refused.
+    let server = match plan.driver {
+        DriverKind::Native => native_facts(plan, &session),
+        #[cfg(feature = "smb-rs")]
+        DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
+    };
+    // Not interruptible: what it makes on the share must be known to be removed.
+    let mut workspace = match Workspace::create(&endpoint, session).await {
+        Ok(workspace) => workspace,
+        Err((error, leftover)) => return Err(RunError::from(error).with_leftover(leftover)),
+    };
+    let mut record = RunRecord::new(plan, server, started);
+    let prepared = match check_sizes(plan, &endpoint, &record.server) {
+        Ok(()) => prepare(plan, &mut workspace, observer, cancel).await,
+        Err(error) => Err(error),
+    };
+    let measured = match prepared {
+        Ok(()) => {
+            let plan = Arc::new(plan.clone());
+            let site = Arc::new(Site {
+                plan: Arc::clone(&plan),
+                endpoint: endpoint.clone(),
+                mix: Arc::clone(mix),
+                directory: workspace.directory().to_owned(),
+            });
+            let context = Context {
+                hire: match plan.driver {
+                    DriverKind::Native => hiring(Means {
+                        connector: native::Connect(site),
+                        supplies,
+                    }),
+                    #[cfg(feature = "smb-rs")]
+                    DriverKind::SmbRs => hiring(Means {
+                        connector: smb_rs::Connect(site),
+                        supplies,
+                    }),
+                },
+                plan,
+                mix: Arc::clone(mix),
+                at: endpoint.at(),
+                whereabouts: endpoint.whereabouts(),
+                started: started_at,
+                started_wall: started,
+                cancel,
+            };
+            measure(&context, &mut record, observer).await
+        }
+        Err(error) => Err(error.into()),
+    };
+    observer.progress(&Progress::CleaningUp);
+    let directory = workspace.directory().to_owned();
+    if measured.is_err() {
+        workspace.lose_patience();
+    }
+    if let Err(error) = workspace.remove().await {
+        record.leftover = Some(share::leftover(&directory, &error));
+    }
+    concluded(record, measured)
+}
+
+async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
+    let per_request = u32::from(plan.largest_charge());
+    let connections = &plan.connections;
+    // Each connection takes its share of the requests that a group of clients
+    // has in flight.
+    let window = plan.outstanding * connections.sessions_per_connection;
+    let share = window.div_ceil(connections.connections_per_session);
+    // One more than that, so that a request outside the window finds a credit,
+    // and so that breaks can be acknowledged while the window is full.
+    let spare = match plan.caching {
+        Caching::None => 1,
+        _ => 4,
+    };
+    let wanted = per_request.saturating_mul(share).saturating_add(spare);
+    let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
+    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
+        .await?
+        .with_credit_cap(connections.credits)
+        .with_connections_per_session(connections.connections_per_session)
+        .with_sources(connections.sources.as_ref())
+}
+
+fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
+    let negotiated = session.connection.negotiated();
+    let terms = session.terms();
+    ServerFacts {
+        url: plan.target.redacted(),
+        logon: Some(terms.logon),
+        dialect: Some(negotiated.dialect),
+        signing: terms.signing,
+        encryption: terms.encryption,
+        max_read: negotiated.max_read,
+        max_write: negotiated.max_write,
+        max_transact: negotiated.max_transact,
+    }
+}
+
+async fn prepare(
+    plan: &Plan,
+    workspace: &mut Workspace,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<(), SessionError> {
+    workspace.check_space(plan).await?;
+    let total = plan.bytes_on_share();
+    let mut shown = clock::now();
+    observer.progress(&Progress::Preparing { done: 0, total });
+    workspace
+        .prepare(plan, cancel, &mut |done| {
+            let now = clock::now();
+            if now.since(shown) >= point::PROGRESS_INTERVAL {
+                shown = now;
+                observer.progress(&Progress::Preparing { done, total });
+            }
+        })
+        .await
+}
+
+/// Whether sessions can have the connections they are to have.
+fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result<(), SessionError> {
+    if plan.connections.connections_per_session == 1 {
+        return Ok(());
+    }
+    let at = endpoint.at();
+    let negotiated = session.connection.negotiated();
+    if !negotiated.multi_channel() {
+        let dialect = negotiated.dialect;
+        return Err(SessionError::OneChannel { at, dialect });
+    }
+    if !session.terms().logon.has_key() {
+        return Err(SessionError::NoChannelKey { at });
+    }
+    Ok(())
+}
+
+/// The server's limits are only known now; the plan cannot have checked them.
+fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
+    let workload = &plan.workload;
+    let largest = plan.largest_request();
+    let kinds = workload.kinds();
+    let moves = |direction| {
+        let mut kinds = kinds.iter();
+        kinds.any(|kind| kind.direction() == Some(direction))
+    };
+    for (kind, used, limit) in [
+        ("read", moves(Direction::Read), server.max_read),
+        ("write", moves(Direction::Write), server.max_write),
+    ] {
+        if used && largest > limit {
+            return Err(SessionError::TooLarge {
+                kind,
+                wanted: Size(largest.into()).to_string(),
+                at: endpoint.at(),
+                limit: Size(limit.into()).to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Runs `work` unless the user stops it.
+async fn interruptible<T>(
+    cancel: &Cancel,
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    tokio::select! {
+        () = cancel.cancelled() => Err(SessionError::Interrupted),
+        outcome = work => outcome,
+    }
 }

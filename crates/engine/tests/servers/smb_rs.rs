@@ -324,7 +324,7 @@ fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher)
             let facts = outcome(server, options(sign, encrypt)).unwrap().server;
             assert_eq!(
                 (facts.dialect, facts.signing, facts.encryption),
-                (dialect, signed, None)
+                (Some(dialect), signed, None)
             );
         }
         let encrypted = outcome(server, options(Mode::Auto, Mode::Required));
@@ -340,7 +340,7 @@ fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher)
         let facts = encrypted.unwrap().server;
         assert_eq!(
             (facts.dialect, facts.signing, facts.encryption),
-            (dialect, None, Some(cipher))
+            (Some(dialect), None, Some(cipher))
         );
     }
 }
