@@ -1,4 +1,31 @@
 //! SMB workload engine: Spec -> [`plan::Plan`] -> workers -> [`record`].
+//!
+//! * A plan is made from a [`profile`] (built in, a file, or a [`spec::Spec`] in
+//!   code) and a [`target`]: [`plan::Plan::of`].
+//! * [`run::execute`] runs it, blocking its thread, and returns a
+//!   [`record::RunRecord`]. An [`run::Observer`] is told what goes on;
+//!   [`run::events`] is one that fills a channel. [`Cancel`] stops a run from
+//!   any thread, and what was measured is kept.
+//! * [`run::execute_streams`] takes [operations of your own](stream::Streams), and
+//!   [`run::execute_on`] also a [target of your own](driver).
+//!
+//! Within an application on tokio a run goes into `spawn_blocking`. Latencies are
+//! nanoseconds, sizes bytes, rates operations per second.
+//!
+//! ```no_run
+//! use smbench_engine::{Cancel, plan::Plan, profile, run, target::Target};
+//!
+//! let target = Target::with_password("smb://alice@nas/bench", "secret")?;
+//! let plan = Plan::of(&profile::load("file-server")?, target)?;
+//! let record = run::execute(&plan, &mut run::Unobserved, &Cancel::default())?;
+//! for point in &record.load_points {
+//!     let all = point.ops.window_all();
+//!     println!("{} clients: {} operations", point.clients, all.count());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/` has programs that run: `run_a_plan`, `inside_tokio`, `own_target`.
 
 mod cancel;
 pub mod clients;
@@ -27,3 +54,8 @@ pub use cancel::Cancel;
 pub use kerberos::TicketError;
 pub use session::{SessionError, Who};
 pub use share::Cleanup;
+
+/// Has the code in the README compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
