@@ -21,7 +21,6 @@ use smbench_engine::{Cancel, SessionError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const BLOCK_LEN: u64 = 4096;
-
 /// The target: a request for a block comes with where its answer goes.
 struct Request {
     call: Call,
@@ -145,7 +144,6 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!((&point.invalid, point.clients_served), (&None, 8));
     let reads = point.ops.window(OpKind::Read);
     assert_eq!(reads.bytes, BLOCK_LEN * reads.count());
-    let p99 = reads.latency().value_at_quantile(0.99);
-    println!("{} reads, p99 {p99} ns", reads.count());
+    println!("{} reads in {:?}", reads.count(), point.window);
     Ok(())
 }

@@ -15,8 +15,9 @@ pub trait Stream: 'static {
     fn next(&mut self) -> Operation;
 }
 
-/// The streams of all clients. Each worker thread has a clone. Closures that
-/// make streams are such.///
+/// The streams of all clients. Each worker thread has a clone. Closures that make
+/// a client's stream are such.
+///
 /// Where a client's stream depends on nothing but its number, a run does the
 /// same on any number of threads.
 pub trait Streams: Clone + Send + 'static {
