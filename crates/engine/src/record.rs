@@ -155,11 +155,26 @@ pub enum Outcome {
     Aborted(String),
 }
 
+/// Where a part of a run came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// It is what the plan says.
+    #[default]
+    Plan,
+    /// The program that embeds the engine brought it; what the plan says of it is
+    /// not what ran.
+    Own,
+}
+
 /// Everything a run measured so far.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     /// What was asked for.
     pub plan: Plan,
+    /// What carried the operations out.
+    pub driver: Origin,
+    /// The operations themselves.
+    pub operations: Origin,
     /// What the server agreed to.
     pub server: ServerFacts,
     /// Wall-clock time of the start.
@@ -177,6 +192,8 @@ impl RunRecord {
     pub(crate) fn new(plan: &Plan, server: ServerFacts, started: SystemTime) -> Self {
         Self {
             plan: plan.clone(),
+            driver: Origin::Plan,
+            operations: Origin::Plan,
             server,
             started,
             load_points: Vec::new(),

@@ -43,13 +43,13 @@ use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Plan;
 use crate::process;
-use crate::record::{Outcome, RunRecord, ServerFacts};
+use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
 use crate::session::{SessionError, Whereabouts};
 use crate::stream::{Drawn, Mix, Streams};
 use driver::Connector;
 use guest::Guests;
 use schedule::Schedule;
-use supply::{Foreign, Supplies};
+use supply::{Operations, Supplies};
 use worker::{Assignment, Means, Report, work};
 
 pub use capacity::CapacityError;
@@ -161,11 +161,16 @@ pub fn execute(
 ) -> Result<RunRecord, RunError> {
     let mix = Mix::new(&plan.workload);
     let seed = plan.seed;
-    let drawn = Drawn {
+    let supplies = Drawn {
         mix: Arc::clone(&mix),
         seed,
     };
-    execute_on_share(plan, (&mix, drawn), observer, cancel)
+    let operations = Operations {
+        mix,
+        origin: Origin::Plan,
+        supplies,
+    };
+    execute_on_share(plan, operations, observer, cancel)
 }
 
 /// Runs `plan` as [`execute`] does, with operations of your own in place of those
@@ -186,9 +191,7 @@ pub fn execute_streams(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let mix = Mix::new(&plan.workload);
-    let foreign = Foreign::new(streams, plan, &mix);
-    execute_on_share(plan, (&mix, foreign), observer, cancel)
+    execute_on_share(plan, Operations::of(streams, plan), observer, cancel)
 }
 
 /// Runs the load points of `plan` on whatever `connector` connects to, with the
@@ -212,7 +215,7 @@ pub fn execute_on(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     reserve(plan)?;
-    let mix = Mix::new(&plan.workload);
+    let operations = Operations::of(streams, plan);
     let context = Context {
         plan: Arc::new(plan.clone()),
         at: server.url.clone(),
@@ -225,18 +228,22 @@ pub fn execute_on(
                 connector,
                 limit: plan.limits.setup,
             },
-            supplies: Foreign::new(streams, plan, &mix),
+            supplies: operations.supplies,
         }),
-        mix,
+        mix: operations.mix,
     };
-    let mut record = RunRecord::new(plan, server, context.started_wall);
+    let mut record = RunRecord {
+        driver: Origin::Own,
+        operations: operations.origin,
+        ..RunRecord::new(plan, server, context.started_wall)
+    };
     let measured = blocking(measure(&context, &mut record, observer))?;
     concluded(record, measured)
 }
 
 fn execute_on_share(
     plan: &Plan,
-    operations: (&Arc<Mix>, impl Supplies),
+    operations: Operations<impl Supplies>,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {

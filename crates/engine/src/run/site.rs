@@ -11,7 +11,7 @@ use crate::plan::{Caching, DriverKind, Plan};
 use crate::record::{Direction, RunRecord, ServerFacts};
 #[cfg(feature = "smb-rs")]
 use crate::run::smb_rs;
-use crate::run::supply::Supplies;
+use crate::run::supply::{Operations, Supplies};
 use crate::run::worker::Means;
 use crate::run::{
     Context, Observer, Progress, RunError, capacity, concluded, hiring, measure, native, point,
@@ -34,7 +34,7 @@ pub(super) struct Site {
 /// cleans up whatever happened.
 pub(super) async fn run(
     plan: &Plan,
-    (mix, supplies): (&Arc<Mix>, impl Supplies),
+    operations: Operations<impl Supplies>,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
@@ -55,7 +55,15 @@ pub(super) async fn run(
         Ok(workspace) => workspace,
         Err((error, leftover)) => return Err(RunError::from(error).with_leftover(leftover)),
     };
-    let mut record = RunRecord::new(plan, server, started);
+    let Operations {
+        mix,
+        origin,
+        supplies,
+    } = operations;
+    let mut record = RunRecord {
+        operations: origin,
+        ..RunRecord::new(plan, server, started)
+    };
     let prepared = match check_sizes(plan, &endpoint, &record.server) {
         Ok(()) => prepare(plan, &mut workspace, observer, cancel).await,
         Err(error) => Err(error),
@@ -66,7 +74,7 @@ pub(super) async fn run(
             let site = Arc::new(Site {
                 plan: Arc::clone(&plan),
                 endpoint: endpoint.clone(),
-                mix: Arc::clone(mix),
+                mix: Arc::clone(&mix),
                 directory: workspace.directory().to_owned(),
             });
             let context = Context {
@@ -82,7 +90,7 @@ pub(super) async fn run(
                     }),
                 },
                 plan,
-                mix: Arc::clone(mix),
+                mix,
                 at: endpoint.at(),
                 whereabouts: endpoint.whereabouts(),
                 started: started_at,

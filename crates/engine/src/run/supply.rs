@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::pattern::BLOCK_BYTES;
 use crate::plan::action::Range;
 use crate::plan::{FileSet, Plan, Verify};
+use crate::record::Origin;
 use crate::run::operation::Dropped;
 use crate::stream::{Drawn, Mix, OpStream, Operation, Stream, Streams};
 
@@ -40,6 +41,25 @@ impl Supplies for Drawn {
 
     fn of_client(&self, client: u32) -> OpStream {
         Streams::of_client(self, client)
+    }
+}
+
+/// What a run does, however its clients get there.
+pub(super) struct Operations<T> {
+    pub(super) mix: Arc<Mix>,
+    pub(super) origin: Origin,
+    pub(super) supplies: T,
+}
+
+impl<T: Streams> Operations<Foreign<T>> {
+    /// Somebody else's.
+    pub(super) fn of(streams: T, plan: &Plan) -> Self {
+        let mix = Mix::new(&plan.workload);
+        Self {
+            origin: streams.origin(plan),
+            supplies: Foreign::new(streams, plan, &mix),
+            mix,
+        }
     }
 }
 
@@ -108,7 +128,7 @@ pub(super) struct Foreign<T> {
 }
 
 impl<T: Streams> Foreign<T> {
-    pub(super) fn new(streams: T, plan: &Plan, mix: &Arc<Mix>) -> Self {
+    fn new(streams: T, plan: &Plan, mix: &Arc<Mix>) -> Self {
         Self {
             streams,
             bounds: Arc::new(Bounds {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::{Mix, OpStream, Operation};
+use crate::plan::Plan;
+use crate::record::Origin;
 
 /// What one client does, action by action, without end. Closures are streams.
 ///
@@ -27,6 +29,12 @@ pub trait Streams: Clone + Send + 'static {
     /// The stream of `client` (from 0), from its first action; once at each load
     /// point.
     fn of_client(&self, client: u32) -> Self::Stream;
+
+    /// Whether these are the operations that `plan` stands for; what the record
+    /// says of them.
+    fn origin(&self, _plan: &Plan) -> Origin {
+        Origin::Own
+    }
 }
 
 impl<F: FnMut() -> Operation + 'static> Stream for F {
@@ -58,6 +66,13 @@ impl Streams for Drawn {
 
     fn of_client(&self, client: u32) -> OpStream {
         OpStream::new(&self.mix, self.seed, client)
+    }
+
+    fn origin(&self, plan: &Plan) -> Origin {
+        match self.seed == plan.seed && self.mix == Mix::new(&plan.workload) {
+            true => Origin::Plan,
+            false => Origin::Own,
+        }
     }
 }
 

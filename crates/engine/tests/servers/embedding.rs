@@ -12,7 +12,7 @@ use smbench_engine::driver::{
 };
 use smbench_engine::plan::Plan;
 use smbench_engine::profile;
-use smbench_engine::record::{OpKind, Outcome, RunRecord, ServerFacts};
+use smbench_engine::record::{OpKind, Origin, Outcome, RunRecord, ServerFacts};
 use smbench_engine::run::{RunError, Unobserved, execute_on, execute_streams};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::stream::{Drawn, Mix, Operation, Streams};
@@ -135,6 +135,8 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
             let record = run(&plan, recording.clone(), drawn(&plan));
             assert_eq!(record.outcome, Outcome::Complete);
             assert_eq!(record.load_points[0].invalid, None);
+            assert_eq!(record.driver, Origin::Own);
+            assert_eq!(record.operations, Origin::Plan);
             std::mem::take(&mut *recording.0.lock().unwrap())
         };
         let alone = seen_with(1, 7);
@@ -181,6 +183,10 @@ fn operations_of_ones_own_run_on_a_share() {
     let record = execute_streams(&plan, streams, &mut Unobserved, &Cancel::default()).unwrap();
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
+    assert_eq!(
+        (record.driver, record.operations),
+        (Origin::Plan, Origin::Own)
+    );
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None);
     let (reads, writes) = (

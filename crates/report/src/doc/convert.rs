@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use smbench_engine::plan::{Caching, LoadModel};
 use smbench_engine::record::{
     CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
-    Outcome, RunRecord, Series, ServerFacts, SetupRecord, Tally,
+    Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord, Tally,
 };
 
 use super::{
@@ -67,7 +67,7 @@ impl RunDoc {
             started: humantime::format_rfc3339_seconds(started).to_string(),
             outcome,
             outcome_reason,
-            plan: PlanDoc::from(&record.plan),
+            plan: plan(record),
             pacing: match record.plan.load {
                 LoadModel::Closed { .. } => LoopDoc::Closed,
                 LoadModel::Rate { .. } => LoopDoc::Rate,
@@ -78,6 +78,19 @@ impl RunDoc {
             peak,
             leftover: record.leftover.clone(),
         }
+    }
+}
+
+fn plan(record: &RunRecord) -> PlanDoc {
+    let own = |origin| match origin {
+        Origin::Plan => None,
+        Origin::Own => Some("own".to_owned()),
+    };
+    let plan = PlanDoc::from(&record.plan);
+    PlanDoc {
+        driver: own(record.driver).or(plan.driver),
+        operations: own(record.operations),
+        ..plan
     }
 }
 

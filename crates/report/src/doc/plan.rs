@@ -63,10 +63,16 @@ pub struct PlanDoc {
     /// Sessions set up per second at most; absent where nobody limited them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_rate: Option<u32>,
-    /// The client that carried the operations out: `native` or `smb-rs`. Not in
-    /// documents of releases that could not choose.
+    /// The client that carried the operations out: `native` or `smb-rs`, or `own`
+    /// where a program that embeds the engine brought one. Not in documents of
+    /// releases that could not choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// `own` where a program that embeds the engine brought the operations, so
+    /// that `workload`, `seed` and `digest` do not tell what they were. Not in
+    /// other documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<String>,
     /// The oplock or lease that opens of files asked for, such as `batch` or
     /// `lease-rh`. Not in documents without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -249,6 +255,7 @@ impl From<&Plan> for PlanDoc {
             pin_threads: Some(plan.pinning == Pinning::Pinned),
             setup_rate: plan.setup_rate,
             driver: Some(plan.driver.name().to_owned()),
+            operations: None,
             oplock: (plan.caching != Caching::None).then(|| plan.caching.to_string()),
             dialect: match plan.session.dialects {
                 all if all == SessionOptions::default().dialects => "auto".to_owned(),

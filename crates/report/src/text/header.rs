@@ -15,7 +15,7 @@ pub(super) fn lines(doc: &RunDoc) -> String {
         ("profile", workload(&doc.plan)),
         ("server", server(&doc.server)),
         ("load", load(doc)),
-        ("data", data(&doc.plan)),
+        ("data", data(doc)),
         ("window", window(&doc.plan)),
     ];
     lines.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
@@ -144,6 +144,10 @@ fn load(doc: &RunDoc) -> String {
         None | Some("native") => String::new(),
         Some(other) => format!(", driver {}", plain(other)),
     };
+    let operations = match doc.plan.operations {
+        None => "",
+        Some(_) => ", operations not the profile's",
+    };
     let oplock = match doc.plan.oplock.as_deref() {
         None => String::new(),
         Some(asked) => format!(", oplock {}", plain(asked)),
@@ -151,7 +155,7 @@ fn load(doc: &RunDoc) -> String {
     let most_clients = doc.plan.load_points.iter().copied().max();
     let threads = doc.plan.threads_at(most_clients.unwrap_or(u32::MAX));
     format!(
-        "{pacing} {} outstanding per client{}, {}, seed {}{driver}{oplock}{verify}",
+        "{pacing} {} outstanding per client{}, {}, seed {}{driver}{operations}{oplock}{verify}",
         doc.plan.outstanding,
         connections(&doc.plan),
         counted(threads.into(), "thread"),
@@ -196,7 +200,11 @@ fn connections(plan: &PlanDoc) -> String {
         + &part(plan.connections_per_session, "connection", "session")
 }
 
-fn data(plan: &PlanDoc) -> String {
+fn data(doc: &RunDoc) -> String {
+    let plan = &doc.plan;
+    if plan.driver.as_deref() == Some("own") {
+        return "that of a target that smbench does not know".to_owned();
+    }
     let workload = &plan.workload;
     if plan.bytes_on_share == 0 {
         return "no files on the share".to_owned();

@@ -10,8 +10,8 @@ use smbench_engine::plan::{
     Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
 use smbench_engine::record::{
-    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Outcome, Phase,
-    Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
+    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Origin, Outcome,
+    Phase, Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
     latency_histogram, lateness_histogram,
 };
 use smbench_engine::target::{Secret, Target};
@@ -230,6 +230,8 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
     let repeat = load_points.iter().map(|point| point.repeat).max();
     RunRecord {
         plan: plan(&clients, repeat.unwrap_or(1)),
+        driver: Origin::Plan,
+        operations: Origin::Plan,
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
             logon: Some(Logon::Ntlm),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use smbench_engine::clock::Nanos;
-use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
+use smbench_engine::record::{Failure, OpKind, Origin, Outcome, Phase, ServerFacts};
 use smbench_protocol::NtStatus;
 use smbench_report::{render, write_csv};
 
@@ -170,6 +170,29 @@ fn the_header_is_true_to_what_ran() {
     let text = render(&document(&record));
     assert!(text.contains("complete, 1 of 2 load points not valid\n"));
     assert!(text.contains("outstanding per client, 1 thread, seed"));
+}
+
+#[test]
+fn what_others_brought_is_not_passed_off_as_the_plans() {
+    let mut record = run(vec![point(1, 1, 4)]);
+    record.operations = Origin::Own;
+    let text = render(&document(&record));
+    assert!(
+        text.contains("seed 42, operations not the profile's\n"),
+        "{text}"
+    );
+    record.driver = Origin::Own;
+    record.server = ServerFacts::other("channel://store");
+    let doc = document(&record);
+    assert_eq!(doc.server.dialect, "none");
+    let text = render(&doc);
+    for line in [
+        "server   channel://store, not SMB\n",
+        "seed 42, driver own, operations not the profile's\n",
+        "data     that of a target that smbench does not know\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 #[test]
