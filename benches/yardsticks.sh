@@ -66,6 +66,8 @@ smbtorture_nbench() {
     --smb-ports "$torture_port" --authentication-file "$scratch/login" --max-protocol NT1 \
     --option 'client min protocol=NT1' --loadfile "$scratch/replay" --num-progs "$clients" \
     --timelimit "${option[seconds]}" >"$log" 2>&1; } 2>&1) || die "smbtorture failed: $(tail -n 5 "$log")"
+  # What is kept names no folder of this machine.
+  sed -i "s|$scratch/||g" "$log"
   # Lines: "<clients> <operations per client> <rate> MB/sec ...", and at the end "Throughput <rate> MB/sec".
   awk -v took="$took" -v clients="$clients" '
     BEGIN { split(took, cpu, " ") }
