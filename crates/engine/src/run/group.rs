@@ -255,7 +255,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Poll<Result<(), Dropped>> {
         let mut now = clock::now();
         loop {
+            let mut was_in_vain = false;
             loop {
+                let before = self.clients.in_flight;
                 match self.fill(now, &mut shared.scratch, orders) {
                     Filled::AsPlanned => break,
                     Filled::UpToBacklog => {}
@@ -264,10 +266,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     }
                 }
                 self.driver.flush(context, &mut shared.scratch)?;
-                if !self.driver.has_room(&shared.scratch) {
+                // A driver that takes nothing although it says that it has room
+                // is not asked for ever.
+                let is_in_vain = self.clients.in_flight == before;
+                if !self.driver.has_room(&shared.scratch) || is_in_vain && was_in_vain {
                     self.held_back_since.get_or_insert(now);
                     break;
                 }
+                was_in_vain = is_in_vain;
                 // Writing took a while; what is sent next is sent now.
                 now = clock::now();
             }
@@ -277,10 +283,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     // What is owed to none of them may bring credits as well.
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
-                    None if orders.stops(now) || !self.clients.awaits_clock() => {
-                        return Poll::Ready(Ok(()));
-                    }
-                    None => {}
+                    None if orders.stops(now) => return Poll::Ready(Ok(())),
+                    None if self.clients.awaits_clock() || self.held_back_since.is_some() => {}
+                    None => return Poll::Ready(Ok(())),
                 }
             }
             match self.driver.poll_receive(context, &mut shared.scratch)? {
@@ -313,11 +318,15 @@ impl<D: Driver, S: Supply> Group<D, S> {
             return Ok(());
         }
         let stop = orders.schedule.stop;
-        let due = self.clients.due_after(now);
-        let at = due.map_or(stop, |due| due.min(stop));
-        if self.alarm_at != Some(at) {
-            self.alarm_at = Some(at);
-            alarm.set(self.number, at, context)?;
+        // Set once, for it is never taken back.
+        if self.alarm_at.is_none() {
+            self.alarm_at = Some(stop);
+            alarm.set(self.number, stop, context)?;
+        }
+        let due = self.clients.due_after(now).filter(|&due| due < stop);
+        if due.is_some() && due != self.alarm_at {
+            self.alarm_at = due;
+            alarm.set(self.number, due.unwrap_or(stop), context)?;
         }
         Ok(())
     }
@@ -457,7 +466,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let oldest = self.clients.oldest();
         let since = match oldest {
             Some(oldest) => Some(oldest.sent),
-            None => self.clients.waiting_since(),
+            None => self.clients.waiting_since().or(self.held_back_since),
         };
         let Some(since) = since else {
             return Poll::Pending;
@@ -467,6 +476,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 Some(oldest) => oldest.stalled(limit),
                 None if self.clients.is_any_shut_out() => Dropped::NotRenewed(format!(
                     "it was not authenticated again within {}",
+                    humantime::format_duration(limit.into())
+                )),
+                None if self.clients.waiting_since().is_none() => Dropped::Other(format!(
+                    "its driver took no operation within {}",
                     humantime::format_duration(limit.into())
                 )),
                 None => Dropped::NoCredits,

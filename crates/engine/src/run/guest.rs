@@ -52,7 +52,11 @@ impl<D: Driver> Driver for Guest<D> {
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
-        self.0.flush(context, scratch)
+        let flushed = self.0.flush(context, scratch);
+        // The buffer is every group's: what one leaves would go out on another's
+        // connection.
+        scratch.output.clear();
+        flushed
     }
 
     fn poll_receive(

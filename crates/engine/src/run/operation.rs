@@ -179,6 +179,9 @@ pub(super) enum Unfit {
     Data(Mismatch),
 }
 
+/// A driver that forgets what reads are verified by.
+const UNSEEN: &str = "the driver did not hand out the data that was to be verified";
+
 /// Whether an answer, or a part of one, is what was asked for. What it moved
 /// must be in the slot already.
 pub(super) fn judge(
@@ -202,10 +205,14 @@ pub(super) fn judge(
         }
         (OpKind::Write, Some(ledger)) => ledger.write_failed(file, offset, length),
         (_, Some(ledger)) if succeeded && answer.moved == length => {
-            if let (Some(data), Some(epoch)) = (answer.data, slot.epoch)
-                && let Err(mismatch) = ledger.read_done(file, offset, data, epoch)
-            {
-                return Ok(Err(Unfit::Data(mismatch)));
+            match (answer.data, slot.epoch) {
+                (_, None) => {}
+                (Some(data), Some(epoch)) if data.len() == length as usize => {
+                    if let Err(mismatch) = ledger.read_done(file, offset, data, epoch) {
+                        return Ok(Err(Unfit::Data(mismatch)));
+                    }
+                }
+                (_, Some(_)) => return Err(Dropped::Other(UNSEEN.to_owned())),
             }
         }
         _ => {}

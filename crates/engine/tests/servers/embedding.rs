@@ -271,6 +271,7 @@ enum Wrong {
     SaysNothingOverAndOver,
     AnswersTwice,
     AnswersAnySlot,
+    TakesNothing,
 }
 
 #[derive(Clone)]
@@ -301,6 +302,7 @@ impl Driver for Misbehaver {
         _: impl FnOnce(&mut [u8]),
     ) -> Result<(), Busy> {
         match self.wrong {
+            Wrong::TakesNothing => return Err(Busy::Room),
             Wrong::AnswersTwice => self.slots.extend([call.slot; 2]),
             Wrong::AnswersAnySlot => self.slots.push(call.slot + 1000),
             _ => {}
@@ -314,7 +316,7 @@ impl Driver for Misbehaver {
         _: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
         match self.wrong {
-            Wrong::NeverAnswers => Poll::Pending,
+            Wrong::NeverAnswers | Wrong::TakesNothing => Poll::Pending,
             _ => Poll::Ready(Ok(0)),
         }
     }
@@ -346,6 +348,10 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
             "the connector was not ready within 200ms",
         ),
         (Wrong::NeverAnswers, "no answer to a read within 200ms"),
+        (
+            Wrong::TakesNothing,
+            "its driver took no operation within 200ms",
+        ),
         (
             Wrong::SaysNothingOverAndOver,
             "no answer to a read within 200ms",

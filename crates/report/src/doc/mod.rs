@@ -247,7 +247,7 @@ pub struct OfferedDoc {
     /// latencies are in none of the window's.
     pub unanswered: u64,
     /// The longest that one of those waited after it was due, in nanoseconds;
-    /// those never sent until the load stopped.
+    /// those never sent until they were given up.
     pub unanswered_ns_max: u64,
     /// The longest that one was sent after it was due, in nanoseconds.
     pub delay_ns_max: u64,
