@@ -107,7 +107,6 @@ impl Alarm {
     }
 }
 
-#[cfg(target_os = "linux")]
 mod timer {
     use std::os::fd::{AsFd, AsRawFd, RawFd};
     use std::task::{Context, Poll, ready};
@@ -163,62 +162,6 @@ mod timer {
                     Err(_would_block) => {}
                 }
             }
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod timer {
-    use std::cell::RefCell;
-    use std::pin::Pin;
-    use std::task::{Context, Poll, Waker, ready};
-    use std::time::Duration;
-
-    use tokio::time::{Instant, Sleep, sleep};
-
-    use crate::clock::Nanos;
-
-    /// tokio's, up to a millisecond late.
-    pub(in crate::run) struct Timer(RefCell<State>);
-
-    struct State {
-        sleep: Pin<Box<Sleep>>,
-        is_set: bool,
-        waker: Option<Waker>,
-    }
-
-    impl Timer {
-        pub(in crate::run) fn new() -> std::io::Result<Self> {
-            Ok(Self(RefCell::new(State {
-                sleep: Box::pin(sleep(Duration::ZERO)),
-                is_set: false,
-                waker: None,
-            })))
-        }
-
-        pub(in crate::run) fn set(&self, after: Nanos) -> std::io::Result<()> {
-            let mut state = self.0.borrow_mut();
-            state.sleep.as_mut().reset(Instant::now() + after.into());
-            state.is_set = true;
-            // It leaves its waker with the new instant only when it is polled.
-            if let Some(waker) = state.waker.take() {
-                waker.wake();
-            }
-            Ok(())
-        }
-
-        pub(in crate::run) fn poll_expired(
-            &self,
-            context: &mut Context<'_>,
-        ) -> Poll<std::io::Result<()>> {
-            let mut state = self.0.borrow_mut();
-            state.waker = Some(context.waker().clone());
-            if !state.is_set {
-                return Poll::Pending;
-            }
-            ready!(state.sleep.as_mut().poll(context));
-            state.is_set = false;
-            Poll::Ready(Ok(()))
         }
     }
 }

@@ -342,7 +342,7 @@ fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let is_unseen = plan.verify == Verify::Off && terms.signing.is_none();
     let is_plain = is_unseen && terms.encryption.is_none();
     let is_large = plan.largest_request() >= drops::WORTH_WHILE;
-    match cfg!(target_os = "linux") && is_plain && is_large {
+    match is_plain && is_large {
         true => Payloads::Dropped,
         false => Payloads::Received,
     }
