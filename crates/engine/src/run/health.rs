@@ -9,9 +9,9 @@
 //! answers at once: the load is what it can make, not what the server can bear.
 //! How late a worker sees events is part of every latency it measures, so that
 //! the median and the 99th percentile of that lateness tell by how much those of
-//! the latencies may be too high. [`LATE_MEDIAN_MAX`] of the median latency is
+//! the latencies may be too high. [`LATE_MEDIAN_MAX`] of the median service time is
 //! the error that the typical value may have, [`LATE_TAIL_MAX`] of it the one
-//! that percentiles up to the 99th may.
+//! that percentiles up to the 99th may. Up to [`WAKE_UP`] it is nobody's fault.
 
 mod gauge;
 
@@ -25,9 +25,9 @@ pub(super) use gauge::Gauge;
 const BUSY_MAX: f64 = 0.90;
 /// Share of all CPUs of this machine, whoever uses them.
 const MACHINE_BUSY_MAX: f64 = 0.95;
-/// Median lateness, as a share of the median latency.
+/// Median lateness, as a share of the median service time.
 const LATE_MEDIAN_MAX: f64 = 0.1;
-/// 99th percentile of lateness, as a share of the median latency.
+/// 99th percentile of lateness, as a share of the median service time.
 const LATE_TAIL_MAX: f64 = 0.5;
 /// What waking an idle thread up may take on any machine, a virtual one with a
 /// timer above all: every client pays it, so it tells nothing of this one.
