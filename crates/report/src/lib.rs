@@ -4,6 +4,7 @@
 //! - [`latency`]: latency summaries and the histograms a document carries
 //! - [`curve`]: passes averaged to a curve over clients, and its peak
 //! - [`statistics`]: confidence intervals, and whether a window was steady
+//! - [`study`]: runs of several servers that belong together
 //! - [`units`]: the one place that prints numbers
 //! - [`render`]: a document as text; [`write_csv`]: as rows
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
@@ -14,6 +15,7 @@ pub mod doc;
 mod hlog;
 pub mod latency;
 pub mod statistics;
+pub mod study;
 mod text;
 pub mod units;
 

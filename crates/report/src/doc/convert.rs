@@ -17,9 +17,8 @@ use smbench_engine::record::{
 use super::{
     CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, GeneratorDoc,
     LoadPointDoc, LoopDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
-    SeriesDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+    SeriesDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc, pool::summary,
 };
-use crate::curve::Curve;
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
 
@@ -48,9 +47,7 @@ impl RunDoc {
                 ..load_point(point)
             })
             .collect();
-        let curve = Curve::of(&load_points);
-        let (peak, repeats) = (curve.peak(), curve.rows.iter());
-        let repeats = repeats.filter_map(|row| row.repeats).collect();
+        let (repeats, peak) = summary(&load_points);
         let (outcome, outcome_reason) = match &record.outcome {
             Outcome::Complete => (OutcomeDoc::Complete, None),
             Outcome::Interrupted => (OutcomeDoc::Interrupted, None),
@@ -60,10 +57,7 @@ impl RunDoc {
         let started = record.started.max(SystemTime::UNIX_EPOCH);
         Self {
             schema_version: SCHEMA_VERSION,
-            tool: ToolDoc {
-                name: "smbench".to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-            },
+            tool: ToolDoc::this(),
             started: humantime::format_rfc3339_seconds(started).to_string(),
             outcome,
             outcome_reason,

@@ -7,7 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
 use super::{LoadPointDoc, RunDoc, SCHEMA_VERSION};
@@ -83,10 +84,7 @@ impl RunDoc {
     /// The document as indented JSON with a final newline.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| {
-            unreachable!("string keys and plain values always have a JSON form: {error}")
-        });
-        json + "\n"
+        to_json(self)
     }
 
     /// Writes the document, replacing any older one at once.
@@ -95,31 +93,7 @@ impl RunDoc {
     ///
     /// When the file, or its temporary neighbour, cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), SaveError> {
-        let at = |source| SaveError {
-            path: path.to_owned(),
-            source,
-        };
-        // The rename would put a file where a device or a pipe was.
-        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(at(io::Error::other("not a regular file")));
-        }
-        let name = path
-            .file_name()
-            .ok_or_else(|| at(io::ErrorKind::InvalidFilename.into()))?;
-        // In the same directory, since a rename is atomic only within one
-        // file system.
-        let temporary = path.with_file_name(format!(
-            ".{}.{}.tmp",
-            name.to_string_lossy(),
-            std::process::id()
-        ));
-        fs::write(&temporary, self.to_json())
-            .and_then(|()| fs::rename(&temporary, path))
-            .map_err(|error| {
-                // Nothing more can be done when the removal fails as well.
-                let _ = fs::remove_file(&temporary);
-                at(error)
-            })
+        save(self, path)
     }
 
     /// Reads a document that this build or an older one wrote.
@@ -128,16 +102,7 @@ impl RunDoc {
     ///
     /// One line per [`LoadError`]; nothing a file holds makes this panic.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let bytes = fs::read(path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => LoadError::NotFound {
-                path: path.to_owned(),
-            },
-            _ => LoadError::Unreadable {
-                path: path.to_owned(),
-                source,
-            },
-        })?;
-        Self::parse(&bytes, path)
+        Self::parse(&read(path)?, path)
     }
 
     /// Reads the document that `bytes` hold; messages name `path`.
@@ -146,38 +111,91 @@ impl RunDoc {
     ///
     /// As [`RunDoc::load`], but for those of files.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
-        let path = || path.to_owned();
-        let malformed = |detail: String| LoadError::Malformed {
-            path: path(),
-            detail: plain(&detail),
-        };
-        // The version first: a newer document may lack what this build
-        // thinks it needs, and that must not be called an error in it.
-        let version: Version =
-            serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-                Category::Data => LoadError::NotAResult { path: path() },
-                Category::Syntax | Category::Eof | Category::Io => LoadError::NotJson {
-                    path: path(),
-                    detail: plain(&error.to_string()),
-                },
-            })?;
-        match version.schema_version {
-            found if found > u64::from(SCHEMA_VERSION) => {
-                return Err(LoadError::Newer {
-                    path: path(),
-                    found,
-                });
-            }
-            0 => return Err(malformed("there is no schema_version 0".to_owned())),
-            _ => {}
-        }
-        let doc: Self =
-            serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        let doc: Self = parse(bytes, path)?;
         doc.load_points
             .iter()
             .try_for_each(consistent)
-            .map_err(malformed)?;
+            .map_err(|detail| malformed(path, &detail))?;
         Ok(doc)
+    }
+}
+
+fn malformed(path: &Path, detail: &str) -> LoadError {
+    LoadError::Malformed {
+        path: path.to_owned(),
+        detail: plain(detail),
+    }
+}
+
+fn to_json(doc: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(doc).unwrap_or_else(|error| {
+        unreachable!("string keys and plain values always have a JSON form: {error}")
+    });
+    json + "\n"
+}
+
+/// Writes a document, replacing any older one at once.
+pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
+    let at = |source| SaveError {
+        path: path.to_owned(),
+        source,
+    };
+    // The rename would put a file where a device or a pipe was.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(at(io::Error::other("not a regular file")));
+    }
+    let name = path
+        .file_name()
+        .ok_or_else(|| at(io::ErrorKind::InvalidFilename.into()))?;
+    // In the same directory, since a rename is atomic only within one
+    // file system.
+    let temporary = path.with_file_name(format!(
+        ".{}.{}.tmp",
+        name.to_string_lossy(),
+        std::process::id()
+    ));
+    fs::write(&temporary, to_json(doc))
+        .and_then(|()| fs::rename(&temporary, path))
+        .map_err(|error| {
+            // Nothing more can be done when the removal fails as well.
+            let _ = fs::remove_file(&temporary);
+            at(error)
+        })
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
+    fs::read(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => LoadError::NotFound {
+            path: path.to_owned(),
+        },
+        _ => LoadError::Unreadable {
+            path: path.to_owned(),
+            source,
+        },
+    })
+}
+
+/// Reads a document of any kind.
+pub(crate) fn parse<D: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<D, LoadError> {
+    // The version first: a newer document may lack what this build thinks it
+    // needs, and that must not be called an error in it.
+    let version: Version =
+        serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+            Category::Data => LoadError::NotAResult {
+                path: path.to_owned(),
+            },
+            Category::Syntax | Category::Eof | Category::Io => LoadError::NotJson {
+                path: path.to_owned(),
+                detail: plain(&error.to_string()),
+            },
+        })?;
+    match version.schema_version {
+        found if found > u64::from(SCHEMA_VERSION) => Err(LoadError::Newer {
+            path: path.to_owned(),
+            found,
+        }),
+        0 => Err(malformed(path, "there is no schema_version 0")),
+        _ => serde_json::from_slice(bytes).map_err(|error| malformed(path, &error.to_string())),
     }
 }
 

@@ -10,6 +10,7 @@ mod convert;
 mod file;
 mod generator;
 mod plan;
+mod pool;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use smbench_engine::record::OpKind;
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
+pub(crate) use file::{parse, read, save};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use plan::{
     AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
@@ -79,6 +81,17 @@ pub struct ToolDoc {
     pub name: String,
     /// Its release.
     pub version: String,
+}
+
+impl ToolDoc {
+    /// This program.
+    #[must_use]
+    pub fn this() -> Self {
+        Self {
+            name: "smbench".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
 }
 
 /// How a run ended.

@@ -10,4 +10,5 @@ mod document;
 mod files;
 mod samples;
 mod statistics;
+mod study;
 mod text;

@@ -1,0 +1,48 @@
+//! Passes that were measured one by one, as one document.
+//!
+//! Not here: averages, which are [`crate::curve`]'s.
+
+use super::{LoadPointDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
+use crate::curve::Curve;
+
+impl RunDoc {
+    /// The document with all its load points in pass `repeat`, from 1.
+    #[must_use]
+    pub fn as_pass(mut self, repeat: u32) -> Self {
+        for point in &mut self.load_points {
+            point.repeat = repeat;
+        }
+        self.summarised()
+    }
+
+    /// The load points of several documents of the same plan and server in one,
+    /// otherwise as the first of them: with its start, plan and server, but the
+    /// first outcome that is not "complete". `None` without any.
+    #[must_use]
+    pub fn pooled(passes: Vec<Self>) -> Option<Self> {
+        let mut passes = passes.into_iter();
+        let mut all = passes.next()?;
+        for pass in passes {
+            all.load_points.extend(pass.load_points);
+            if all.outcome == OutcomeDoc::Complete {
+                (all.outcome, all.outcome_reason) = (pass.outcome, pass.outcome_reason);
+            }
+            all.leftover = all.leftover.or(pass.leftover);
+        }
+        let passes = all.load_points.iter().map(|point| point.repeat).max();
+        all.plan.repeat = passes.unwrap_or(1);
+        Some(all.summarised())
+    }
+
+    fn summarised(mut self) -> Self {
+        (self.repeats, self.peak) = summary(&self.load_points);
+        self
+    }
+}
+
+/// What follows from several load points.
+pub(super) fn summary(load_points: &[LoadPointDoc]) -> (Vec<RepeatsDoc>, Option<PeakDoc>) {
+    let curve = Curve::of(load_points);
+    let repeats = curve.rows.iter().filter_map(|row| row.repeats).collect();
+    (repeats, curve.peak())
+}

@@ -1,0 +1,128 @@
+//! Studies as folders.
+
+use std::fs;
+use std::path::Path;
+
+use smbench_report::RunDoc;
+use smbench_report::doc::{OutcomeDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyServerDoc};
+
+use crate::samples::{curve, document, point, run};
+
+fn server(name: &str) -> StudyServerDoc {
+    StudyServerDoc {
+        name: name.to_owned(),
+        url: None,
+        notes: Vec::new(),
+        settings: vec!["strict sync = yes".to_owned()],
+    }
+}
+
+fn study() -> StudyDoc {
+    StudyDoc {
+        schema_version: SCHEMA_VERSION,
+        tool: ToolDoc::this(),
+        name: "flush".to_owned(),
+        title: "What a flush does".to_owned(),
+        started: "2026-01-31T12:00:00Z".to_owned(),
+        command: vec!["smbench".to_owned(), "suite".to_owned()],
+        profiles: vec!["file-server".to_owned(), "web-server".to_owned()],
+        load_points: vec![1, 4],
+        passes: 2,
+        servers: vec![server("Samba, honours"), server("../Samba/ignores")],
+        comparisons: vec![ComparisonDoc {
+            title: "as shipped".to_owned(),
+            kind: ComparisonKind::Gain,
+            servers: vec!["../Samba/ignores".to_owned(), "Samba, honours".to_owned()],
+        }],
+    }
+}
+
+fn save(doc: &RunDoc, path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    doc.save(path).unwrap();
+}
+
+#[test]
+fn passes_of_a_suite_become_one_document_and_missing_ones_are_not_made_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = study();
+    study.save(folder.path()).unwrap();
+    let at = |server, profile, pass| folder.path().join(study.run_path(server, profile, pass));
+    let pass = |loads: [u64; 2]| document(&run(vec![point(1, 1, loads[0]), point(4, 1, loads[1])]));
+    save(&pass([100, 400]), &at(1, 0, 1));
+    let mut cut = pass([200, 600]);
+    cut.outcome = OutcomeDoc::Interrupted;
+    save(&cut, &at(1, 0, 2));
+    save(&pass([10, 40]), &at(0, 1, 2));
+
+    let found = Study::load(folder.path()).unwrap();
+    assert_eq!(found.doc, study);
+    let places: Vec<_> = found
+        .results
+        .iter()
+        .map(|r| (r.server, r.profile))
+        .collect();
+    assert_eq!(places, [(0, 1), (1, 0)]);
+    let both = &found.of_profile(0).next().unwrap().run;
+    let repeats: Vec<_> = both
+        .load_points
+        .iter()
+        .map(|p| (p.clients, p.repeat))
+        .collect();
+    assert_eq!(repeats, [(1, 1), (4, 1), (1, 2), (4, 2)]);
+    assert_eq!(
+        (both.outcome, both.plan.repeat),
+        (OutcomeDoc::Interrupted, 2)
+    );
+    let alone = [pass([100, 400]), pass([200, 600])].map(|doc| doc.load_points[1].throughput_mbps);
+    let peak = both.peak.unwrap();
+    assert_eq!(peak.throughput_mbps, (alone[0] + alone[1]) / 2.0);
+    assert_eq!((peak.clients, peak.passes, both.repeats.len()), (4, 2, 2));
+    let late = &found.of_profile(1).next().unwrap().run;
+    assert_eq!(
+        late.load_points[0].repeat, 2,
+        "the pass the file is named after"
+    );
+}
+
+#[test]
+fn names_of_servers_stay_within_the_folder_and_apart() {
+    let study = study();
+    let path = |server| study.run_path(server, 0, 1).display().to_string();
+    assert_eq!(path(0), "runs/01-samba--honours/01-file-server/pass-1.json");
+    assert_eq!(
+        path(1),
+        "runs/02-..-samba-ignores/01-file-server/pass-1.json"
+    );
+}
+
+#[test]
+fn a_folder_of_results_is_a_study_of_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = |folder: &Path| Study::load(folder).unwrap_err().to_string();
+    let none = missing(folder.path());
+    assert!(
+        none.ends_with("study.json: there is no such file"),
+        "{none}"
+    );
+    fs::write(folder.path().join("notes.txt"), "no result").unwrap();
+    save(&document(&curve()), &folder.path().join("b.json"));
+    save(
+        &document(&run(vec![point(2, 1, 50)])),
+        &folder.path().join("a.json"),
+    );
+    let found = Study::load(folder.path()).unwrap();
+    let names: Vec<_> = found
+        .doc
+        .servers
+        .iter()
+        .map(|server| &server.name[..])
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(found.doc.profiles, ["file-server"]);
+    assert_eq!(found.doc.load_points, [1, 2, 4, 8, 16]);
+    assert_eq!(found.results[1].run, document(&curve()));
+    fs::write(folder.path().join("c.json"), "{").unwrap();
+    assert!(missing(folder.path()).contains("c.json: not JSON"));
+}
