@@ -22,6 +22,7 @@ needed=(
   kadmin.local:krb5-admin-server
   kinit:krb5-user
   valgrind:valgrind
+  prometheus-node-exporter:prometheus-node-exporter
 )
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }

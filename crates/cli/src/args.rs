@@ -122,6 +122,11 @@ pub(crate) struct ServerArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+    // A text for the same reason.
+    /// Where to look up the server's CPU time: the URL of its node_exporter or windows_exporter,
+    /// such as http://SERVER:9100/metrics, or off [default: its processes, where it runs here]
+    #[arg(long, value_name = "URL|off")]
+    pub(crate) server_metrics: Option<String>,
     /// Longest wait for the answer to an operation; then the client counts as lost [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
     pub(crate) operation_timeout: Option<Duration>,

@@ -7,6 +7,7 @@ use std::thread;
 use smbench_engine::login::Login;
 use smbench_engine::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
 use smbench_engine::profile::{self, Profile};
+use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::{Disclosure, Place};
@@ -53,7 +54,10 @@ impl Request {
         };
         let plan = Plan::resolve(
             &profile,
-            &options(args),
+            &RunOptions {
+                server_cpu: server_cpu(args)?,
+                ..options(args)
+            },
             target,
             limits(args),
             // Where the system does not tell, one thread always works.
@@ -167,7 +171,20 @@ fn options(args: &RunArgs) -> RunOptions {
         source_ip: connections.source_ip.clone(),
         verify: workload.verify.then_some(Verify::ReadBack),
         file_size: workload.file_size,
+        server_cpu: None,
     }
+}
+
+/// Where the server's CPU time is looked up, as the command line says.
+fn server_cpu(args: &RunArgs) -> Result<Option<CpuSource>, Failure> {
+    let source = match args.server.server_metrics.as_deref() {
+        None => return Ok(None),
+        Some("off") => CpuSource::Off,
+        Some(url) => CpuSource::Exporter(url.parse().map_err(|error: MetricsUrlError| {
+            Failure::Usage(format!("--server-metrics: {error}"))
+        })?),
+    };
+    Ok(Some(source))
 }
 
 fn limits(args: &RunArgs) -> Limits {

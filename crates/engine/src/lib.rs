@@ -41,6 +41,7 @@ pub mod profile;
 mod random;
 pub mod record;
 pub mod run;
+pub mod server_cpu;
 mod session;
 mod share;
 pub mod sources;

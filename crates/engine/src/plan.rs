@@ -19,6 +19,7 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::record::OpKind;
+use crate::server_cpu::CpuSource;
 use crate::target::Target;
 
 pub use action::{Action, WeightedAction};
@@ -73,6 +74,8 @@ pub struct Plan {
     /// Sessions set up per second at most, over all threads, 1 to
     /// [`SETUP_RATE_MAX`]; `None` for as fast as the server lets them in.
     pub setup_rate: Option<u32>,
+    /// Where CPU time of the server is looked up.
+    pub server_cpu: CpuSource,
     /// The client that carries the operations out.
     pub driver: DriverKind,
     /// What is asked of each session.

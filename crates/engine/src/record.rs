@@ -20,6 +20,7 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::Histogram;
 
 use crate::plan::Plan;
+use crate::server_cpu::ServerCpuRecord;
 
 pub use caching::CachingRecord;
 pub use fairness::Fairness;
@@ -92,6 +93,8 @@ pub struct LoadPointRecord {
     pub invalid: Option<String>,
     /// The generator's own use of CPU and memory.
     pub client: ClientUsage,
+    /// The server's use of CPU.
+    pub server_cpu: ServerCpuRecord,
     /// How the generator fared, and whether it was the limit.
     pub generator: GeneratorRecord,
     /// Session set-up.

@@ -46,6 +46,7 @@ use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
 use crate::plan::{Access, Caching, DriverKind, Mode, Pinning, Ramp, Rate, Scope, Spacing, Verify};
+use crate::server_cpu::CpuSource;
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
@@ -175,6 +176,10 @@ pub struct RunOptions {
     /// can give it: a file has one place for each thing.
     #[serde(skip)]
     pub file_size: Option<Size>,
+    /// Where CPU time of the server is looked up. It goes with the server, so
+    /// only a command line can give it.
+    #[serde(skip)]
+    pub server_cpu: Option<CpuSource>,
 }
 
 impl RunOptions {
@@ -227,6 +232,7 @@ impl RunOptions {
             source_ip: self.source_ip.or(fallback.source_ip),
             verify: self.verify.or(fallback.verify),
             file_size: self.file_size.or(fallback.file_size),
+            server_cpu: self.server_cpu.or(fallback.server_cpu),
         }
     }
 }

@@ -48,6 +48,12 @@ pub fn cpu_us(microseconds: f64) -> String {
     three_digits(microseconds)
 }
 
+/// CPUs kept busy, without a unit: `0.25`, `1.98`.
+#[must_use]
+pub fn cores(busy: f64) -> String {
+    format!("{busy:.2}")
+}
+
 /// A share or weight in percent, with its sign: `80 %`, `12.5 %`.
 ///
 /// Nothing is rounded to none or to all: `<0.01 %`, `>99.99 %`.

@@ -14,5 +14,6 @@ mod passwords;
 mod runs;
 mod samba;
 mod scale;
+mod server_cpu;
 mod stops;
 mod support;

@@ -152,6 +152,7 @@ mod tests {
     use super::*;
     use crate::plan::resolve::tests::plan;
     use crate::plan::{Action, Limits, Pinning, Scope};
+    use crate::server_cpu::CpuSource;
     use crate::target::Secret;
 
     #[test]
@@ -232,6 +233,7 @@ mod tests {
         other.threads += 1;
         other.pinning = Pinning::Pinned;
         other.setup_rate = Some(7);
+        other.server_cpu = CpuSource::Off;
         other.connections.sources = Some("127.0.0.2".parse().unwrap());
         other.profile = "renamed".into();
         other.limits = Limits {

@@ -132,6 +132,7 @@ impl Plan {
             threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
             pinning: merged.pin_threads.unwrap_or_default(),
             setup_rate: merged.setup_rate,
+            server_cpu: merged.server_cpu.unwrap_or_default(),
             driver: merged.driver.unwrap_or_default(),
             caching: merged.oplock.unwrap_or_default(),
             session: SessionOptions {

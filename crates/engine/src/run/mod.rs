@@ -44,6 +44,7 @@ use crate::clock::{self, Nanos};
 use crate::plan::Plan;
 use crate::process;
 use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
+use crate::server_cpu::Meter;
 use crate::session::{SessionError, Whereabouts};
 use crate::stream::{Drawn, Mix, Streams};
 use driver::Connector;
@@ -129,6 +130,7 @@ struct Context<'a> {
     /// The server, for messages.
     at: String,
     whereabouts: Whereabouts,
+    server_cpu: Meter,
     /// When the run started, on both clocks.
     started: Nanos,
     started_wall: SystemTime,
@@ -220,6 +222,7 @@ pub fn execute_on(
         plan: Arc::new(plan.clone()),
         at: server.url.clone(),
         whereabouts: Whereabouts::Elsewhere,
+        server_cpu: Meter::new(&plan.server_cpu, None),
         started: clock::now(),
         started_wall: clock::wall(),
         cancel,

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle as JoinTask;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
@@ -20,6 +21,7 @@ use crate::run::setup::Pace;
 use crate::run::timeline::Over;
 use crate::run::worker::{Assignment, Outcome, Report};
 use crate::run::{Context, RunError};
+use crate::server_cpu::{Reading, ServerCpuRecord};
 use crate::session::SessionError;
 
 /// How often the observer hears of progress.
@@ -98,6 +100,7 @@ pub(super) async fn measure(
         clients_served: outcome.served,
         dropouts: outcome.dropouts,
         client: observed.usage,
+        server_cpu: observed.server_cpu,
         setup: SetupRecord {
             session: outcome.session_setup,
             connections: outcome.connections,
@@ -226,6 +229,7 @@ struct Observed {
     /// Measured part of the window.
     window: Nanos,
     usage: ClientUsage,
+    server_cpu: ServerCpuRecord,
     /// See [`GeneratorRecord::machine_busy`].
     machine_busy: Option<f64>,
 }
@@ -295,6 +299,12 @@ impl Crew {
         let mut opening = None;
         let mut closing = None;
         let mut last_tick = schedule.begin;
+        // Beside the load: a server's exporter may take its time.
+        let read_server_cpu = || {
+            let meter = context.server_cpu.clone();
+            tokio::task::spawn_blocking(move || meter.read())
+        };
+        let (mut cpu_at_open, mut cpu_at_close) = (None, None);
         let (mut ended, mut gone) = (0, 0);
         while ended.max(gone) < self.workers {
             let now = clock::now();
@@ -315,6 +325,7 @@ impl Crew {
                 () = tokio::time::sleep_until(clock::timer(next)) => {}
                 () = context.cancel.cancelled(), if closing.is_none() => {
                     closing = Some((clock::now(), process::usage()));
+                    cpu_at_close = Some(read_server_cpu());
                 }
             }
             let (live, over) = self.board.collect();
@@ -326,9 +337,11 @@ impl Crew {
             let now = clock::now();
             if opening.is_none() && now >= schedule.open {
                 opening = Some((now, process::usage()));
+                cpu_at_open = Some(read_server_cpu());
             }
             if closing.is_none() && (now >= schedule.close || ended.max(gone) == self.workers) {
                 closing = Some((now, process::usage()));
+                cpu_at_close = Some(read_server_cpu());
             }
             if now >= tick {
                 observer.progress(&Progress::Running {
@@ -349,8 +362,14 @@ impl Crew {
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
         let of_window =
             |at_close: Duration, at_open| at_close.saturating_sub(at_open).mul_f64(share.min(2.0));
+        let server_cpu = context.server_cpu.between(
+            finished(cpu_at_open).await,
+            finished(cpu_at_close).await,
+            window,
+        );
         Observed {
             schedule,
+            server_cpu,
             closed: closed_at,
             window,
             usage: ClientUsage {
@@ -364,6 +383,11 @@ impl Crew {
                 .and_then(|(close, open)| close.busy_since(open)),
         }
     }
+}
+
+/// What a reading came to; none where there was none, or it panicked.
+async fn finished(reading: Option<JoinTask<Reading>>) -> Option<Reading> {
+    reading?.await.ok()
 }
 
 /// How the generator fared, and whether it was the limit.

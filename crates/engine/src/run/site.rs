@@ -16,6 +16,7 @@ use crate::run::worker::Means;
 use crate::run::{
     Context, Observer, Progress, RunError, capacity, concluded, hiring, measure, native, point,
 };
+use crate::server_cpu::Meter;
 use crate::session::{Endpoint, Session, SessionError};
 use crate::share::{self, Workspace};
 use crate::stream::Mix;
@@ -89,6 +90,7 @@ pub(super) async fn run(
                         supplies,
                     }),
                 },
+                server_cpu: Meter::new(&plan.server_cpu, endpoint.here()),
                 plan,
                 mix,
                 at: endpoint.at(),

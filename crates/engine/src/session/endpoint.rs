@@ -334,13 +334,18 @@ impl Endpoint {
 
     /// Whether the server is on this machine, as far as its address tells.
     pub(crate) fn whereabouts(&self) -> Whereabouts {
-        let is_here = |&server: &SocketAddr| {
-            server.ip().is_loopback() || local_address(server) == Some(server.ip())
-        };
-        match self.addresses.iter().any(is_here) {
-            true => Whereabouts::Here,
-            false => Whereabouts::Elsewhere,
+        match self.here() {
+            Some(_) => Whereabouts::Here,
+            None => Whereabouts::Elsewhere,
         }
+    }
+
+    /// The server's address that is one of this machine.
+    pub(crate) fn here(&self) -> Option<SocketAddr> {
+        let is_here = |server: &SocketAddr| {
+            server.ip().is_loopback() || local_address(*server) == Some(server.ip())
+        };
+        self.addresses.iter().copied().find(is_here)
     }
 
     /// The local address of this connection, where those are chosen.

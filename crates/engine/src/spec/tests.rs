@@ -103,6 +103,7 @@ fn a_full_profile_is_read() {
             source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
             verify: Some(Verify::ReadBack),
             file_size: None,
+            server_cpu: None,
         },
     };
     assert_eq!(spec, expected);

@@ -17,7 +17,7 @@ use smbench_engine::record::{
 use super::{
     CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, GeneratorDoc,
     LoadPointDoc, LoopDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
-    SeriesDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc, pool::summary,
+    SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc, pool::summary,
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
@@ -117,14 +117,16 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     let bytes_read = record.ops.window_bytes(Direction::Read);
     let bytes_written = record.ops.window_bytes(Direction::Write);
     let invalid_reason = invalid_reason(record);
+    let throughput_mbps = throughput_mbps(bytes_read + bytes_written, record.window);
+    let ops_per_s = per_second(all.count() as f64, record.window);
     LoadPointDoc {
         clients: record.clients,
         repeat: record.repeat,
         window_s: record.window.as_secs_f64(),
         valid: invalid_reason.is_none(),
         invalid_reason,
-        throughput_mbps: throughput_mbps(bytes_read + bytes_written, record.window),
-        ops_per_s: per_second(all.count() as f64, record.window),
+        throughput_mbps,
+        ops_per_s,
         bytes_read,
         bytes_written,
         errors: record.ops.errors(),
@@ -144,6 +146,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             })
             .collect(),
         client: client(record.client, all.count()),
+        server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
         generator_limited: Some(record.generator.limited.is_some()),
         generator: Some(GeneratorDoc::from(record)),
         setup: setup(&record.setup),

@@ -11,6 +11,7 @@ mod file;
 mod generator;
 mod plan;
 mod pool;
+mod server_cpu;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub use plan::{
     AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
 };
 
+pub use server_cpu::ServerCpuDoc;
+pub(crate) use server_cpu::per;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 
 use crate::latency::{Hdr, LatencyDoc};
@@ -205,6 +208,10 @@ pub struct LoadPointDoc {
     pub dropouts: Vec<DropoutDoc>,
     /// The generator's own use of CPU and memory.
     pub client: ClientDoc,
+    /// The server's own use of CPU. Not in documents of releases that did not
+    /// look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<ServerCpuDoc>,
     /// Whether the generator, and not the server, was the limit: the verdict of
     /// `generator`. Like that, not in documents of releases that did not judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 //! Everything shown is computed from the document alone, so that `run` and
 //! `show` print the same. Not here: how numbers are written ([`crate::units`]).
 
+mod cpu;
 mod grid;
 mod header;
 mod operations;
@@ -24,6 +25,7 @@ pub fn render(doc: &RunDoc) -> String {
         let footnotes = remarks::invalid_points(&curve) + &remarks::limited_points(&curve);
         sections.push(points::table(&curve) + &footnotes);
         sections.extend(points::repeats(&curve));
+        sections.extend(cpu::table(&curve));
         sections.push(points::peak_line(&curve));
         sections.extend(operations::table(&curve));
     }

@@ -1,13 +1,15 @@
 //! The keys and the arithmetic of documents.
 
-use serde_json::Value;
+use serde_json::{Value, json as value};
 use smbench_engine::clock::Nanos;
 use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
 use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
 use smbench_report::latency::{LatencyDoc, pool};
 
-use crate::samples::{PASSWORD, book, curve, document, dropped, metadata_plan, point, run};
+use crate::samples::{
+    PASSWORD, book, curve, document, dropped, metadata_plan, on_a_busy_server, point, run,
+};
 
 fn json(doc: &RunDoc) -> Value {
     serde_json::from_str(&doc.to_json()).unwrap()
@@ -218,6 +220,49 @@ fn what_was_not_measured_is_null() {
     assert_eq!(point["ops"]["read"]["service_ns"], Value::Null);
     assert_eq!(point["client"]["cpu_us_per_op"], Value::Null);
     assert_eq!(point["ops"].get("write"), None);
+}
+
+#[test]
+fn cpu_of_the_server_is_a_number_or_a_reason() {
+    let doc = document(&run(vec![
+        on_a_busy_server(point(1, 1, 400)),
+        point(4, 1, 400),
+    ]));
+    let json: Value = serde_json::from_str(&doc.to_json()).unwrap();
+    let [measured, lost] = [0, 1].map(|at| &json["load_points"][at]);
+    // 10 of 40 CPU seconds.
+    let mbps = measured["throughput_mbps"].as_f64().unwrap();
+    let ops_per_s = measured["ops_per_s"].as_f64().unwrap();
+    let cpu = &measured["server_cpu"];
+    assert_eq!(
+        (&cpu["scope"], &cpu["cores"]),
+        (&value!("machine"), &value!(4))
+    );
+    assert_eq!(
+        (&cpu["busy_s"], &cpu["percent"]),
+        (&value!(10.0), &value!(25.0))
+    );
+    assert_eq!(cpu["mbps_per_percent"], mbps / 25.0);
+    assert_eq!(cpu["ops_per_s_per_percent"], ops_per_s / 25.0);
+    assert_eq!(cpu["us_per_op"], 1e7 / (ops_per_s * 10.0));
+    assert_eq!(cpu["not_measured"], Value::Null);
+    let cpu = &lost["server_cpu"];
+    assert!(
+        cpu["not_measured"]
+            .as_str()
+            .unwrap()
+            .contains("--server-metrics")
+    );
+    for key in [
+        "scope",
+        "cores",
+        "busy_s",
+        "percent",
+        "us_per_op",
+        "mbps_per_percent",
+    ] {
+        assert_eq!(cpu[key], Value::Null, "{key}");
+    }
 }
 
 #[test]

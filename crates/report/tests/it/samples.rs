@@ -14,6 +14,7 @@ use smbench_engine::record::{
     Phase, Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
     latency_histogram, lateness_histogram,
 };
+use smbench_engine::server_cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
 use smbench_engine::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, Place, RunDoc};
@@ -68,6 +69,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         threads: 2,
         pinning: Pinning::Pinned,
         setup_rate: Some(500),
+        server_cpu: CpuSource::Processes,
         driver: DriverKind::Native,
         caching: smbench_engine::plan::Caching::None,
         session: SessionOptions {
@@ -79,6 +81,27 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         verify: Verify::Off,
         limits: Limits::default(),
     }
+}
+
+/// As of a server elsewhere that nobody knows more about.
+fn server_cpu() -> ServerCpuRecord {
+    ServerCpuRecord {
+        source: String::new(),
+        used: Err("the server is on another machine; give --server-metrics".to_owned()),
+    }
+}
+
+/// The point with 10 s of CPU time used by a server of 4 CPUs.
+pub(crate) fn on_a_busy_server(mut point: LoadPointRecord) -> LoadPointRecord {
+    point.server_cpu = ServerCpuRecord {
+        source: "http://files.example:9100/metrics".to_owned(),
+        used: Ok(ServerCpuUse {
+            scope: CpuScope::Machine,
+            cores: 4,
+            busy: Duration::from_secs(10),
+        }),
+    };
+    point
 }
 
 /// Two workers with time to spare, one of them on CPU 3.
@@ -202,6 +225,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
             cpu_system: Duration::from_millis(400),
             max_rss_bytes: 48 << 20,
         },
+        server_cpu: server_cpu(),
         generator: generator(),
         setup: SetupRecord {
             connections: clients.into(),

@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use smbench_engine::clock::Nanos;
-use smbench_engine::record::{Failure, OpKind, Origin, Outcome, Phase, ServerFacts};
+use smbench_engine::record::{
+    Failure, LoadPointRecord, OpKind, Origin, Outcome, Phase, ServerFacts,
+};
+use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
 use smbench_report::{render, write_csv};
 
-use crate::samples::{book, curve, document, dropped, metadata_plan, metadata_point, point, run};
+use crate::samples::{
+    book, curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
+};
 
 /// The report without its header, which one test shows whole.
 fn body(text: &str) -> &str {
@@ -32,6 +37,8 @@ fn a_plain_run() {
           8    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
          16    32.8   1001  1.23 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   50.0
     us/op: CPU time of the generator, not of the server, per operation
+
+    CPU of the server: not measured: the server is on another machine; give --server-metrics
 
     peak 65.5 Mbit/s at 8 clients, mean response 1.21 ms; within 95 % from 4 to 8 clients
 
@@ -60,6 +67,8 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
           4     0.0    300  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    167
           8     0.0    200  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    250
     us/op: CPU time of the generator, not of the server, per operation
+
+    CPU of the server: not measured: the server is on another machine; give --server-metrics
 
     peak 300 ops/s at 4 clients, mean response 1.50 ms; no other load point within 95 %
 
@@ -96,6 +105,8 @@ fn several_passes_with_one_left_out() {
     clients  passes       Mbit/s       ops/s               mean                p99
           8       3  61.4 ± 10.2  1876 ± 311  1.22 ms ± 2.56 us  2.00 ms ± 0.00 us
          16       2  64.7 ± 10.4  1976 ± 318  1.21 ms ± 2.34 us  2.00 ms ± 0.00 us
+
+    CPU of the server: not measured: the server is on another machine; give --server-metrics
 
     peak 64.7 Mbit/s at 16 clients, mean response 1.21 ms; no other load point within 95 %
 
@@ -137,6 +148,8 @@ fn failures_and_leftovers_are_spelled_out() {
     us/op: CPU time of the generator, not of the server, per operation
     ! 2 clients, pass 1: not valid: 4 of 1264 operations failed
     ! 4 clients, pass 1: not valid: 4 of 1264 operations failed
+
+    CPU of the server: not measured: the server is on another machine; give --server-metrics
 
     no peak: no valid load point saw an operation
 
@@ -287,5 +300,28 @@ fn csv_has_a_row_per_point_and_operation() {
     8,1,true,10,flush,10,0,0,0,1,30007296,29999104,30015487,30015487,30015487,30015487,30015487,30015487,,
     8,1,true,10,read,16000,65536000,0,52.4288,1600,1000192,999936,1000447,1000447,1000447,1000447,1000447,1000447,,
     8,1,true,10,write,4000,16384000,0,13.1072,400,2000384,1999872,2000895,2000895,2000895,2000895,2000895,2000895,,
+    ");
+}
+
+#[test]
+fn cpu_of_the_server_is_told_with_what_it_bought() {
+    let measured = on_a_busy_server(point(4, 1, 400));
+    let lost = LoadPointRecord {
+        server_cpu: ServerCpuRecord {
+            used: Err("it did not answer: timeout".to_owned()),
+            ..measured.server_cpu.clone()
+        },
+        ..on_a_busy_server(point(8, 1, 400))
+    };
+    let text = render(&document(&run(vec![measured, lost])));
+    let section = text
+        .split("\n\n")
+        .find(|section| section.starts_with("CPU of the server"));
+    assert_snapshot!(section.unwrap(), @"
+    CPU of the server: all that its machine did, as told by http://files.example:9100/metrics; 4 cores
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %  generator cores
+          4        1.00    25 %   1996          0.66         20.0             0.05
+          8           -       -      -             -            -             0.05
+    -: not measured: it did not answer: timeout
     ");
 }

@@ -1,0 +1,182 @@
+//! CPU time of the server: from its processes, from a real exporter, and from
+//! peers that are none.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+
+use crate::support::{Place, embedded};
+
+const NODE_EXPORTER: Tool = Tool::new("prometheus-node-exporter", "prometheus-node-exporter");
+
+/// Debian's node_exporter on a port of its own; ended when dropped.
+struct Exporter {
+    process: Child,
+    url: String,
+    /// Kept open: the exporter ends when it cannot log.
+    _log: BufReader<ChildStderr>,
+}
+
+impl Exporter {
+    fn start() -> Self {
+        let mut process = Command::new(NODE_EXPORTER.find().unwrap())
+            .args([
+                "--web.listen-address=127.0.0.1:0",
+                "--collector.disable-defaults",
+            ])
+            .arg("--collector.cpu")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            assert!(
+                log.read_line(&mut line).unwrap() > 0,
+                "node_exporter has ended"
+            );
+            if let Some((_, address)) = line.split_once("\"Listening on\" address=") {
+                break address.trim().to_owned();
+            }
+        };
+        let url = format!("http://{address}");
+        Self {
+            process,
+            url,
+            _log: log,
+        }
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// A run of a second, its only load point's CPU of the server, and its text.
+fn measured(place: &Place, url: &str, password: &str, more: &[&str]) -> (Value, String) {
+    let mut args = vec!["--profile=read-4k", "--clients=2", "--duration=1s"];
+    args.extend(more);
+    let said = place.run(url, password, &args);
+    said.succeeded();
+    let doc = place.document();
+    let point = &doc["load_points"][0];
+    assert_eq!(point["valid"], true);
+    (point["server_cpu"].clone(), said.stdout)
+}
+
+fn number(cpu: &Value, key: &str) -> f64 {
+    let number = cpu[key].as_f64();
+    number.unwrap_or_else(|| panic!("no {key} in {cpu}"))
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn a_server_on_this_machine_is_found_by_its_port() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let (cpu, text) = measured(&Place::new(), &samba.url(), samba.password(), &[]);
+    let source = cpu["source"].as_str().unwrap();
+    assert!(source.starts_with("smbd (process "), "{source}");
+    assert_eq!(cpu["scope"], "processes");
+    // Reads are what it did; it had both CPU time and a limit to it.
+    assert!(number(&cpu, "busy_s") > 0.0);
+    assert!(number(&cpu, "percent") < 101.0, "{cpu}");
+    assert!(number(&cpu, "us_per_op") > 0.0);
+    assert!(text.contains("CPU of the server: smbd (process "), "{text}");
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn an_exporter_tells_what_the_whole_machine_did() {
+    if let Err(skip) = require(&[NODE_EXPORTER]) {
+        return eprintln!("{skip}");
+    }
+    let (server, exporter) = (embedded(), Exporter::start());
+    let metrics = format!("--server-metrics={}", exporter.url);
+    let place = Place::new();
+    let (cpu, text) = measured(&place, &server.url(), server.password(), &[&metrics]);
+    assert_eq!(cpu["scope"], "machine");
+    assert_eq!(cpu["source"], format!("{}/metrics", exporter.url));
+    let cores = number(&cpu, "cores");
+    assert!(cores >= 1.0 && number(&cpu, "busy_s") > 0.0, "{cpu}");
+    assert!(number(&cpu, "percent") <= 100.0, "{cpu}");
+    let share = number(&cpu, "busy_s")
+        / cores
+        / place.document()["load_points"][0]["window_s"]
+            .as_f64()
+            .unwrap();
+    assert!(
+        (share * 100.0 - number(&cpu, "percent")).abs() < 1e-6,
+        "{cpu}"
+    );
+    assert!(
+        text.contains("all that its machine did, as told by http://"),
+        "{text}"
+    );
+}
+
+/// A peer that never answers, and one whose answers are lies, cost a run the CPU
+/// column and nothing else.
+#[test]
+fn a_peer_that_is_no_exporter_costs_the_cpu_column_alone() {
+    let server = embedded();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let liar = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = |listener: &TcpListener| {
+        format!("--server-metrics=http://{}", listener.local_addr().unwrap())
+    };
+    let urls = [url(&silent), url(&liar)];
+    // Its counters go back.
+    let lies = thread::spawn(move || {
+        for seconds in [100, 50] {
+            let (mut socket, _) = liar.accept().unwrap();
+            let body = format!("node_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {seconds}\n");
+            let mut request = [0; 4096];
+            let _ = socket.read(&mut request).unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            socket.write_all((head + &body).as_bytes()).unwrap();
+        }
+    });
+    for (url, reason) in urls.iter().zip(["did not answer", "went back"]) {
+        let (cpu, text) = measured(&Place::new(), &server.url(), server.password(), &[url]);
+        let told = cpu["not_measured"].as_str().unwrap();
+        assert!(told.contains(reason), "{told}");
+        assert_eq!(
+            (&cpu["percent"], &cpu["mbps_per_percent"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert!(text.contains("CPU of the server: not measured: "), "{text}");
+    }
+    lies.join().unwrap();
+    let off = measured(
+        &Place::new(),
+        &server.url(),
+        server.password(),
+        &["--server-metrics=off"],
+    );
+    assert_eq!(off.0["busy_s"], Value::Null);
+}
+
+#[test]
+fn a_url_that_is_none_is_refused_before_anything_happens() {
+    let place = Place::new();
+    for (url, says) in [
+        ("files:9100", "http://"),
+        ("http://u:hunter2@a", "would be shown"),
+    ] {
+        let said = place.smbench(&["run", &format!("--server-metrics={url}")]);
+        said.failed_with(2, &["--server-metrics", says]);
+        assert!(!said.stderr.contains("hunter2"), "{}", said.stderr);
+    }
+    assert!(!place.path("results").exists());
+}

@@ -1,0 +1,173 @@
+//! How much of its CPUs the server under test used, never guessed.
+//!
+//! A [`Meter`] is read when the window opens and when it closes. What it reads
+//! are counters: of the processes that serve, where the server runs on this
+//! machine ([`processes`]), or of a whole machine, where an exporter of metrics
+//! runs there ([`exporter`]). Where neither can be had it says why, and costs the
+//! run nothing else: it is read beside the load, and every read has a limit.
+//! Not here: CPU of the generator, which is [`crate::process`]'s.
+
+mod exporter;
+mod exposition;
+mod processes;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub use exporter::{MetricsUrl, MetricsUrlError};
+use exposition::Counters;
+use processes::Listeners;
+
+use crate::clock::{self, Nanos};
+
+/// Where the CPU time of a server is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CpuSource {
+    /// Nowhere.
+    Off,
+    /// In this machine's process table, where the server runs here.
+    #[default]
+    Processes,
+    /// In the metrics of an exporter on the server: Prometheus's node_exporter, or
+    /// windows_exporter.
+    Exporter(MetricsUrl),
+}
+
+/// Whose CPU time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuScope {
+    /// The processes that serve. Work that the kernel does for them outside of
+    /// their system calls is not in it.
+    Processes,
+    /// All that the server's machine did.
+    Machine,
+}
+
+/// CPU time of a server in the window of a load point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerCpuRecord {
+    /// Where it was looked up, in a few words.
+    pub source: String,
+    /// How much it was, or why nobody knows.
+    pub used: Result<ServerCpuUse, String>,
+}
+
+/// How much CPU time it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerCpuUse {
+    /// Whose.
+    pub scope: CpuScope,
+    /// CPUs that the server's machine has, 1 or more.
+    pub cores: u32,
+    /// Summed over them, in the window.
+    pub busy: Duration,
+}
+
+/// Reads the counters of one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    source: String,
+    /// Why there is nothing to read, otherwise.
+    kind: Result<Kind, String>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Processes(Listeners),
+    Exporter(MetricsUrl),
+}
+
+/// What a meter read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    at: Nanos,
+    found: Result<Found, String>,
+}
+
+#[derive(Clone, Debug)]
+enum Found {
+    Processes(Duration),
+    Machine(Counters),
+}
+
+impl Meter {
+    /// For the server at an address `here`, on this machine, or elsewhere. Looks
+    /// for its processes now.
+    pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {
+        let (source, kind) = match (source, here) {
+            (CpuSource::Off, _) => (String::new(), Err("nobody wanted to know".to_owned())),
+            (CpuSource::Exporter(url), _) => (url.to_string(), Ok(Kind::Exporter(url.clone()))),
+            (CpuSource::Processes, Some(server)) => match Listeners::of(server) {
+                Ok(found) => (
+                    format!("{} and what it started, on this machine", found.name()),
+                    Ok(Kind::Processes(found)),
+                ),
+                Err(reason) => (String::new(), Err(reason)),
+            },
+            (CpuSource::Processes, None) => (
+                String::new(),
+                Err("the server is on another machine; give --server-metrics".to_owned()),
+            ),
+        };
+        Self { source, kind }
+    }
+
+    /// Reads the counters, blocking the thread for 2 seconds at most.
+    pub(crate) fn read(&self) -> Reading {
+        let before = clock::now();
+        let found = match &self.kind {
+            Ok(Kind::Processes(listeners)) => listeners.cpu_time().map(Found::Processes),
+            Ok(Kind::Exporter(url)) => exporter::scrape(url).map(Found::Machine),
+            Err(reason) => Err(reason.clone()),
+        };
+        // As if all had been read in the middle.
+        let at = Nanos(before.0.midpoint(clock::now().0));
+        Reading { at, found }
+    }
+
+    /// What was used in a `window`, between two readings at about its ends.
+    pub(crate) fn between(
+        &self,
+        opening: Option<Reading>,
+        closing: Option<Reading>,
+        window: Nanos,
+    ) -> ServerCpuRecord {
+        let used = match opening.zip(closing) {
+            Some((opening, closing)) => used(opening, closing, window),
+            None => Err("the window did not both open and close".to_owned()),
+        };
+        ServerCpuRecord {
+            source: self.source.clone(),
+            used,
+        }
+    }
+}
+
+fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUse, String> {
+    let time: Duration = closing.at.since(opening.at).into();
+    let window: Duration = window.into();
+    if time.is_zero() || window.is_zero() {
+        return Err("no time passed while the window was open".to_owned());
+    }
+    match (opening.found?, closing.found?) {
+        // Read a little beside the window, where the load is the same.
+        (Found::Processes(before), Found::Processes(after)) => {
+            let busy = after.saturating_sub(before).as_secs_f64();
+            Ok(ServerCpuUse {
+                scope: CpuScope::Processes,
+                cores: processes::cores()?,
+                busy: window.mul_f64(busy / time.as_secs_f64()),
+            })
+        }
+        // By the server's own clock: what is on the way takes no part.
+        (Found::Machine(before), Found::Machine(after)) => {
+            let (share, cores) = after.busy_since(&before)?;
+            Ok(ServerCpuUse {
+                scope: CpuScope::Machine,
+                cores,
+                busy: window.mul_f64(share * f64::from(cores)),
+            })
+        }
+        _ => unreachable!("a meter reads from one source"),
+    }
+}

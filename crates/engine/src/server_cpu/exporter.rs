@@ -1,0 +1,187 @@
+//! One look at an exporter of metrics over HTTP.
+
+use std::fmt::{self, Display, Formatter};
+use std::io::Read as _;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+use ureq::http::Uri;
+
+use super::exposition::Counters;
+
+/// How long an exporter may take to answer; a scrape takes some 10 ms.
+const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
+/// Bytes of an answer that are read; node_exporter sends some 100 KiB.
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
+
+/// Where an exporter answers, such as `http://files.example:9100/metrics`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsUrl(Uri);
+
+/// Why a text is no URL of an exporter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("give a URL such as http://SERVER:9100/metrics: {0}")]
+pub struct MetricsUrlError(&'static str);
+
+impl FromStr for MetricsUrl {
+    type Err = MetricsUrlError;
+
+    /// Reads `http://HOST[:PORT][/PATH]`; the path is `/metrics` where none is
+    /// given.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let uri: Uri = text.parse().map_err(|_| MetricsUrlError("this is none"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                return Err(MetricsUrlError(
+                    "only http is spoken; see smbench run --help",
+                ));
+            }
+            _ => return Err(MetricsUrlError("it has to begin with http://")),
+        }
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        if authority.contains('@') {
+            return Err(MetricsUrlError("a user or a password in it would be shown"));
+        }
+        if uri.host().is_none_or(str::is_empty) {
+            return Err(MetricsUrlError("it names no host"));
+        }
+        if uri.path() != "/" || uri.query().is_some() {
+            return Ok(Self(uri));
+        }
+        let whole = format!("http://{authority}/metrics");
+        let whole = whole.parse().map_err(|_| MetricsUrlError("this is none"))?;
+        Ok(Self(whole))
+    }
+}
+
+impl Display for MetricsUrl {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Asks for the counters once. What the error says goes into results, as the
+/// reason why there is no CPU time in them.
+pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
+    let agent = ureq::Agent::config_builder()
+        .timeout_global(Some(SCRAPE_LIMIT))
+        .max_redirects(0)
+        .proxy(None)
+        .build()
+        .new_agent();
+    let answer = agent.get(&url.0).call();
+    let answer = answer.map_err(|error| format!("it did not answer: {error}"))?;
+    if answer.status() != 200 {
+        return Err(format!("it answered with HTTP status {}", answer.status()));
+    }
+    let mut text = Vec::new();
+    let body = answer.into_body().into_reader();
+    body.take(ANSWER_BYTES_MAX)
+        .read_to_end(&mut text)
+        .map_err(|error| format!("it broke off its answer: {error}"))?;
+    if text.len() as u64 == ANSWER_BYTES_MAX {
+        return Err(format!(
+            "its answer is longer than {} MiB",
+            ANSWER_BYTES_MAX >> 20
+        ));
+    }
+    Counters::parse(&String::from_utf8_lossy(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Result<String, String> {
+        let url: Result<MetricsUrl, _> = text.parse();
+        url.map(|url| url.to_string())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_needs_no_path_and_may_have_no_secret() {
+        assert_eq!(parsed("http://a:9100").unwrap(), "http://a:9100/metrics");
+        assert_eq!(
+            parsed("http://[::1]:9100/m?x=1").unwrap(),
+            "http://[::1]:9100/m?x=1"
+        );
+        for (wrong, says) in [
+            ("", "this is none"),
+            ("a:9100", "begin with http://"),
+            ("/metrics", "begin with http://"),
+            ("https://a", "only http"),
+            ("http://u:secret@a/metrics", "would be shown"),
+        ] {
+            let complaint = parsed(wrong).unwrap_err();
+            assert!(complaint.contains(says), "{wrong}: {complaint}");
+            assert!(!complaint.contains("secret"), "{complaint}");
+        }
+    }
+
+    /// What a scrape makes of a peer that sends this and hangs up, or holds on.
+    fn answered(answer: &'static [u8], hold: bool) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let peer = thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let _ = socket.read(&mut request);
+            let _ = socket.write_all(answer);
+            if hold {
+                // Until the other side gives up.
+                while socket.read(&mut request).is_ok_and(|read| read > 0) {}
+            }
+        });
+        let url = format!("http://{address}").parse().unwrap();
+        let complaint = scrape(&url).unwrap_err();
+        peer.join().unwrap();
+        complaint
+    }
+
+    #[test]
+    fn every_answer_ends_in_words() {
+        for (answer, hold, says) in [
+            (&b""[..], false, "did not answer"),
+            (b"", true, "did not answer"),
+            (
+                b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n",
+                false,
+                "status",
+            ),
+            (
+                b"HTTP/1.1 302 Go\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n",
+                false,
+                "302",
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nnode",
+                false,
+                "broke off",
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nnode",
+                true,
+                "broke off",
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnone",
+                false,
+                "no CPU counters",
+            ),
+            (b"\xff\xfe nonsense\r\n\r\n", false, "did not answer"),
+        ] {
+            let complaint = answered(answer, hold);
+            assert!(
+                complaint.contains(says),
+                "{:?}: {complaint}",
+                String::from_utf8_lossy(answer)
+            );
+        }
+    }
+}

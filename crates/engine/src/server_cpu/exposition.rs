@@ -1,0 +1,176 @@
+//! CPU counters in the text that exporters of metrics answer with.
+//!
+//! Read are `node_cpu_seconds_total{cpu="0",mode="idle"}` of node_exporter and
+//! `windows_cpu_time_total{core="0,0",mode="idle"}` of windows_exporter, from the
+//! Prometheus text format 0.0.4; all other lines are passed over. A text may say
+//! anything: what makes no sense is an error, never a number.
+
+use std::collections::BTreeMap;
+
+/// CPUs and modes that one text may have, beyond any machine there is.
+const SERIES_MAX: usize = 65_536;
+
+/// The families that are read, and the label that names a CPU in each.
+const FAMILIES: [(&str, &str); 2] = [
+    ("node_cpu_seconds_total", "cpu"),
+    ("windows_cpu_time_total", "core"),
+];
+
+/// Modes in which a CPU is not busy: it waits for work or for a disk.
+const IDLE: [&str; 2] = ["idle", "iowait"];
+
+/// Seconds that each CPU has spent in each mode since some instant.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Counters {
+    seconds: BTreeMap<(String, String), f64>,
+}
+
+impl Counters {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut seconds = BTreeMap::new();
+        for line in text.lines() {
+            let Some((family, rest)) = line.split_once('{') else {
+                continue;
+            };
+            let Some((_, cpu_label)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
+                continue;
+            };
+            let sample = sample(rest, cpu_label)
+                .ok_or_else(|| format!("its answer has a line of {family} that makes no sense"))?;
+            if seconds.insert(sample.0, sample.1).is_some() {
+                return Err(format!("its answer has a line of {family} twice"));
+            }
+            if seconds.len() > SERIES_MAX {
+                return Err(format!(
+                    "its answer has more than {SERIES_MAX} CPU counters"
+                ));
+            }
+        }
+        if !seconds.keys().any(|(_, mode)| mode == IDLE[0]) {
+            return Err(
+                "its answer has no CPU counters of node_exporter or windows_exporter".to_owned(),
+            );
+        }
+        Ok(Self { seconds })
+    }
+
+    /// The share of the time since `earlier` in which CPUs were busy, 0 to 1, and
+    /// how many CPUs there are.
+    pub(super) fn busy_since(&self, earlier: &Self) -> Result<(f64, u32), String> {
+        if !self.seconds.keys().eq(earlier.seconds.keys()) {
+            return Err("its CPUs were others when the window closed".to_owned());
+        }
+        let (mut busy, mut all) = (0.0, 0.0);
+        let mut cpus: Vec<&str> = Vec::new();
+        for (((cpu, mode), now), before) in self.seconds.iter().zip(earlier.seconds.values()) {
+            let spent = now - before;
+            // The kernel's iowait counter may go back a little (proc(5)); nothing
+            // else may.
+            if spent < 0.0 && mode != IDLE[1] {
+                return Err("its counters went back: it was started anew".to_owned());
+            }
+            let spent = spent.max(0.0);
+            all += spent;
+            if !IDLE.contains(&mode.as_str()) {
+                busy += spent;
+            }
+            if cpus.last() != Some(&cpu.as_str()) {
+                cpus.push(cpu);
+            }
+        }
+        if all <= 0.0 {
+            return Err("its counters stood still over the window".to_owned());
+        }
+        Ok((busy / all, u32::try_from(cpus.len()).unwrap_or(u32::MAX)))
+    }
+}
+
+/// `cpu="0",mode="idle"} 12.5`, with a time stamp behind it or not.
+fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
+    let (labels, value) = rest.rsplit_once('}')?;
+    let (mut cpu, mut mode) = (None, None);
+    for label in labels.split("\",") {
+        let (name, value) = label.split_once("=\"")?;
+        let value = value.strip_suffix('"').unwrap_or(value).to_owned();
+        match name.trim() {
+            name if name == cpu_label => cpu = Some(value),
+            "mode" => mode = Some(value),
+            _ => {}
+        }
+    }
+    let seconds: f64 = value.split_whitespace().next()?.parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some(((cpu?, mode?), seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(idle: f64, user: f64, iowait: f64) -> String {
+        format!(
+            "# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.\n\
+             # TYPE node_cpu_seconds_total counter\n\
+             node_cpu_guest_seconds_total{{cpu=\"0\",mode=\"user\"}} 7\n\
+             node_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {idle}\n\
+             node_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}} {user}\n\
+             node_cpu_seconds_total{{cpu=\"1\",mode=\"idle\"}} 1e2\n\
+             node_cpu_seconds_total{{cpu=\"1\",mode=\"iowait\"}} {iowait}\n\
+             node_load1 0.5\n"
+        )
+    }
+
+    fn counters(text: &str) -> Counters {
+        Counters::parse(text).unwrap()
+    }
+
+    #[test]
+    fn busy_is_what_was_neither_idle_nor_waiting_for_a_disk() {
+        let before = counters(&text(10.0, 5.0, 3.0));
+        let after = counters(&text(12.0, 6.0, 4.0));
+        assert_eq!(after.busy_since(&before), Ok((0.25, 2)));
+        let back = counters(&text(12.0, 6.0, 2.5));
+        assert_eq!(back.busy_since(&before), Ok((1.0 / 3.0, 2)));
+    }
+
+    #[test]
+    fn windows_names_a_core_by_group_and_number() {
+        let windows = |user: f64| {
+            counters(&format!(
+                "windows_cpu_time_total{{core=\"0,0\",mode=\"idle\"}} 50 1700000000000\n\
+                 windows_cpu_time_total{{core=\"0,0\",mode=\"privileged\"}} {user}\n"
+            ))
+        };
+        assert_eq!(windows(9.0).busy_since(&windows(8.0)), Ok((1.0, 1)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_no_number() {
+        let before = counters(&text(10.0, 5.0, 3.0));
+        let complaint = |after: &str| {
+            let after = Counters::parse(after);
+            after
+                .and_then(|after| after.busy_since(&before))
+                .unwrap_err()
+        };
+        for (after, says) in [
+            (text(9.0, 6.0, 3.0), "went back"),
+            (text(10.0, 5.0, 3.0), "stood still"),
+            (text(f64::NAN, 5.0, 3.0), "makes no sense"),
+            (text(-1.0, 5.0, 3.0), "makes no sense"),
+            (text(11.0, 5.0, 3.0) + &text(11.0, 5.0, 3.0), "twice"),
+            (
+                text(11.0, 5.0, 3.0).replace("cpu=\"1\"", "cpu=\"2\""),
+                "others",
+            ),
+            (
+                text(11.0, 5.0, 3.0).replace("mode=\"user\"}", "mode=\"user\""),
+                "makes no sense",
+            ),
+            (String::new(), "no CPU counters"),
+            ("<html>{}".to_owned(), "no CPU counters"),
+        ] {
+            let complaint = complaint(&after);
+            assert!(complaint.contains(says), "{complaint}");
+        }
+    }
+}

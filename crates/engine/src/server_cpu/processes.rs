@@ -1,0 +1,180 @@
+//! CPU time of the processes that serve a port of this machine, from /proc
+//! (proc(5)).
+//!
+//! Whose socket listens on the port is the server, together with all it has
+//! started: Samba has a process for each connection. Time of processes that have
+//! ended is with their parents, so the sum only grows.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use procfs::net::{TcpNetEntry, TcpState};
+use procfs::process::{FDTarget, Process, Stat, all_processes};
+use procfs::{CurrentSI as _, KernelStats, ProcError};
+
+/// Programs that take connections for a server elsewhere: in a container, or
+/// on another machine.
+const FORWARDERS: [&str; 6] = [
+    "docker-proxy",
+    "rootlessport",
+    "conmon",
+    "ssh",
+    "socat",
+    "haproxy",
+];
+
+/// The processes that listen on a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Listeners {
+    name: String,
+    pids: BTreeSet<i32>,
+}
+
+impl Listeners {
+    /// Those that serve `server`, an address of this machine. Looks at every
+    /// descriptor of every process: not for when a load is on.
+    pub(super) fn of(server: SocketAddr) -> Result<Self, String> {
+        let inodes = listening(server)?;
+        let mut pids = BTreeSet::new();
+        let mut refused = false;
+        // Any of them may end while it is looked at.
+        for process in all_processes().map_err(unreadable)?.flatten() {
+            let Ok(descriptors) = process.fd() else {
+                refused = true;
+                continue;
+            };
+            let mut targets = descriptors.flatten().map(|descriptor| descriptor.target);
+            if targets.any(|target| matches!(target, FDTarget::Socket(at) if inodes.contains(&at)))
+            {
+                pids.insert(process.pid);
+            }
+        }
+        let Some(&first) = pids.first() else {
+            let port = server.port();
+            return Err(match refused {
+                true => format!(
+                    "the processes of the server on port {port} belong to another user; run as \
+                     that user or as root, or give --server-metrics"
+                ),
+                false => format!(
+                    "no process has port {port}: the server is in the kernel or a container; \
+                     give --server-metrics"
+                ),
+            });
+        };
+        let stat = Process::new(first).and_then(|process| process.stat());
+        let name = stat.map_err(unreadable)?.comm;
+        if FORWARDERS.contains(&name.as_str()) {
+            return Err(format!(
+                "{name} only passes connections on to the server; give --server-metrics"
+            ));
+        }
+        Ok(Self { name, pids })
+    }
+
+    /// The first of them, for a reader.
+    pub(super) fn name(&self) -> String {
+        let pid = self.pids.first().copied().unwrap_or_default();
+        format!("{} (process {pid})", self.name)
+    }
+
+    /// CPU time, user and system, of these and all they have started.
+    pub(super) fn cpu_time(&self) -> Result<Duration, String> {
+        let processes = all_processes().map_err(unreadable)?.flatten();
+        let stats: HashMap<i32, Stat> = processes
+            .filter_map(|process| process.stat().ok())
+            .map(|stat| (stat.pid, stat))
+            .collect();
+        if !self.pids.iter().all(|pid| stats.contains_key(pid)) {
+            return Err(format!("{} is gone", self.name()));
+        }
+        let ticks: u64 = family(&stats, &self.pids)
+            .map(|pid| ticks(&stats[&pid]))
+            .sum();
+        let per_second = procfs::ticks_per_second();
+        Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+    }
+}
+
+/// CPUs of this machine.
+pub(super) fn cores() -> Result<u32, String> {
+    let stats = KernelStats::current().map_err(unreadable)?;
+    Ok(u32::try_from(stats.cpu_time.len())
+        .unwrap_or(u32::MAX)
+        .max(1))
+}
+
+fn unreadable(error: ProcError) -> String {
+    format!("/proc cannot be read: {error}")
+}
+
+/// Inodes of the sockets that listen on the address: its own, or any.
+fn listening(server: SocketAddr) -> Result<HashSet<u64>, String> {
+    let v4 = procfs::net::tcp().map_err(unreadable)?;
+    // There is no such file where the system has no IPv6.
+    let v6 = procfs::net::tcp6().unwrap_or_default();
+    let takes = |entry: &TcpNetEntry| {
+        let at = entry.local_address;
+        entry.state == TcpState::Listen
+            && at.port() == server.port()
+            && (at.ip().is_unspecified() || at.ip().to_canonical() == server.ip().to_canonical())
+    };
+    let entries = v4.into_iter().chain(v6).filter(takes);
+    Ok(entries
+        .map(|entry| entry.inode)
+        .filter(|&inode| inode > 0)
+        .collect())
+}
+
+/// These processes and all that descend from them, each once.
+fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<Item = i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for stat in stats.values() {
+        children.entry(stat.ppid).or_default().push(stat.pid);
+    }
+    let mut found: HashSet<i32> = HashSet::new();
+    let mut next: Vec<i32> = roots.iter().copied().collect();
+    while let Some(pid) = next.pop() {
+        if stats.contains_key(&pid) && found.insert(pid) {
+            next.extend(children.get(&pid).into_iter().flatten());
+        }
+    }
+    found.into_iter()
+}
+
+/// What a process has had, and what children had that have ended.
+fn ticks(stat: &Stat) -> u64 {
+    let ended = |ticks: i64| u64::try_from(ticks).unwrap_or(0);
+    stat.utime + stat.stime + ended(stat.cutime) + ended(stat.cstime)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::clock;
+
+    #[test]
+    fn the_process_that_listens_is_found_and_its_time_grows() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let listeners = Listeners::of(address).unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(listeners.pids, BTreeSet::from([own]));
+        let before = listeners.cpu_time().unwrap();
+        // A few ticks of work, however long they take.
+        let begin = clock::now();
+        while listeners.cpu_time().unwrap() < before + Duration::from_millis(30) {
+            assert!(
+                clock::now().since(begin).0 < 60_000_000_000,
+                "no CPU time in a minute"
+            );
+        }
+        assert!(cores().unwrap() >= 1);
+        drop(socket);
+        let gone = Listeners::of(address).unwrap_err();
+        assert!(gone.contains("--server-metrics"), "{gone}");
+    }
+}

@@ -1,0 +1,74 @@
+//! CPU time of the server.
+
+use serde::{Deserialize, Serialize};
+use smbench_engine::record::LoadPointRecord;
+use smbench_engine::server_cpu::CpuScope;
+
+/// The server's use of CPU in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerCpuDoc {
+    /// Where it was looked up: the URL of an exporter of metrics, or processes of
+    /// this machine; empty where there was nothing to look at.
+    pub source: String,
+    /// Why the next ones are `null`; `null` where it was measured.
+    pub not_measured: Option<String>,
+    /// `processes`: CPU time of the processes that serve. `machine`: of all that
+    /// the server's machine did.
+    pub scope: Option<String>,
+    /// CPUs of the server's machine.
+    pub cores: Option<u32>,
+    /// CPU seconds, summed over those.
+    pub busy_s: Option<f64>,
+    /// The same as a share of all that these CPUs could do, in percent.
+    pub percent: Option<f64>,
+    /// Microseconds per operation; `null` without operations.
+    pub us_per_op: Option<f64>,
+    /// Throughput in Mbit/s for each percent: the P/E index. 0 where `percent` is.
+    pub mbps_per_percent: Option<f64>,
+    /// Operations per second for each percent, which Iometer calls CPU
+    /// Effectiveness. 0 where `percent` is.
+    pub ops_per_s_per_percent: Option<f64>,
+}
+
+impl ServerCpuDoc {
+    /// Of a load point with this throughput in Mbit/s and operations per second.
+    pub(super) fn of(record: &LoadPointRecord, throughput_mbps: f64, ops_per_s: f64) -> Self {
+        let window_s = record.window.as_secs_f64();
+        let used = record.server_cpu.used.as_ref().ok();
+        let percent = used.map(|used| {
+            let all = window_s * f64::from(used.cores);
+            used.busy.as_secs_f64() / all * 100.0
+        });
+        // Of a window without length nothing follows.
+        let percent = percent.filter(|percent| percent.is_finite());
+        let efficiency = |of: f64| percent.map(|percent| per(of, percent));
+        let operations = ops_per_s * window_s;
+        Self {
+            source: record.server_cpu.source.clone(),
+            not_measured: record.server_cpu.used.as_ref().err().cloned(),
+            scope: used.map(|used| {
+                match used.scope {
+                    CpuScope::Processes => "processes",
+                    CpuScope::Machine => "machine",
+                }
+                .to_owned()
+            }),
+            cores: used.map(|used| used.cores),
+            busy_s: used.map(|used| used.busy.as_secs_f64()),
+            percent,
+            us_per_op: used
+                .filter(|_| operations > 0.0)
+                .map(|used| used.busy.as_secs_f64() * 1e6 / operations),
+            mbps_per_percent: efficiency(throughput_mbps),
+            ops_per_s_per_percent: efficiency(ops_per_s),
+        }
+    }
+}
+
+/// A value for each of so many percent; 0 for none of them, as Iometer has it.
+pub(crate) fn per(value: f64, percent: f64) -> f64 {
+    match percent > 0.0 {
+        true => value / percent,
+        false => 0.0,
+    }
+}
