@@ -63,8 +63,8 @@ pub(crate) const ALL: &[Case] = &[
         run: |calls| draw("read-4k", calls),
     },
     Case {
-        name: "fill 4 KiB of a WRITE",
-        run: fill,
+        name: "make 4 KiB of a WRITE",
+        run: make_data,
     },
     Case {
         name: "record an operation",
@@ -157,14 +157,15 @@ fn draw(profile: &str, calls: u64) {
     }
 }
 
-fn fill(calls: u64) {
-    let mut data = vec![0; READ_LEN as usize];
+fn make_data(calls: u64) {
+    let mut data = Vec::with_capacity(READ_LEN as usize);
     for generation in 0..calls {
         let stamp = Stamp {
             generation: generation as u32,
             ..Stamp::default()
         };
-        pattern::fill(black_box(&mut data), 8192, stamp);
+        data.clear();
+        pattern::append(black_box(&mut data), READ_LEN as usize, 8192, stamp);
     }
 }
 

@@ -12,6 +12,7 @@
 
 use std::hint::black_box;
 
+use smbench_engine::pattern::{self, Stamp};
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::crypto::{
@@ -162,6 +163,7 @@ impl Peers {
         let Self {
             what,
             connection,
+            message_id,
             out,
             ..
         } = self;
@@ -175,8 +177,13 @@ impl Peers {
                     length: READ_LEN,
                     flags: 0,
                 };
-                // What the data is made of has a case of its own.
-                connection.write(session, 7, black_box(&request), out, |_| {})
+                let stamp = Stamp {
+                    generation: *message_id as u32,
+                    ..Stamp::default()
+                };
+                connection.write(session, 7, black_box(&request), out, |out| {
+                    pattern::append(out, READ_LEN as usize, request.offset, stamp);
+                })
             }
             _ => {
                 let request = ReadRequest {

@@ -117,8 +117,8 @@ impl Busy {
         for tag in 0..12 {
             let sent = match tag {
                 0..3 => connection.read(SessionIndex::FIRST, tag, &read, &mut out),
-                3..6 => connection.write(SessionIndex::FIRST, tag, &write, &mut out, |data| {
-                    data.fill(1)
+                3..6 => connection.write(SessionIndex::FIRST, tag, &write, &mut out, |out| {
+                    out.extend_from_slice(&[1; 10]);
                 }),
                 _ => connection.request(
                     SessionIndex::FIRST,

@@ -69,7 +69,7 @@ impl Driver for Reader {
         &mut self,
         &call: &Call,
         _: &mut Scratch,
-        _: impl FnOnce(&mut [u8]),
+        _: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let answers = self.answers.clone();
         // Should the store be gone, the operation limit will tell.

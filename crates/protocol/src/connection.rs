@@ -160,8 +160,7 @@ impl Connection {
         })
     }
 
-    /// Appends a WRITE whose `request.length` bytes of data `fill` puts in
-    /// place; they are zero before.
+    /// Appends a WRITE, of which `data` appends the `request.length` bytes of data.
     ///
     /// # Errors
     /// [`NoCredit`], and nothing is appended.
@@ -171,11 +170,11 @@ impl Connection {
         tag: u32,
         request: &WriteRequest,
         out: &mut Vec<u8>,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
         let charge = charge_for(request.length);
         self.request(session, Command::Write, charge, tag, out, |out| {
-            request.encode_filled(out, fill);
+            request.encode_with(out, data);
         })
     }
 

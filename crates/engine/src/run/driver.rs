@@ -199,7 +199,7 @@ pub trait Driver: Sized + 'static {
     }
 
     /// Takes a call; its answer comes later, in [`Driver::take_answers`], also
-    /// where it is known at once. `fill` makes the [`Operation::length`] bytes of
+    /// where it is known at once. `data` appends the [`Operation::length`] bytes of
     /// a WRITE and is called only when the call is sure to go out.
     ///
     /// # Errors
@@ -208,7 +208,7 @@ pub trait Driver: Sized + 'static {
         &mut self,
         call: &Call,
         scratch: &mut Scratch,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy>;
 
     /// Hands on what was submitted, as far as the other side takes it; the waker

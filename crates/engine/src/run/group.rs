@@ -384,7 +384,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             let submitted = self
                 .driver
-                .submit(&call, scratch, |data| member.fill(&operation, data));
+                .submit(&call, scratch, |out| member.write_data(&operation, out));
             if let Err(busy) = submitted {
                 if !matches!(due.what, DueFor::Further) {
                     member.keep(operation);

@@ -46,9 +46,9 @@ impl<D: Driver> Driver for Guest<D> {
         &mut self,
         call: &Call,
         scratch: &mut Scratch,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        self.0.submit(call, scratch, fill)
+        self.0.submit(call, scratch, data)
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {

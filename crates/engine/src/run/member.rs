@@ -287,8 +287,8 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// The data of a write that is sure to go out.
-    pub(super) fn fill(&mut self, operation: &Operation, data: &mut [u8]) {
+    /// Appends the data of a write that is sure to go out.
+    pub(super) fn write_data(&mut self, operation: &Operation, out: &mut Vec<u8>) {
         let Operation {
             file,
             offset,
@@ -305,6 +305,6 @@ impl<S: Supply> Member<S> {
                 run: self.run,
             },
         };
-        pattern::fill(data, offset, stamp);
+        pattern::append(out, length as usize, offset, stamp);
     }
 }

@@ -35,7 +35,7 @@ impl Driver for NullDriver {
         &mut self,
         call: &Call,
         _: &mut Scratch,
-        _: impl FnOnce(&mut [u8]),
+        _: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         self.calls.push((call.slot, call.operation.length));
         Ok(())

@@ -151,9 +151,7 @@ async fn fill_file(
         let message = session
             .expect(&doing, Command::Write, length, |out| {
                 request.encode(out);
-                let data = out.len();
-                out.resize(data + length as usize, 0);
-                pattern::fill(&mut out[data..], offset, stamp);
+                pattern::append(out, length as usize, offset, stamp);
             })
             .await?;
         let written = WriteResponse::decode(&message)

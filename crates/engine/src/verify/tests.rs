@@ -3,11 +3,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pattern::fill;
+use crate::pattern::append;
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 const BLOCKS: u64 = 4;
 const CLIENT: u32 = 3;
+
+fn fill(data: &mut [u8], offset: u64, stamp: Stamp) {
+    let mut written = Vec::new();
+    append(&mut written, data.len(), offset, stamp);
+    data.copy_from_slice(&written);
+}
 
 fn files(scope: Scope) -> FileSet {
     FileSet {

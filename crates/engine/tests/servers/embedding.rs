@@ -61,14 +61,14 @@ impl Driver for Recorded {
         &mut self,
         call: &Call,
         scratch: &mut Scratch,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let mut seen = self.seen.lock().unwrap();
         let of_client = seen.entry(self.clients[call.member]).or_default();
         if of_client.len() < KEPT {
             of_client.push(call.operation);
         }
-        self.null.submit(call, scratch, fill)
+        self.null.submit(call, scratch, data)
     }
 
     fn poll_receive(
@@ -299,7 +299,7 @@ impl Driver for Misbehaver {
         &mut self,
         call: &Call,
         _: &mut Scratch,
-        _: impl FnOnce(&mut [u8]),
+        _: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         match self.wrong {
             Wrong::TakesNothing => return Err(Busy::Room),

@@ -44,13 +44,12 @@ impl WriteRequest {
         out.extend_from_slice(&body);
     }
 
-    /// Appends the body and `length` bytes of data, which are zero before
-    /// `fill` gets to see them.
-    pub fn encode_filled(&self, out: &mut Vec<u8>, fill: impl FnOnce(&mut [u8])) {
+    /// Appends the body, and has `data` append `length` bytes behind it.
+    pub fn encode_with(&self, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
         self.encode(out);
-        let data = out.len();
-        out.resize(data + self.length as usize, 0);
-        fill(&mut out[data..]);
+        let begin = out.len();
+        data(out);
+        debug_assert_eq!(out.len() - begin, self.length as usize, "bytes of data");
     }
 }
 

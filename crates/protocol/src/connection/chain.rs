@@ -76,10 +76,10 @@ impl Chain<'_> {
     }
 
     /// Adds a WRITE, like [`Connection::write`].
-    pub fn write(self, tag: u32, request: &WriteRequest, fill: impl FnOnce(&mut [u8])) -> Self {
+    pub fn write(self, tag: u32, request: &WriteRequest, data: impl FnOnce(&mut Vec<u8>)) -> Self {
         let charge = charge_for(request.length);
         self.request(Command::Write, charge, tag, |out| {
-            request.encode_filled(out, fill);
+            request.encode_with(out, data);
         })
     }
 

@@ -282,8 +282,8 @@ impl Peer {
             flags: 0,
         };
         self.connection
-            .write(SessionIndex::FIRST, tag, &request, &mut self.out, |room| {
-                room.copy_from_slice(data);
+            .write(SessionIndex::FIRST, tag, &request, &mut self.out, |out| {
+                out.extend_from_slice(data);
             })
             .unwrap();
         self.flush();

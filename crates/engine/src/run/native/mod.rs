@@ -178,13 +178,13 @@ impl Driver for Native {
         &mut self,
         call: &Call,
         scratch: &mut Scratch,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         if !self.renewals.is_empty() && self.renewals.concern(call.member) {
             return Err(Busy::Session);
         }
         if self.links.count() == 1 {
-            return self.encode(call, &mut scratch.output, fill);
+            return self.encode(call, &mut scratch.output, data);
         }
         match call.operation.kind {
             OpKind::LogOff => {
@@ -197,7 +197,7 @@ impl Driver for Native {
                 .choose_free(|link| request::is_afforded(call, link)),
         }?;
         let mut out = self.links.take_buffer();
-        let encoded = self.encode(call, &mut out, fill);
+        let encoded = self.encode(call, &mut out, data);
         self.links.put_buffer(out);
         encoded
     }

@@ -41,7 +41,7 @@ impl Native {
         &mut self,
         call: &Call,
         out: &mut Vec<u8>,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         match call.operation.kind {
             OpKind::Read => {
@@ -52,7 +52,7 @@ impl Native {
             OpKind::Write => {
                 let request = self.write_request(call);
                 let (connection, session) = self.connection(call);
-                connection.write(session, call.slot, &request, out, fill)
+                connection.write(session, call.slot, &request, out, data)
             }
             OpKind::Flush => {
                 let request = FlushRequest {

@@ -154,7 +154,7 @@ impl Driver for SmbRs {
         &mut self,
         call: &Call,
         _: &mut Scratch,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let operation = call.operation;
         let (slot, offset, length) = (call.slot, operation.offset, operation.length as usize);
@@ -175,9 +175,9 @@ impl Driver for SmbRs {
                 })
             }
             OpKind::Write => {
-                let mut data: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
-                // Nobody else has it yet, so nothing is copied.
-                fill(Arc::make_mut(&mut data));
+                let mut written = Vec::with_capacity(length);
+                data(&mut written);
+                let data: Arc<[u8]> = written.into();
                 let file = file();
                 guarded(async move {
                     let written = file.write_block_zc(data, offset, None).await;

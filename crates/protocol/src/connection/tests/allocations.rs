@@ -81,7 +81,7 @@ impl Warm {
         connection
             .chain(SessionIndex::FIRST, out)
             .request(Command::Create, 1, 0, |out| create.encode(out))
-            .write(1, &write, |data| data.fill(n as u8))
+            .write(1, &write, |out| out.resize(out.len() + 3000, n as u8))
             .request(Command::Close, 1, 2, |out| close.encode(out))
             .finish()
             .unwrap();
