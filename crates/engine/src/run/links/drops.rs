@@ -13,6 +13,8 @@ use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::Interest;
 
 use super::receive as receive_all;
+use crate::plan::Plan;
+use crate::record::Direction;
 use crate::run::operation::Dropped;
 use crate::session::Session;
 
@@ -22,7 +24,15 @@ const HEAD_LEN: usize = 4096 + 256;
 /// Payloads from here on are dropped rather than received.
 const DROPPED_MIN: usize = 4096;
 /// READs from here on make that worth while.
-pub(in crate::run) const WORTH_WHILE: u32 = 16 * 1024;
+const LARGE: u32 = 16 * 1024;
+
+/// Whether a plan has payloads of READs large enough. WRITEs, whose sizes are
+/// those of READs where there are both, bring none.
+pub(in crate::run) fn is_worth_while(plan: &Plan) -> bool {
+    let kinds = plan.workload.kinds();
+    let mut directions = kinds.iter().filter_map(|kind| kind.direction());
+    directions.any(|to| to == Direction::Read) && plan.largest_request() >= LARGE
+}
 
 /// Waits for bytes that somebody looks at, or for the end of a payload that
 /// nobody does; then there may be none.
@@ -66,6 +76,30 @@ fn skip(
             Ok(len) => return Poll::Ready(Ok(len)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Poll::Ready(Err(error.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use crate::target::Target;
+
+    #[test]
+    fn only_large_reads_are_worth_a_second_call() {
+        for (read_percent, size, worth_while) in [
+            (100, "64KiB", true),
+            (1, "64KiB", true),
+            (100, "4KiB", false),
+            (0, "64KiB", false),
+        ] {
+            let text = format!(
+                "read_percent = {read_percent}\n[files]\nsize = \"1MiB\"\n[[sizes]]\nsize = \"{size}\"\nweight = 100\n"
+            );
+            let profile = Profile::parse("here", &text).unwrap();
+            let plan = Plan::of(&profile, Target::none()).unwrap();
+            assert_eq!(is_worth_while(&plan), worth_while, "{text}");
         }
     }
 }

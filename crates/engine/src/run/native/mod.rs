@@ -341,8 +341,7 @@ fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let terms = session.terms();
     let is_unseen = plan.verify == Verify::Off && terms.signing.is_none();
     let is_plain = is_unseen && terms.encryption.is_none();
-    let is_large = plan.largest_request() >= drops::WORTH_WHILE;
-    match is_plain && is_large {
+    match is_plain && drops::is_worth_while(plan) {
         true => Payloads::Dropped,
         false => Payloads::Received,
     }
