@@ -242,6 +242,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         self.clients.count_in_flight(clock::now(), orders);
         let end = clock::now().min(orders.schedule.stop);
         for member in &mut self.clients.members {
+            if orders.cancel.is_cancelled() {
+                member.cut_window(end);
+            }
             member.give_up_before(end, end);
         }
         ended
@@ -362,6 +365,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let member = &mut self.clients.members[at];
         let slots = &mut self.clients.slots;
         let may_begin = !orders.stops(now);
+        if !may_begin && orders.cancel.is_cancelled() {
+            member.cut_window(now);
+        }
         member.give_up_overdue(now);
         while let Some(due) = member.due(now, may_begin) {
             if !self.driver.has_room(scratch) {

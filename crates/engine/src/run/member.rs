@@ -166,6 +166,11 @@ impl<S: Supply> Member<S> {
         }
     }
 
+    /// Nothing that is due from now on counts: the window has been cancelled.
+    pub(super) fn cut_window(&mut self, now: Nanos) {
+        self.window.1 = self.window.1.min(now);
+    }
+
     fn is_counted(&self, due: Nanos) -> bool {
         let (open, close) = self.window;
         open <= due && due < close

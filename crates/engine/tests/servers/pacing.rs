@@ -109,6 +109,45 @@ fn what_is_unanswered_when_the_window_closes_is_counted() {
     assert!(kept.unanswered_max > Nanos::from(STALL / 2), "{kept:?}");
 }
 
+/// A run that is cancelled while it waits for an answer waits on, but nothing
+/// that would have been due meanwhile counts: its window is over.
+#[test]
+fn nothing_is_due_in_a_window_that_was_cancelled() {
+    const RATE: f64 = 1000.0;
+    let options = RunOptions {
+        rate: Some("1000".parse().unwrap()),
+        duration: Some(HANG),
+        ..options()
+    };
+    let script: Script = |answer| match answer.nth {
+        500 => Reaction::send(&answer.message).after(STALL),
+        _ => Reaction::send(&answer.message),
+    };
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let relay = Relay::start(server.address(), Of::Command(Command::Read), script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let plan = plan("read-4k", &options, target);
+    let cancel = Cancel::default();
+    let record = thread::scope(|scope| {
+        let running = scope.spawn(|| execute(&plan, &mut Unobserved, &cancel));
+        while relay.seen() <= 500 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        cancel.cancel();
+        running.join().unwrap().unwrap()
+    });
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    let point = &record.load_points[0];
+    let in_window = point.window.as_secs_f64() * RATE;
+    let due = point.punctuality.due as f64;
+    let in_stall = STALL.as_secs_f64() * RATE;
+    assert!(
+        (due - in_window).abs() < in_stall / 2.0,
+        "{due} {in_window}"
+    );
+}
+
 /// Reads of a client behind a relay that holds every answer for this long: the
 /// fastest response, and the fastest as the relay saw it, in nanoseconds.
 fn delayed(script: Script, rate: Option<&str>) -> (f64, f64) {
