@@ -93,6 +93,16 @@ pub enum RunError {
     /// A worker died of a mistake in smbench itself.
     #[error("failed to go on: a worker panicked, which is a bug in smbench; please report it")]
     Panicked,
+    /// What the program that embeds the engine brought along panicked.
+    #[error(
+        "failed to go on: the program's own {part} panicked, which is no bug in smbench: {said}"
+    )]
+    GuestPanicked {
+        /// "driver" or "stream of operations".
+        part: &'static str,
+        /// The panic's message.
+        said: String,
+    },
     /// The operating system refused a thread or an event loop.
     #[error(
         "failed to start the workers: {0}; this machine is the limit: allow more threads and \

@@ -1,6 +1,7 @@
 //! One load point: sets the workers going, keeps the time, merges what they
 //! measured.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::plan::Pinning;
 use crate::process;
 use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
+use crate::run::guest::GuestPanic;
 use crate::run::health;
 use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
 use crate::run::schedule::{Interval, Place, Schedule};
@@ -191,13 +193,25 @@ async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
         match joined {
             Ok(Ok(Ok(outcome))) => merged.merge(outcome.unwrap_or_default()),
             Ok(Ok(Err(error))) => failed = failed.or(Some(RunError::System(error))),
-            Ok(Err(_)) | Err(_) => failed = failed.or(Some(RunError::Panicked)),
+            Ok(Err(panic)) => failed = failed.or(Some(panicked(panic))),
+            Err(_) => failed = failed.or(Some(RunError::Panicked)),
         }
     }
     merged.dropouts.sort_by_key(|dropout| dropout.client);
     match failed {
         Some(error) => Err(error),
         None => Ok(merged),
+    }
+}
+
+/// Whose fault a worker's panic is.
+fn panicked(panic: Box<dyn Any + Send>) -> RunError {
+    match panic.downcast::<GuestPanic>() {
+        Ok(guest) => RunError::GuestPanicked {
+            part: guest.part.name(),
+            said: guest.said,
+        },
+        Err(_) => RunError::Panicked,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::pattern::BLOCK_BYTES;
 use crate::plan::action::Range;
 use crate::plan::{FileSet, Plan, Verify};
 use crate::record::Origin;
+use crate::run::guest::{Part, in_guest};
 use crate::run::operation::Dropped;
 use crate::stream::{Drawn, Mix, OpStream, Operation, Stream, Streams};
 
@@ -149,7 +150,7 @@ impl<T: Streams> Supplies for Foreign<T> {
 
     fn of_client(&self, client: u32) -> Self::Supply {
         Checked {
-            stream: self.streams.of_client(client),
+            stream: in_guest(Part::Stream, || self.streams.of_client(client)),
             bounds: Arc::clone(&self.bounds),
             fault: None,
         }
@@ -165,7 +166,7 @@ pub(super) struct Checked<S> {
 
 impl<S: Stream> Supply for Checked<S> {
     fn next(&mut self) -> Option<Operation> {
-        let operation = self.stream.next();
+        let operation = in_guest(Part::Stream, || self.stream.next());
         self.fault = self.bounds.fault(&operation);
         self.fault.is_none().then_some(operation)
     }

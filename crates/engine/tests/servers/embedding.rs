@@ -390,3 +390,103 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
         assert!(told.contains(words), "{wrong:?}: {told}");
     }
 }
+
+/// The null target with a driver that panics at its tenth call.
+#[derive(Clone)]
+struct Panicking;
+
+struct Panicker {
+    calls: u32,
+    null: NullDriver,
+}
+
+impl Connector for Panicking {
+    type Driver = Panicker;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Panicker>, SessionError> {
+        let opened = Null.open(clients).await?;
+        let (calls, null) = (0, opened.driver);
+        let driver = Panicker { calls, null };
+        Ok(Opened::new(
+            driver,
+            opened.connections,
+            opened.session_setup,
+        ))
+    }
+}
+
+impl Driver for Panicker {
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        self.calls += 1;
+        assert!(self.calls < 10, "ten is too many");
+        self.null.submit(call, scratch, data)
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        self.null.poll_receive(context, scratch)
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        self.null.take_answers(received, now, scratch, sink)
+    }
+}
+
+#[test]
+fn a_panic_is_told_of_whose_it_is() {
+    let plan = plan(
+        "read-4k",
+        RunOptions {
+            clients: Some("2".parse().unwrap()),
+            ..short()
+        },
+    );
+    let server = || ServerFacts::other("null://here");
+    let cancel = Cancel::default();
+    let read = Mix::new(&plan.workload)
+        .operation(OpKind::Read, 0, 0, 4096)
+        .unwrap();
+    let streams = move |client| {
+        let mut count = 0;
+        move || {
+            count += 1;
+            assert!(client == 0 || count < 10, "client {client} has had enough");
+            read
+        }
+    };
+    for (outcome, words) in [
+        (
+            execute_on(
+                &plan,
+                server(),
+                Panicking,
+                drawn(&plan),
+                &mut Unobserved,
+                &cancel,
+            ),
+            "the program's own driver panicked, which is no bug in smbench: ten is too many",
+        ),
+        (
+            execute_on(&plan, server(), Null, streams, &mut Unobserved, &cancel),
+            "the program's own stream of operations panicked, which is no bug in smbench: client 1 \
+             has had enough",
+        ),
+    ] {
+        let told = outcome.err().unwrap().to_string();
+        assert!(told.ends_with(words), "{told}");
+    }
+}
