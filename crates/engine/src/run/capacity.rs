@@ -15,6 +15,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::plan::{Plan, Verify};
+use crate::run::Carrier;
 use crate::session::{Endpoint, Route};
 use crate::units::Size;
 use crate::verify;
@@ -99,9 +100,9 @@ pub enum CapacityError {
 }
 
 /// Checks memory and threads.
-pub(super) fn check_process(plan: &Plan) -> Result<(), CapacityError> {
+pub(super) fn check_process(plan: &Plan, carrier: Carrier) -> Result<(), CapacityError> {
     threads(plan, &machine::threads_left())?;
-    memory(plan, &machine::memory_left())
+    memory(plan, carrier, &machine::memory_left())
 }
 
 /// Checks local ports.
@@ -172,10 +173,13 @@ fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
 }
 
 /// What the largest load point surely takes, in bytes.
-fn bytes_needed(plan: &Plan) -> u64 {
+fn bytes_needed(plan: &Plan, carrier: Carrier) -> u64 {
     let clients = u64::from(plan.max_clients());
     let slots = clients * u64::from(plan.outstanding);
-    let connections = plan.connections.count(plan.max_clients());
+    let (sessions, connections) = match carrier {
+        Carrier::Own => (clients, plan.connections.count(plan.max_clients())),
+        Carrier::Guest => (0, 0),
+    };
     let kinds = plan.workload.kinds().len() as u64;
     let workers = u64::from(plan.threads).min(clients);
     let (ledgers, kept) = match plan.verify {
@@ -186,7 +190,7 @@ fn bytes_needed(plan: &Plan) -> u64 {
             connections * u64::from(plan.largest_request()),
         ),
     };
-    clients * SESSION_BYTES
+    sessions * SESSION_BYTES
         + slots * SLOT_BYTES
         + connections * CONNECTION_BYTES
         + workers * (WORKER_BYTES + kinds * HISTOGRAM_BYTES)
@@ -194,8 +198,8 @@ fn bytes_needed(plan: &Plan) -> u64 {
         + kept
 }
 
-fn memory(plan: &Plan, left: &[Memory]) -> Result<(), CapacityError> {
-    let needed = bytes_needed(plan);
+fn memory(plan: &Plan, carrier: Carrier, left: &[Memory]) -> Result<(), CapacityError> {
+    let needed = bytes_needed(plan, carrier);
     let Some(least) = left.iter().min_by_key(|memory| memory.bytes) else {
         return Ok(());
     };
@@ -237,6 +241,7 @@ mod tests {
     use super::*;
     use crate::plan::Limits;
     use crate::profile;
+    use crate::run::sockets;
     use crate::spec::RunOptions;
     use crate::target::Target;
 
@@ -277,15 +282,19 @@ mod tests {
     #[test]
     fn the_least_of_what_is_left_counts() {
         let plan = large(10_000, 1, 10);
-        let needed = bytes_needed(&plan);
+        let needed = bytes_needed(&plan, Carrier::Own);
         // 10,000 sessions are some ten kilobytes each.
         assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
         let of = |bytes, place| Memory { bytes, place };
         let plenty = of(1 << 40, "on this machine");
-        assert_eq!(memory(&plan, &[]), Ok(()));
-        assert_eq!(memory(&plan, &[plenty, of(needed, "x")]), Ok(()));
+        assert_eq!(memory(&plan, Carrier::Own, &[]), Ok(()));
+        assert_eq!(
+            memory(&plan, Carrier::Own, &[plenty, of(needed, "x")]),
+            Ok(())
+        );
         let error = memory(
             &plan,
+            Carrier::Own,
             &[plenty, of(50 << 20, "to this process's control group")],
         );
         assert_eq!(
@@ -300,11 +309,11 @@ mod tests {
 
     #[test]
     fn more_of_anything_needs_more_memory() {
-        let base = bytes_needed(&large(100, 1, 1));
+        let base = bytes_needed(&large(100, 1, 1), Carrier::Own);
         let more = |change: fn(&mut Plan)| {
             let mut plan = large(100, 1, 1);
             change(&mut plan);
-            bytes_needed(&plan)
+            bytes_needed(&plan, Carrier::Own)
         };
         for (name, needed) in [
             ("clients", more(|plan| plan.load_points = vec![101])),
@@ -314,6 +323,15 @@ mod tests {
         ] {
             assert!(needed > base, "{name}");
         }
+    }
+
+    #[test]
+    fn nothing_is_assumed_of_a_connector_from_outside() {
+        let plan = large(10_000, 1, 10);
+        let guest = bytes_needed(&plan, Carrier::Guest);
+        assert!(guest < bytes_needed(&plan, Carrier::Own) / 2, "{guest}");
+        assert_eq!(sockets(&plan, Carrier::Guest), 0);
+        assert!(sockets(&plan, Carrier::Own) > 10_000);
     }
 
     #[test]

@@ -226,7 +226,7 @@ pub fn execute_on(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    reserve(plan)?;
+    reserve(plan, Carrier::Guest)?;
     let operations = Operations::of(streams, plan);
     let context = Context {
         plan: Arc::new(plan.clone()),
@@ -260,22 +260,43 @@ fn execute_on_share(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    reserve(plan)?;
+    reserve(plan, Carrier::Own)?;
     blocking(site::run(plan, operations, observer, cancel))?
 }
 
+/// Whose clients carry a plan out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrier {
+    /// SMB clients that are part of smbench.
+    Own,
+    /// A connector from outside, of which nobody knows what it needs.
+    Guest,
+}
+
+/// Sockets that the largest load point surely has open.
+fn sockets(plan: &Plan, carrier: Carrier) -> u64 {
+    match carrier {
+        Carrier::Own => plan.connections.count(plan.max_clients()) + EXTRA_SOCKETS,
+        Carrier::Guest => 0,
+    }
+}
+
 /// Sees to it that this process can have what a plan needs of the machine.
-fn reserve(plan: &Plan) -> Result<(), RunError> {
-    let clients = plan.max_clients();
-    let sockets = plan.connections.count(clients) + EXTRA_SOCKETS;
-    process::reserve_descriptors(sockets, plan.threads.into()).map_err(|(needed, limit)| {
+fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
+    let threads = plan.threads.into();
+    if carrier == Carrier::Guest {
+        // It may have as many sockets as ours would: there is room for them where
+        // the system allows it.
+        let _ = process::reserve_descriptors(sockets(plan, Carrier::Own), threads);
+    }
+    process::reserve_descriptors(sockets(plan, carrier), threads).map_err(|(needed, limit)| {
         RunError::Descriptors {
-            clients,
+            clients: plan.max_clients(),
             needed,
             limit,
         }
     })?;
-    Ok(capacity::check_process(plan)?)
+    Ok(capacity::check_process(plan, carrier)?)
 }
 
 /// Runs the coordinator on a runtime of its own.
