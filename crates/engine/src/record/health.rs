@@ -20,6 +20,10 @@ pub struct GeneratorRecord {
     /// Why it, and not the server, limited the load or blurs the latencies, as
     /// a lower-case clause; `None` where it did not.
     pub limited: Option<String>,
+    /// That sockets took no more for a noteworthy part of the window and what it
+    /// means, as a lower-case clause: no fault of the generator's. `None` where
+    /// they did not, and where `limited` leaves open whose fault it was.
+    pub back_pressure: Option<String>,
     /// One for each thread, in their order.
     pub workers: Vec<WorkerRecord>,
     /// Share of the time of all CPUs of this machine that anyone used, 0 to 1;

@@ -12,6 +12,13 @@
 //! the latencies may be too high. [`LATE_MEDIAN_MAX`] of the median service time is
 //! the error that the typical value may have, [`LATE_TAIL_MAX`] of it the one
 //! that percentiles up to the 99th may. Up to [`WAKE_UP`] it is nobody's fault.
+//!
+//! Sockets that take no more ([`back_pressure`]) are never the generator's doing:
+//! the server's window is shut, or the network carries less than is sent. It
+//! belongs in the verdict because it tells what the limit was, and that fewer
+//! requests were in flight than the plan asks for. Only a generator at its own
+//! limit may see late that a socket has room again, and so nothing is concluded
+//! then.
 
 mod gauge;
 
@@ -34,6 +41,11 @@ const LATE_TAIL_MAX: f64 = 0.5;
 const WAKE_UP: Nanos = Nanos(100_000);
 /// Ticks without which a 99th percentile is no more than a maximum.
 const TICKS_MIN: u64 = 100;
+
+/// Share of the clients' time in which sockets took no more, from where it is
+/// told. As much could have been gained by a faster taker at most; what is less
+/// drowns in the difference between two runs.
+const HELD_BACK_MIN: f64 = 0.05;
 
 const fn advice(server: Whereabouts) -> &'static str {
     match server {
@@ -59,6 +71,18 @@ pub(super) fn verdict(
                 format!("all CPUs were busy {} of the time{why}", percent(busy))
             })
         })
+}
+
+/// What it means that sockets took no more for a share of the clients' time,
+/// where that is noteworthy. The clause fits behind "back-pressure:".
+pub(super) fn back_pressure(held_back_share: f64) -> Option<String> {
+    (held_back_share >= HELD_BACK_MIN).then(|| {
+        format!(
+            "sockets took no more {} of the clients' time: network or server, not the generator, \
+             was the limit, and fewer requests were in flight than asked for",
+            percent(held_back_share)
+        )
+    })
 }
 
 /// A worker that had no time left.
@@ -181,13 +205,24 @@ mod tests {
             ),
         ] {
             let generator = GeneratorRecord {
-                limited: None,
                 workers,
                 machine_busy,
+                ..GeneratorRecord::default()
             };
             let verdict = verdict(&generator, Some(Nanos(1_000_000)), server);
             assert_eq!(verdict.as_deref(), expected);
         }
+    }
+
+    #[test]
+    fn back_pressure_is_told_from_where_it_matters() {
+        assert_eq!(back_pressure(0.0), None);
+        assert_eq!(back_pressure(0.049), None);
+        let told = back_pressure(0.37).unwrap();
+        assert!(
+            told.starts_with("sockets took no more 37 % of the clients' time: network or server"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) async fn measure(
     series.interval = observed.schedule.interval.into();
     series.reach(observed.schedule.intervals_until(observed.closed));
     let invalid = objection(context, point, &observed, &outcome, &ops);
-    let generator = judged(context, &observed, &outcome, &ops);
+    let generator = judged(context, point, &observed, &outcome, &ops);
     Ok(LoadPointRecord {
         clients: point.clients,
         repeat,
@@ -407,19 +407,25 @@ async fn finished(reading: Option<JoinTask<Reading>>) -> Option<Reading> {
 /// How the generator fared, and whether it was the limit.
 fn judged(
     context: &Context<'_>,
+    point: Point,
     observed: &Observed,
     outcome: &Outcome,
     ops: &Tally,
 ) -> GeneratorRecord {
     let mut generator = GeneratorRecord {
-        limited: None,
         workers: outcome.workers.clone(),
         machine_busy: observed.machine_busy,
+        ..GeneratorRecord::default()
     };
     let latencies = ops.window_all().service;
     let median = Nanos(latencies.value_at_quantile(0.5));
     let median = (!latencies.is_empty()).then_some(median);
     generator.limited = health::verdict(&generator, median, context.whereabouts);
+    if generator.limited.is_none() {
+        let clients_s = observed.window.as_secs_f64() * f64::from(point.clients);
+        let share = outcome.held_back.as_secs_f64() / clients_s.max(1e-9);
+        generator.back_pressure = health::back_pressure(share);
+    }
     generator
 }
 

@@ -12,6 +12,10 @@ pub struct GeneratorDoc {
     pub limited: bool,
     /// Why; `null` where it was not.
     pub reason: Option<String>,
+    /// What it means that `held_back_share` is noteworthy: network or server were
+    /// the limit. Absent where it is not, and where `limited` leaves open who was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_pressure: Option<String>,
     /// Share of the time of all CPUs of the generator's machine that anyone
     /// used, 0 to 1; `null` where the system did not tell.
     pub machine_busy_share: Option<f64>,
@@ -71,6 +75,7 @@ impl From<&LoadPointRecord> for GeneratorDoc {
         Self {
             limited: generator.limited.is_some(),
             reason: generator.limited.clone(),
+            back_pressure: generator.back_pressure.clone(),
             machine_busy_share: generator.machine_busy,
             credit_starved_share: share(record.credit_starved.as_secs_f64()),
             held_back_share: share(record.held_back.as_secs_f64()),

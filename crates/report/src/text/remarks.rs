@@ -134,10 +134,17 @@ fn starved(point: &LoadPointDoc, cap: Option<u16>) -> Option<String> {
 }
 
 fn held_back(point: &LoadPointDoc) -> Option<String> {
+    let generator = point.generator.as_ref();
+    if let Some(verdict) = generator.and_then(|generator| generator.back_pressure.as_deref()) {
+        let (which, verdict) = (which(point), plain(verdict));
+        return Some(format!("back-pressure at {which}: {verdict}\n"));
+    }
     let share = worth_telling(point, point.held_back_s)?;
-    Some(format!(
-        "held back {share}: network or server took requests slowly\n"
-    ))
+    let meaning = match point.generator_limited {
+        Some(true) => "sockets took no more, which a generator at its limit may see late",
+        _ => "network or server took requests slowly",
+    };
+    Some(format!("held back {share}: {meaning}\n"))
 }
 
 /// Load that could not be offered when it was due, and latencies that are

@@ -1,11 +1,13 @@
 //! The keys and the arithmetic of documents.
 
+use std::time::Duration;
+
 use serde_json::{Value, json as value};
 use smbench_engine::clock::Nanos;
 use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
 use smbench_protocol::NtStatus;
-use smbench_report::RunDoc;
 use smbench_report::latency::{LatencyDoc, pool};
+use smbench_report::{RunDoc, render};
 
 use crate::samples::{
     PASSWORD, book, curve, document, dropped, metadata_plan, on_a_busy_server, point, run,
@@ -173,6 +175,27 @@ fn a_generator_that_was_the_limit_is_told_with_its_reason() {
     );
     // The numbers may be quoted, with that beside them.
     assert_eq!(points[1]["valid"], true);
+}
+
+#[test]
+fn back_pressure_is_a_remark_and_no_verdict_on_the_generator() {
+    let mut pressed = point(8, 1, 1600);
+    pressed.held_back = Duration::from_secs(30);
+    pressed.generator.back_pressure = Some("sockets took no more".to_owned());
+    let doc = document(&run(vec![point(4, 1, 1600), pressed]));
+    let json = json(&doc);
+    let points = &json["load_points"];
+    assert_eq!(points[0]["generator"].get("back_pressure"), None);
+    assert_eq!(
+        points[1]["generator"]["back_pressure"],
+        "sockets took no more"
+    );
+    assert_eq!(points[1]["generator_limited"], false);
+    assert_eq!(points[1]["valid"], true);
+    let text = render(&doc);
+    let line = "back-pressure at 8 clients, pass 1: sockets took no more\n";
+    assert!(text.contains(line), "{text}");
+    assert!(!text.contains("held back"), "{text}");
 }
 
 #[test]

@@ -118,9 +118,9 @@ fn generator() -> GeneratorRecord {
         }
     };
     GeneratorRecord {
-        limited: None,
         workers: vec![worker(Some(3)), worker(None)],
         machine_busy: Some(0.5),
+        ..GeneratorRecord::default()
     }
 }
 
