@@ -264,10 +264,13 @@ pub struct OfferedDoc {
     /// Never sent.
     pub dropped: u64,
     /// Not answered when the window closed, those never sent included: their
-    /// latencies are in none of the window's.
+    /// latencies are in none of the window's. 0, like the next, in documents of
+    /// releases that did not count them.
+    #[serde(default)]
     pub unanswered: u64,
     /// The longest that one of those waited after it was due, in nanoseconds;
     /// those never sent until they were given up.
+    #[serde(default)]
     pub unanswered_ns_max: u64,
     /// The longest that one was sent after it was due, in nanoseconds.
     pub delay_ns_max: u64,

@@ -292,6 +292,16 @@ fn at_a_rate_tables_tell_of_response_times() {
     }
     let read: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
     assert_eq!(read, doc);
+    // Releases that did not count what was unanswered did not say so either.
+    let mut older: Value = serde_json::from_str(&doc.to_json()).unwrap();
+    let offered = older["load_points"][0]["offered"].as_object_mut().unwrap();
+    for key in ["unanswered", "unanswered_ns_max"] {
+        assert!(offered.remove(key).is_some());
+    }
+    let older: RunDoc = serde_json::from_value(older).unwrap();
+    let offered = older.load_points[0].offered.unwrap();
+    assert_eq!((offered.unanswered, offered.unanswered_ns_max), (0, 0));
+    assert!(!render(&older).contains("unanswered"));
 }
 
 fn rate(text: &str) -> LoadModel {
