@@ -137,6 +137,9 @@ impl Handshake {
                 };
                 match opened {
                     Opened::Ready(_) => Ok(Progress::Ready(both.0)),
+                    // Each answer grants at least one credit (MS-SMB2 3.3.1.2),
+                    // and none is on its way.
+                    Opened::Unfinished => Err(opening.give_up(connection)),
                     Opened::NotYet => {
                         self.stage = Stage::Opening(both);
                         Ok(Progress::Continue)

@@ -118,6 +118,7 @@ impl Session {
                     match opening.receive(connection, done, out) {
                         Ok(Opened::Ready(session)) => Some(Ok(session)),
                         Ok(Opened::NotYet) => None,
+                        Ok(Opened::Unfinished) => Some(Err(opening.give_up(connection))),
                         Err(source) => Some(Err(source)),
                     }
                 }
@@ -143,7 +144,7 @@ impl Session {
             channels: Channels::One,
             ..self.endpoint.config(credentials.clone())
         };
-        Opening::start(config, &mut self.connection, tag, out)
+        Opening::start(config, &mut self.connection, tag, out).map(Opening::or_logged_off)
     }
 
     pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {

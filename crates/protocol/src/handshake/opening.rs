@@ -15,14 +15,14 @@ use smb_msg::{
 use super::{Channels, Demand, HandshakeError, Policy, SessionConfig, logon};
 use crate::auth::{Authenticator, Logon};
 use crate::connection::{
-    Binding, Channel, Completion, Connection, Keys, Negotiated, ProtocolError, Root, SessionIndex,
-    SessionTerms, Shield,
+    Binding, Channel, Completion, Connection, EMPTY_BODY, Keys, Negotiated, ProtocolError, Root,
+    SessionIndex, SessionTerms, Shield,
 };
 use crate::crypto::{KeySource, PreauthHash, Signer, Transform};
 use crate::dialect::Dialect;
 use crate::frame::{PREFIX_LEN, Secrecy};
 use crate::header::{Command, Flags, Header};
-use crate::negotiate::Confirmed;
+use crate::negotiate::{Confirmed, Offer};
 use crate::setup;
 use crate::status::NtStatus;
 
@@ -31,6 +31,9 @@ use crate::status::NtStatus;
 pub enum Opened {
     /// Send what was appended and wait for the answer.
     NotYet,
+    /// The next request waits for a credit, and nothing was appended: go on with
+    /// [`Opening::resume`] once there is one.
+    Unfinished,
     /// The session stands; nothing was appended.
     Ready(SessionIndex),
 }
@@ -40,6 +43,7 @@ enum Step {
     SessionSetup,
     TreeConnect,
     Validate,
+    LogOff,
 }
 
 impl Step {
@@ -48,6 +52,7 @@ impl Step {
             Self::SessionSetup => Command::SessionSetup,
             Self::TreeConnect => Command::TreeConnect,
             Self::Validate => Command::Ioctl,
+            Self::LogOff => Command::Logoff,
         }
     }
 
@@ -63,8 +68,41 @@ impl Step {
                 NtStatus::NOT_SUPPORTED | NtStatus::INVALID_DEVICE_REQUEST | NtStatus::FILE_CLOSED
             ),
             Self::TreeConnect => false,
+            // Whatever the server says, there is nothing more to be done.
+            Self::LogOff => true,
         }
     }
+}
+
+/// A request that is to be sent as soon as there is a credit for it.
+enum Unsent {
+    /// With this token.
+    SessionSetup(Vec<u8>),
+    TreeConnect,
+    /// Of this offer.
+    Validate(Offer),
+    LogOff,
+}
+
+impl Unsent {
+    const fn step(&self) -> Step {
+        match self {
+            Self::SessionSetup(_) => Step::SessionSetup,
+            Self::TreeConnect => Step::TreeConnect,
+            Self::Validate(_) => Step::Validate,
+            Self::LogOff => Step::LogOff,
+        }
+    }
+}
+
+/// What becomes of a session that the server let in, when it cannot come about
+/// after all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failing {
+    /// It is left to end with its connection.
+    Left,
+    /// It is logged off.
+    LoggedOff,
 }
 
 /// What the session setup is for.
@@ -83,10 +121,16 @@ pub struct Opening {
     tag: u32,
     purpose: Purpose,
     step: Step,
+    unsent: Option<Unsent>,
     preauth: PreauthHash,
     authenticator: Authenticator,
     terms: SessionTerms,
     root: Option<Box<Root>>,
+    failing: Failing,
+    /// Whether the server has it, as far as we know.
+    is_let_in: bool,
+    /// Why it cannot come about, while it is logged off.
+    failed: Option<HandshakeError>,
 }
 
 impl Opening {
@@ -156,17 +200,32 @@ impl Opening {
             tag,
             purpose,
             step: Step::SessionSetup,
+            unsent: None,
             preauth: connection.preauth().clone(),
             authenticator,
             terms,
             root: None,
+            failing: Failing::Left,
+            is_let_in: false,
+            failed: None,
         };
         // The server's hint of mechanisms is not needed: ours is offered as is.
-        let sent = opening.log_on(&[], connection, out);
-        if sent.is_err() {
+        if let Err(error) = opening.log_on(&[]) {
             connection.forget(opening.session);
+            return Err(error);
         }
-        sent.map(|()| opening)
+        match opening.resume(connection, out) {
+            Opened::Unfinished => Err(opening.give_up(connection)),
+            Opened::NotYet | Opened::Ready(_) => Ok(opening),
+        }
+    }
+
+    /// Logs off what the server let in where the session cannot come about
+    /// afterwards, and tells of the error only then: on connections that go on.
+    #[must_use]
+    pub const fn or_logged_off(mut self) -> Self {
+        self.failing = Failing::LoggedOff;
+        self
     }
 
     /// The session being set up.
@@ -178,8 +237,9 @@ impl Opening {
     /// Takes the answer to the request in flight, and appends the next one.
     ///
     /// # Errors
-    /// When the session cannot come about. The connection has forgotten it
-    /// then, and goes on with its other sessions unless the error is a
+    /// When the session cannot come about, after its LOGOFF where that is due
+    /// ([`Opening::or_logged_off`]). The connection has forgotten it then, and
+    /// goes on with its other sessions unless the error is a
     /// [`HandshakeError::Protocol`].
     pub fn receive(
         &mut self,
@@ -187,18 +247,90 @@ impl Opening {
         done: &Completion<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Opened, HandshakeError> {
-        let outcome = self.advance(connection, done, out);
-        if outcome.is_err() {
-            connection.forget(self.session);
+        match self.advance(connection, done) {
+            Ok(Opened::Unfinished) => Ok(self.resume(connection, out)),
+            Err(error) if self.is_to_be_logged_off(&error) => {
+                self.failed = Some(error);
+                self.unsent = Some(Unsent::LogOff);
+                Ok(self.resume(connection, out))
+            }
+            Err(error) => {
+                connection.forget(self.session);
+                Err(error)
+            }
+            Ok(opened) => Ok(opened),
         }
-        outcome
     }
 
+    /// Appends the request that waited for a credit, if there is one now.
+    pub fn resume(&mut self, connection: &mut Connection, out: &mut Vec<u8>) -> Opened {
+        let Some(unsent) = self.unsent.take() else {
+            return Opened::NotYet;
+        };
+        if !connection.affords(&[1]) {
+            self.unsent = Some(unsent);
+            return Opened::Unfinished;
+        }
+        let start = out.len() + PREFIX_LEN;
+        match &unsent {
+            Unsent::SessionSetup(token) => {
+                let request = self.session_setup_request(token);
+                self.send(Step::SessionSetup, connection, out, |out| {
+                    setup::encode(&request, out);
+                });
+                self.preauth.update(&out[start..]);
+            }
+            Unsent::TreeConnect => {
+                let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
+                let request = TreeConnectRequest::new(&unc);
+                self.send(Step::TreeConnect, connection, out, |out| {
+                    setup::encode(&request, out);
+                });
+            }
+            Unsent::Validate(offer) => {
+                self.send(Step::Validate, connection, out, |out| {
+                    offer.encode_validation(out);
+                });
+            }
+            Unsent::LogOff => {
+                self.send(Step::LogOff, connection, out, |out| {
+                    out.extend_from_slice(&EMPTY_BODY);
+                });
+            }
+        }
+        Opened::NotYet
+    }
+
+    /// Why the session cannot come about after [`Opened::Unfinished`], where
+    /// nobody is left who could bring a credit. The connection has forgotten it.
+    pub fn give_up(&mut self, connection: &mut Connection) -> HandshakeError {
+        connection.forget(self.session);
+        let next = self.unsent.as_ref().map_or(self.step, Unsent::step);
+        let failed = self.failed.take();
+        failed.unwrap_or_else(|| HandshakeError::NoCredit(next.command()))
+    }
+
+    /// Whether the server would keep a session of no use. One that binds a
+    /// channel goes on without it; where protocol or authentication failed,
+    /// nobody knows who is at the other end.
+    fn is_to_be_logged_off(&self, error: &HandshakeError) -> bool {
+        let is_at_fault = matches!(
+            error,
+            HandshakeError::Protocol(_) | HandshakeError::Auth(_) | HandshakeError::Tampered
+        );
+        self.failing == Failing::LoggedOff
+            && self.purpose == Purpose::New
+            && self.is_let_in
+            && self.step != Step::LogOff
+            && !is_at_fault
+    }
+
+    /// Takes an answer; [`Opened::Unfinished`] where another request is to be
+    /// sent.
     fn advance(
         &mut self,
         connection: &mut Connection,
         done: &Completion<'_>,
-        out: &mut Vec<u8>,
     ) -> Result<Opened, HandshakeError> {
         let header = Header::decode(done.message())?;
         if !self.step.accepts(header.status) {
@@ -216,16 +348,20 @@ impl Opening {
         let mut bytes = done.message().to_vec();
         self.check(connection, &mut bytes, done.secrecy())?;
         match self.step {
-            Step::SessionSetup => self.session_setup(connection, &header, &mut bytes, out),
+            Step::SessionSetup => self.session_setup(connection, &header, &mut bytes),
             Step::TreeConnect => {
                 self.tree_connected(connection, &header, &bytes)?;
-                self.validate(connection, out)
+                Ok(self.validate(connection))
             }
             Step::Validate => {
                 validated(connection, header.status, &bytes)?;
                 connection.validated();
                 Ok(self.ready(connection))
             }
+            Step::LogOff => Err(self.failed.take().unwrap_or(HandshakeError::Refused {
+                command: header.command,
+                status: header.status,
+            })),
         }
     }
 
@@ -253,28 +389,22 @@ impl Opening {
         }
     }
 
-    /// Sends what answers the server's `token`.
-    fn log_on(
-        &mut self,
-        token: &[u8],
-        connection: &mut Connection,
-        out: &mut Vec<u8>,
-    ) -> Result<(), HandshakeError> {
+    /// Has what answers the server's `token` sent next.
+    fn log_on(&mut self, token: &[u8]) -> Result<(), HandshakeError> {
         let token = self.authenticator.step(token)?;
-        let request = SessionSetupRequest::new(
-            token,
+        self.unsent = Some(Unsent::SessionSetup(token));
+        Ok(())
+    }
+
+    fn session_setup_request(&self, token: &[u8]) -> SessionSetupRequest {
+        SessionSetupRequest::new(
+            token.to_vec(),
             SessionSecurityMode::new()
                 .with_signing_enabled(true)
                 .with_signing_required(self.config.signing == Policy::Required),
             SetupRequestFlags::new().with_binding(self.purpose == Purpose::Channel),
             NegotiateCapabilities::new(),
-        );
-        let start = out.len() + PREFIX_LEN;
-        self.send(Step::SessionSetup, connection, out, |out| {
-            setup::encode(&request, out);
-        })?;
-        self.preauth.update(&out[start..]);
-        Ok(())
+        )
     }
 
     fn session_setup(
@@ -282,21 +412,21 @@ impl Opening {
         connection: &mut Connection,
         header: &Header,
         bytes: &mut [u8],
-        out: &mut Vec<u8>,
     ) -> Result<Opened, HandshakeError> {
         let response: SessionSetupResponse = setup::decode(bytes, "SESSION_SETUP response")?;
         connection.channel_mut(self.session).session_id = header.session_id;
         if header.status == NtStatus::MORE_PROCESSING_REQUIRED {
             self.preauth.update(bytes);
-            self.log_on(&response.buffer, connection, out)?;
-            return Ok(Opened::NotYet);
+            self.log_on(&response.buffer)?;
+            return Ok(Opened::Unfinished);
         }
+        self.is_let_in = true;
         let logon = logon::judge(&self.config.credentials, response.session_flags)?;
         if logon.has_key() {
             self.authenticated(connection, header, bytes, &response.buffer)?;
         }
         if self.purpose == Purpose::Channel {
-            return self.bound(logon, connection, out);
+            return self.bound(logon, connection);
         }
         self.terms.logon = logon;
         if !logon.has_key() {
@@ -311,12 +441,8 @@ impl Opening {
         } else if self.config.encryption == Policy::Required {
             self.encrypt(connection, Demand::Client)?;
         }
-        let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
-        let request = TreeConnectRequest::new(&unc);
-        self.send(Step::TreeConnect, connection, out, |out| {
-            setup::encode(&request, out);
-        })?;
-        Ok(Opened::NotYet)
+        self.unsent = Some(Unsent::TreeConnect);
+        Ok(Opened::Unfinished)
     }
 
     /// The connection is a channel of the session, if it is the same user's.
@@ -324,12 +450,11 @@ impl Opening {
         &mut self,
         logon: Logon,
         connection: &mut Connection,
-        out: &mut Vec<u8>,
     ) -> Result<Opened, HandshakeError> {
         if logon != self.terms.logon {
             return Err(HandshakeError::OtherTerms);
         }
-        self.validate(connection, out)
+        Ok(self.validate(connection))
     }
 
     /// The server is satisfied; makes sure that we are, and keys the session,
@@ -419,20 +544,16 @@ impl Opening {
 
     /// Has the negotiation validated, by the first session that has a key to
     /// prove it with, where nothing better protects it.
-    fn validate(
-        &mut self,
-        connection: &mut Connection,
-        out: &mut Vec<u8>,
-    ) -> Result<Opened, HandshakeError> {
+    fn validate(&mut self, connection: &mut Connection) -> Opened {
         let has_key = connection.keys(self.session).signer.is_some();
-        let request = connection.unvalidated().filter(|_| has_key);
-        let Some(request) = request.map(|unvalidated| unvalidated.offer.clone()) else {
-            return Ok(self.ready(connection));
-        };
-        self.send(Step::Validate, connection, out, |out| {
-            request.encode_validation(out);
-        })?;
-        Ok(Opened::NotYet)
+        let unvalidated = connection.unvalidated().filter(|_| has_key);
+        match unvalidated.map(|unvalidated| unvalidated.offer.clone()) {
+            Some(offer) => {
+                self.unsent = Some(Unsent::Validate(offer));
+                Opened::Unfinished
+            }
+            None => self.ready(connection),
+        }
     }
 
     fn ready(&mut self, connection: &mut Connection) -> Opened {
@@ -450,28 +571,26 @@ impl Opening {
             // 3.1.1 requires a signed TREE_CONNECT from every authenticated
             // session, signing or not (MS-SMB2 3.2.4.1.1).
             Step::TreeConnect if dialect == Dialect::Smb311 => Shield::Signature,
-            Step::TreeConnect if self.terms.signing.is_none() => Shield::None,
-            Step::TreeConnect | Step::Validate => Shield::Signature,
+            Step::TreeConnect | Step::LogOff if self.terms.signing.is_none() => Shield::None,
+            Step::TreeConnect | Step::Validate | Step::LogOff => Shield::Signature,
         }
     }
 
-    /// Appends the request of `step`, whose answer is awaited next.
+    /// Appends the request of `step`, whose answer is awaited next and for which
+    /// there is a credit.
     fn send(
         &mut self,
         step: Step,
         connection: &mut Connection,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), HandshakeError> {
+    ) {
         self.step = step;
         let dialect = connection.negotiated().dialect;
         let keys = connection.keys(self.session);
         keys.shield = self.shield(step, keys, dialect);
-        // Each answer grants at least one credit (MS-SMB2 3.3.1.2); without it
-        // no message id may be used.
-        connection
-            .request(self.session, step.command(), 1, self.tag, out, body)
-            .map_err(|_| HandshakeError::NoCredit(step.command()))
+        let sent = connection.request(self.session, step.command(), 1, self.tag, out, body);
+        debug_assert!(sent.is_ok(), "credits have been looked for");
     }
 }
 

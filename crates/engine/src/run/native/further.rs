@@ -2,8 +2,9 @@
 //! a mix: what a log-on costs while the load is on.
 //!
 //! A log-on is a conversation: its slot is in flight from the first
-//! SESSION_SETUP until TREE_CONNECT is answered. Unlike all else under load it
-//! allocates, as proving a password does; no mix has it on its steady path.
+//! SESSION_SETUP until TREE_CONNECT is answered, or the LOGOFF of a session that
+//! got no further. Unlike all else under load it allocates, as proving a password
+//! does; no mix has it on its steady path.
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
@@ -14,7 +15,7 @@ use smbench_protocol::{
 
 use super::{Native, Place};
 use crate::clock;
-use crate::run::driver::{Answer, Busy, Call, Extent};
+use crate::run::driver::{Answer, Busy, Call, Extent, Scratch};
 use crate::run::operation::Dropped;
 
 /// A session of a slot, beside that of its client.
@@ -67,6 +68,30 @@ impl Native {
         })
     }
 
+    /// Goes on with the log-ons that wait for credits, as far as there are any.
+    #[cold]
+    pub(super) fn resume_log_ons(&mut self, scratch: &mut Scratch) {
+        let Self {
+            unfinished,
+            places,
+            links,
+            ..
+        } = self;
+        unfinished.retain(|&slot| {
+            let further = &mut places[slot as usize].further;
+            let Some(Further {
+                link,
+                stage: Stage::Opening(opening),
+            }) = further
+            else {
+                return false;
+            };
+            links.pick(*link);
+            let (connection, out) = links.chosen(scratch);
+            opening.resume(connection, out) == Opened::Unfinished
+        });
+    }
+
     /// The connection that the further session of a slot is on.
     pub(super) fn link_of_further(&self, slot: u32) -> usize {
         let further = &self.places[slot as usize].further;
@@ -74,14 +99,24 @@ impl Native {
     }
 }
 
+/// How far an answer has brought the further session of a slot.
+pub(super) enum Came {
+    /// Its log-on goes on.
+    NotYet,
+    /// The same, once there is a credit for the next request.
+    Unfinished,
+    /// To an end, or to where it stands.
+    To(Answer<'static>),
+}
+
 /// Takes an answer that concerns the further session of a slot, and appends
-/// the next request; `None` while the log-on goes on.
+/// the next request.
 pub(super) fn answered(
     place: &mut Place,
     connection: &mut Connection,
     done: &Completion<'_>,
     out: &mut Vec<u8>,
-) -> Result<Option<Answer<'static>>, Dropped> {
+) -> Result<Came, Dropped> {
     let answer = |status| Answer {
         slot: done.tag,
         extent: Extent::Final,
@@ -90,7 +125,7 @@ pub(super) fn answered(
         data: None,
     };
     let Some(Further { link, stage }) = place.further.take() else {
-        return Ok(Some(answer(done.status)));
+        return Ok(Came::To(answer(done.status)));
     };
     let mut opening = match stage {
         Stage::Opening(opening) => opening,
@@ -99,27 +134,29 @@ pub(super) fn answered(
             if done.status == NtStatus::SUCCESS {
                 EmptyResponse::decode(done.message()).map_err(ProtocolError::from)?;
             }
-            return Ok(Some(answer(done.status)));
+            return Ok(Came::To(answer(done.status)));
         }
     };
-    let stage = match opening.receive(connection, done, out) {
-        Ok(Opened::NotYet) => Stage::Opening(opening),
-        Ok(Opened::Ready(session)) => Stage::Standing(session),
+    let (stage, came) = match opening.receive(connection, done, out) {
+        Ok(Opened::NotYet) => (Stage::Opening(opening), Came::NotYet),
+        Ok(Opened::Unfinished) => (Stage::Opening(opening), Came::Unfinished),
+        Ok(Opened::Ready(session)) => (
+            Stage::Standing(session),
+            Came::To(answer(NtStatus::SUCCESS)),
+        ),
         // Its ticket ran out on the way; with another one it is tried again.
         Err(HandshakeError::Refused { status, .. })
             if status == NtStatus::NETWORK_SESSION_EXPIRED =>
         {
-            return Ok(Some(Answer {
+            return Ok(Came::To(Answer {
                 extent: Extent::Expired,
                 ..answer(status)
             }));
         }
-        Err(HandshakeError::Refused { status, .. }) => return Ok(Some(answer(status))),
-        Err(HandshakeError::NoCredit(_)) => return Err(Dropped::NoCredits),
+        Err(HandshakeError::Refused { status, .. }) => return Ok(Came::To(answer(status))),
         Err(HandshakeError::Protocol(error)) => return Err(error.into()),
         Err(other) => return Err(Dropped::LogOn(other.to_string())),
     };
-    let stands = matches!(stage, Stage::Standing(_));
     place.further = Some(Further { link, stage });
-    Ok(stands.then(|| answer(NtStatus::SUCCESS)))
+    Ok(came)
 }

@@ -29,7 +29,7 @@ use crate::run::site::Site;
 use crate::session::caching::{self, Answered, Cache};
 use crate::session::{self, Session, SessionError};
 use crate::stream::Mix;
-use further::Further;
+use further::{Came, Further};
 use renewal::{Renewals, member_of};
 
 /// The sessions of a group on the connections that they share, and what they
@@ -40,6 +40,8 @@ pub(super) struct Native {
     cache: Cache,
     mix: Arc<Mix>,
     renewals: Renewals,
+    /// Slots whose log-ons wait for a credit.
+    unfinished: Vec<u32>,
     /// By member.
     held: Box<[Held]>,
     /// Slots of each member.
@@ -146,6 +148,7 @@ impl Connector for Connect {
                 links,
                 cache,
                 renewals: Renewals::default(),
+                unfinished: Vec::new(),
                 outstanding: site.plan.outstanding as usize,
                 mix: Arc::clone(&site.mix),
                 held: held.into_boxed_slice(),
@@ -266,13 +269,16 @@ impl Driver for Native {
                         if let Some(place) = &mut place
                             && place.further.is_some()
                         {
-                            if let Some(answer) = further::answered(place, connection, &done, out)?
-                            {
-                                if answer.extent == Extent::Expired {
-                                    let member = done.tag as usize / self.outstanding;
-                                    self.renewals.found(member, now);
+                            match further::answered(place, connection, &done, out)? {
+                                Came::NotYet => {}
+                                Came::Unfinished => self.unfinished.push(done.tag),
+                                Came::To(answer) => {
+                                    if answer.extent == Extent::Expired {
+                                        let member = done.tag as usize / self.outstanding;
+                                        self.renewals.found(member, now);
+                                    }
+                                    sink.answer(&answer)?;
                                 }
-                                sink.answer(&answer)?;
                             }
                             continue;
                         }
@@ -324,10 +330,18 @@ impl Driver for Native {
         if !self.renewals.is_empty() {
             self.send_renewals(scratch)?;
         }
+        if !self.unfinished.is_empty() {
+            self.resume_log_ons(scratch);
+        }
         if self.cache.is_due() {
             self.acknowledge(now, scratch);
         }
         Ok(())
+    }
+
+    fn why_overdue(&self) -> Option<Dropped> {
+        let wait_alone = !self.unfinished.is_empty() && !self.links.is_awaited();
+        wait_alone.then_some(Dropped::NoCredits)
     }
 
     async fn close(self) {
