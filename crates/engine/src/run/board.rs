@@ -15,6 +15,10 @@ use crate::run::timeline::{HandedIn, Over, Timeline};
 /// Recorders per worker that may wait for the coordinator.
 const WAITING_MAX: usize = 30;
 
+/// Recorders per worker that are there from the start: one to go on with while
+/// the coordinator has not given another back, and one for its being late.
+const SPARE: usize = 2;
+
 /// The workers' common place of a load point.
 pub(super) struct Board {
     /// What recorders are copies of.
@@ -23,22 +27,35 @@ pub(super) struct Board {
     exchange: Mutex<Exchange>,
     /// Taken before `exchange` where both are, so that what was handed in is
     /// merged in the order in which it was.
-    timeline: Mutex<Timeline>,
+    merging: Mutex<Merging>,
 }
 
-#[derive(Default)]
 struct Exchange {
     waiting: Vec<HandedIn>,
     spare: Vec<Recorder>,
 }
 
+struct Merging {
+    timeline: Timeline,
+    /// What is being merged. It takes turns with [`Exchange::waiting`], so that
+    /// workers find room there.
+    taken: Vec<HandedIn>,
+}
+
 impl Board {
     pub(super) fn new(workers: usize, empty: Recorder) -> Self {
+        let waiting_max = workers * WAITING_MAX;
         Self {
+            waiting_max,
+            exchange: Mutex::new(Exchange {
+                waiting: Vec::with_capacity(waiting_max + 1),
+                spare: vec![empty.clone(); SPARE * workers],
+            }),
             empty,
-            waiting_max: workers * WAITING_MAX,
-            exchange: Mutex::default(),
-            timeline: Mutex::new(Timeline::new(workers)),
+            merging: Mutex::new(Merging {
+                timeline: Timeline::new(workers),
+                taken: Vec::with_capacity(waiting_max + 1),
+            }),
         }
     }
 
@@ -46,15 +63,16 @@ impl Board {
     /// interval that is over, and all that have become so, to be looked at and
     /// given back.
     pub(super) fn collect(&self) -> (Live, Vec<Over>) {
-        let mut timeline = lock(&self.timeline);
-        let waiting = std::mem::take(&mut lock(&self.exchange).waiting);
+        let mut merging = lock(&self.merging);
+        let Merging { timeline, taken } = &mut *merging;
+        std::mem::swap(&mut lock(&self.exchange).waiting, taken);
         let mut spare = Vec::new();
-        for handed in waiting {
+        for handed in taken.drain(..) {
             spare.extend(timeline.add(handed));
         }
         let over: Vec<_> = std::iter::from_fn(|| timeline.close_next()).collect();
         let live = timeline.live();
-        drop(timeline);
+        drop(merging);
         self.give_back(spare);
         (live, over)
     }
@@ -72,7 +90,9 @@ impl Board {
     /// when all workers have left.
     pub(super) fn finish(&self) -> (Vec<Over>, Tally, Series) {
         let (_, mut over) = self.collect();
-        let mut timeline = std::mem::replace(&mut *lock(&self.timeline), Timeline::new(0));
+        let mut merging = lock(&self.merging);
+        let mut timeline = std::mem::replace(&mut merging.timeline, Timeline::new(0));
+        drop(merging);
         timeline.end();
         over.extend(std::iter::from_fn(|| timeline.close_next()));
         let (tally, series) = timeline.into_parts();
