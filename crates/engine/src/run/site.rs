@@ -114,7 +114,7 @@ pub(super) async fn run(
     concluded(record, measured)
 }
 
-async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
+pub(super) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let per_request = u32::from(plan.largest_charge());
     let connections = &plan.connections;
     // Each connection takes its share of the requests that a group of clients
@@ -151,7 +151,7 @@ fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
     }
 }
 
-async fn prepare(
+pub(super) async fn prepare(
     plan: &Plan,
     workspace: &mut Workspace,
     observer: &mut dyn Observer,

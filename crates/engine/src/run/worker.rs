@@ -395,3 +395,6 @@ pub(super) async fn cancelled_for(cancel: &Cancel, grace: Duration) {
     cancel.cancelled().await;
     tokio::time::sleep(grace).await;
 }
+
+#[cfg(test)]
+mod allocations;

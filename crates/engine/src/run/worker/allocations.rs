@@ -1,0 +1,236 @@
+//! Once a worker is warm, nothing that it does takes memory: not the loop, not
+//! the alarm and the gauge beside it, not handing a recorder in, and not the
+//! native driver on a real server.
+//!
+//! Only the worker's thread is counted; the server and the coordinator have
+//! threads of their own.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
+use std::thread;
+
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use super::*;
+use crate::plan::Rate;
+use crate::run::observe::Unobserved;
+use crate::run::site::{self, Site};
+use crate::run::{native, timeline::Over};
+use crate::session::Session;
+use crate::share::Workspace;
+use crate::spec::RunOptions;
+use crate::stream::Drawn;
+use crate::target::{Secret, Target};
+use crate::{profile, record};
+
+/// A recorder is handed in this often: for many of them to be, and no more than
+/// the coordinator of a debug build can merge.
+const INTERVAL: Nanos = Nanos(400_000_000);
+/// Operations and intervals after which a worker is warm.
+const WARM_OPERATIONS: u64 = 3_000;
+const WARM_INTERVALS: u64 = 2;
+/// How many more are counted.
+const COUNTED_OPERATIONS: u64 = 3_000;
+const COUNTED_INTERVALS: u64 = 2;
+
+/// Recorders there are, so that the worker finds one however late the
+/// coordinator is.
+const SPARE: usize = 100;
+
+/// What the coordinator has seen.
+#[derive(Default)]
+struct Seen {
+    operations: AtomicU64,
+    intervals: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Seen {
+    fn now(&self) -> (u64, u64) {
+        let operations = self.operations.load(Ordering::Relaxed);
+        (operations, self.intervals.load(Ordering::Relaxed))
+    }
+
+    /// Does the coordinator's part at the board until the load is over.
+    fn coordinate(&self, board: &Board) {
+        while !self.over.load(Ordering::Relaxed) {
+            let (_, over) = board.collect();
+            for Over { recorder, .. } in &over {
+                let completed = recorder.all().count();
+                self.operations.fetch_add(completed, Ordering::Relaxed);
+                self.intervals.fetch_add(1, Ordering::Relaxed);
+            }
+            board.give_back(over.into_iter().map(|over| over.recorder));
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+fn plan(server: &EmbeddedServer, profile: &str, options: &RunOptions) -> Plan {
+    let (mut target, _) = Target::parse(&server.url()).unwrap();
+    target.password = Secret::new(server.password());
+    let mut profile = profile::load(profile).unwrap();
+    profile.spec.run = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        file_size: Some("256KiB".parse().unwrap()),
+        ..options.clone()
+    };
+    Plan::of(&profile, target).unwrap()
+}
+
+/// How often the worker's thread took memory for so many operations, once warm.
+fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let plan = Arc::new(plan(&server, profile, options));
+    let mix = Mix::new(&plan.workload);
+    let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
+    let board = Arc::new(Board::new(1, empty.clone()));
+    // A coordinator that a busy machine keeps waiting is late with giving back.
+    board.give_back((0..SPARE).map(|_| empty.clone()));
+    let cancel = Cancel::default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let local = LocalSet::new();
+    let (workspace, site) = local.block_on(&runtime, async {
+        let endpoint = site::endpoint(&plan).await.unwrap();
+        let session = Session::open(&endpoint).await.unwrap();
+        let workspace = Workspace::create(&endpoint, session).await;
+        let mut workspace = workspace.map_err(|(error, _)| error).unwrap();
+        let observer = &mut Unobserved;
+        let prepared = site::prepare(&plan, &mut workspace, observer, &cancel).await;
+        prepared.unwrap();
+        let site = Arc::new(Site {
+            plan: Arc::clone(&plan),
+            endpoint,
+            mix: Arc::clone(&mix),
+            directory: workspace.directory().to_owned(),
+        });
+        (workspace, site)
+    });
+    let worker = Assignment {
+        generation_run: 1,
+        clients: 2,
+        clients_before: 0,
+        groups: plan.connections.groups(2).collect(),
+        pace: Pace::new(clock::now(), None, 1, (0, 1)),
+        cpu: None,
+        board: Arc::clone(&board),
+        number: 0,
+        cancel: cancel.clone(),
+        mix: Arc::clone(&mix),
+        plan: Arc::clone(&plan),
+    };
+    let means = Means {
+        connector: native::Connect(site),
+        supplies: Drawn {
+            mix,
+            seed: plan.seed,
+        },
+    };
+    let groups = local.block_on(&runtime, async {
+        let mut groups = Vec::new();
+        for clients in &worker.groups {
+            let opened = open_group(&worker, &means, clients).await.unwrap();
+            groups.push(opened.driver);
+        }
+        groups
+    });
+    let desk = Desk::new(Arc::clone(&board), 0, clock::now());
+    let shared = Rc::new(RefCell::new(Shared::new(desk)));
+    let begin = clock::now();
+    let never = begin + Nanos(3_600_000_000_000);
+    let schedule = Schedule {
+        begin,
+        open: begin,
+        close: never,
+        stop: never,
+        interval: INTERVAL,
+    };
+    let seen = Seen::default();
+    let mut outcome = Outcome::default();
+    let (taken, counted) = thread::scope(|scope| {
+        scope.spawn(|| seen.coordinate(&board));
+        let mut load = pin!(put_load_on(
+            &worker,
+            &shared,
+            schedule,
+            groups,
+            &mut outcome
+        ));
+        let mut run_until = |operations: u64, intervals: u64| {
+            let reached = std::future::poll_fn(|context| {
+                if load.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Err("the load ended by itself"));
+                }
+                let (of_operations, of_intervals) = seen.now();
+                match of_operations >= operations && of_intervals >= intervals {
+                    true => Poll::Ready(Ok(())),
+                    false => Poll::Pending,
+                }
+            });
+            local.block_on(&runtime, reached)
+        };
+        let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
+        let (operations, intervals) = seen.now();
+        let used = allocation_counter::measure(|| {
+            ended = ended.and(run_until(
+                operations + COUNTED_OPERATIONS,
+                intervals + COUNTED_INTERVALS,
+            ));
+        });
+        let counted = seen.now().0 - operations;
+        cancel.cancel();
+        let groups = local.block_on(&runtime, load);
+        seen.over.store(true, Ordering::Relaxed);
+        assert_eq!(ended, Ok(()));
+        local.block_on(&runtime, async {
+            for group in groups.unwrap() {
+                group.driver.close().await;
+            }
+            workspace.remove().await.unwrap();
+        });
+        (used.count_total, counted)
+    });
+    assert_eq!(outcome.dropouts, []);
+    let (_, tally, _) = board.finish();
+    assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
+    assert!(record_has_all(&tally, &plan), "{profile}");
+    (taken, counted)
+}
+
+/// Whether every kind of the plan was really done.
+fn record_has_all(tally: &record::Tally, plan: &Plan) -> bool {
+    let kinds = plan.workload.kinds();
+    kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
+}
+
+#[test]
+fn nothing_between_submitting_and_completing_takes_memory() {
+    let rate: Rate = "2000".parse().unwrap();
+    for (profile, outstanding, rate) in [
+        ("read-4k", 1, None),
+        ("read-4k", 16, None),
+        ("read-4k", 1, Some(rate)),
+        ("file-server", 1, None),
+        ("file-server", 16, None),
+        ("file-server", 16, Some(rate)),
+        ("metadata", 1, None),
+        ("metadata", 16, None),
+        ("metadata", 16, Some(rate)),
+    ] {
+        let options = RunOptions {
+            outstanding: Some(outstanding),
+            rate,
+            ..RunOptions::default()
+        };
+        let (taken, counted) = allocations(profile, &options);
+        assert!(counted >= COUNTED_OPERATIONS);
+        assert_eq!(
+            taken, 0,
+            "{profile}, {outstanding} outstanding, {rate:?}: memory taken during {counted} operations"
+        );
+    }
+}
