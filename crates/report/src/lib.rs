@@ -5,6 +5,7 @@
 //! - [`curve`]: passes averaged to a curve over clients, and its peak
 //! - [`statistics`]: confidence intervals, and whether a window was steady
 //! - [`study`]: runs of several servers that belong together
+//! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the one place that prints numbers
 //! - [`render`]: a document as text; [`write_csv`]: as rows
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
@@ -16,6 +17,7 @@ mod hlog;
 pub mod latency;
 pub mod statistics;
 pub mod study;
+pub mod table;
 mod text;
 pub mod units;
 

@@ -4,7 +4,7 @@
 //! `show` print the same. Not here: how numbers are written ([`crate::units`]).
 
 mod cpu;
-mod grid;
+pub(crate) mod grid;
 mod header;
 mod operations;
 mod points;
