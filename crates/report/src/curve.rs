@@ -7,6 +7,7 @@
 
 use crate::doc::{LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc};
 use crate::latency::{LatencyDoc, pool};
+use crate::metric::Metric;
 use crate::statistics::Estimate;
 
 /// One row per number of clients, ascending.
@@ -49,6 +50,19 @@ impl Row<'_> {
     pub fn is_valid(&self) -> bool {
         self.passes.iter().all(|pass| pass.valid)
     }
+
+    /// Whether the numbers may be quoted, and there are any.
+    #[must_use]
+    pub fn is_quotable(&self) -> bool {
+        self.is_valid() && self.latency_ns.is_some()
+    }
+
+    /// Whether the generator was the limit in any pass.
+    #[must_use]
+    pub fn is_generator_limited(&self) -> bool {
+        let mut passes = self.passes.iter();
+        passes.any(|pass| pass.generator_limited == Some(true))
+    }
 }
 
 impl<'a> Curve<'a> {
@@ -79,7 +93,8 @@ impl<'a> Curve<'a> {
         let row = &self.rows[at];
         let latency = row.latency_ns?;
         let height = self.height();
-        let near = |row: &&Row<'_>| quotable(row) && height(row) >= 0.95 * height(&self.rows[at]);
+        let near =
+            |row: &&Row<'_>| row.is_quotable() && height(row) >= 0.95 * height(&self.rows[at]);
         let last = self.rows[at..].iter().take_while(near).last();
         let first = self.rows[..=at].iter().rev().take_while(near).last();
         Some(PeakDoc {
@@ -94,11 +109,21 @@ impl<'a> Curve<'a> {
         })
     }
 
+    /// What it is a curve of: throughput, or operations per second where no row
+    /// moved any data.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        match self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
+            true => Metric::Throughput,
+            false => Metric::Operations,
+        }
+    }
+
     /// What makes a row high.
     fn height(&self) -> fn(&Row<'_>) -> f64 {
-        match self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
-            true => |row| row.throughput_mbps,
-            false => |row| row.ops_per_s,
+        match self.metric() {
+            Metric::Throughput => |row| row.throughput_mbps,
+            _ => |row| row.ops_per_s,
         }
     }
 
@@ -109,7 +134,7 @@ impl<'a> Curve<'a> {
             .rows
             .iter()
             .enumerate()
-            .filter(|(_, row)| quotable(row))
+            .filter(|(_, row)| row.is_quotable())
         {
             if peak.is_none_or(|best| height(row) > height(&self.rows[best])) {
                 peak = Some(at);
@@ -117,10 +142,6 @@ impl<'a> Curve<'a> {
         }
         peak
     }
-}
-
-fn quotable(row: &Row<'_>) -> bool {
-    row.is_valid() && row.latency_ns.is_some()
 }
 
 fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {

@@ -4,17 +4,22 @@
 //! - [`latency`]: latency summaries and the histograms a document carries
 //! - [`curve`]: passes averaged to a curve over clients, and its peak
 //! - [`statistics`]: confidence intervals, and whether a window was steady
+//! - [`change`]: how far two measurements are apart, and what of it is noise
+//! - [`published`]: the tables of published studies: gains, scaling, tuning, dips
 //! - [`study`]: runs of several servers that belong together
 //! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the one place that prints numbers
 //! - [`render`]: a document as text; [`write_csv`]: as rows
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
+pub mod change;
 mod csv;
 pub mod curve;
 pub mod doc;
 mod hlog;
 pub mod latency;
+pub mod metric;
+pub mod published;
 pub mod statistics;
 pub mod study;
 pub mod table;

@@ -2,6 +2,7 @@
 //! a window was steady.
 
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// A mean over passes, and how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,28 +28,21 @@ impl Estimate {
         Some(Self {
             mean,
             sd,
-            ci95: sd.map(|sd| student_t_975(degrees) * sd / count.sqrt()),
+            ci95: sd.map(|sd| student_t(0.975, degrees as f64) * sd / count.sqrt()),
         })
     }
 }
 
-/// What Student's t stays below with a probability of 97.5 %, for `degrees` of
-/// freedom, 1 or more.
-fn student_t_975(degrees: usize) -> f64 {
-    const TABLE: [f64; 20] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    ];
-    // Beyond the table by the expansion around the normal distribution
-    // (Abramowitz and Stegun 26.7.5).
-    const NORMAL: f64 = 1.959_964;
-    TABLE.get(degrees - 1).copied().unwrap_or_else(|| {
-        let (z, n) = (NORMAL, degrees as f64);
-        z + (z.powi(3) + z) / (4.0 * n)
-            + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
-            + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z)
-                / (384.0 * n.powi(3))
-    })
+/// Beyond this many degrees of freedom Student's t is as good as normal.
+const DEGREES_MAX: f64 = 1e4;
+
+/// What Student's t stays below with this probability, above 0 and below 1, for
+/// `degrees` of freedom, 1 or more and not always whole.
+pub(crate) fn student_t(probability: f64, degrees: f64) -> f64 {
+    let degrees = degrees.clamp(1.0, DEGREES_MAX);
+    let distribution = StudentsT::new(0.0, 1.0, degrees)
+        .unwrap_or_else(|error| unreachable!("{degrees} degrees of freedom: {error}"));
+    distribution.inverse_cdf(probability)
 }
 
 /// Whether the load was steady over a window.
@@ -116,6 +110,8 @@ impl SteadyDoc {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -130,22 +126,38 @@ mod tests {
         let several = Estimate::of(&values).unwrap();
         let sd = (32.0_f64 / 7.0).sqrt();
         assert_eq!((several.mean, several.sd), (5.0, Some(sd)));
-        assert_eq!(several.ci95, Some(2.365 * sd / 8.0_f64.sqrt()));
+        let half = 2.3646 * sd / 8.0_f64.sqrt();
+        assert!((several.ci95.unwrap() - half).abs() < 1e-4);
     }
 
     #[test]
     fn quantiles_are_those_of_published_tables() {
         for (degrees, published) in [
-            (1, 12.706),
-            (4, 2.776),
-            (20, 2.086),
-            (21, 2.080),
-            (30, 2.042),
-            (60, 2.000),
-            (120, 1.980),
+            (1.0, 12.706),
+            (4.0, 2.776),
+            (20.0, 2.086),
+            (21.0, 2.080),
+            (30.0, 2.042),
+            (60.0, 2.000),
+            (120.0, 1.980),
+            (f64::INFINITY, 1.960),
         ] {
-            let found = student_t_975(degrees);
+            let found = student_t(0.975, degrees);
             assert!((found - published).abs() < 6e-4, "{degrees}: {found}");
+        }
+        assert!((student_t(0.8, 4.0) - 0.941).abs() < 6e-4);
+        assert!((student_t(0.9995, 2.0) - 31.599).abs() < 6e-4);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_the_inverse_of_the_distribution(
+            probability in 0.5001..0.99999_f64,
+            degrees in prop_oneof![1.0..40.0_f64, 40.0..1e4_f64],
+        ) {
+            let found = student_t(probability, degrees);
+            let back = StudentsT::new(0.0, 1.0, degrees).unwrap().cdf(found);
+            prop_assert!((back - probability).abs() < 1e-6, "{found}: {back}");
         }
     }
 

@@ -66,6 +66,42 @@ pub fn percent(value: f64) -> String {
     }
 }
 
+/// A gain as published tables print it: the nearest whole percent, halves away
+/// from zero: `86 %`.
+#[must_use]
+pub fn gain(percent: f64) -> String {
+    let whole = percent.round();
+    // Never "-0 %".
+    format!("{} %", if whole == 0.0 { 0.0 } else { whole })
+}
+
+/// A change with its sign: `+5.2 %`, `-0.3 %`, `+120 %`.
+#[must_use]
+pub fn change(percent: f64) -> String {
+    format!("{} %", signed(percent))
+}
+
+/// What a change lies between: `-0.8 to +3.8 %`.
+#[must_use]
+pub fn changes(low: f64, high: f64) -> String {
+    format!("{} to {} %", signed(low), signed(high))
+}
+
+/// The most that is told of a change, in percent.
+const CHANGE_MAX: f64 = 99_999.0;
+
+fn signed(percent: f64) -> String {
+    if percent > CHANGE_MAX {
+        format!(">+{CHANGE_MAX}")
+    } else if percent.abs() < 0.05 {
+        "0.0".to_owned()
+    } else if percent.abs() < 99.95 {
+        format!("{percent:+.1}")
+    } else {
+        format!("{percent:+.0}")
+    }
+}
+
 /// A duration in seconds: `10 s`, `0.5 s`.
 #[must_use]
 pub fn seconds(value: f64) -> String {
@@ -197,6 +233,31 @@ mod tests {
             (0.006, "0.01 %"),
         ] {
             assert_eq!(percent(value), text);
+        }
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_gains_are_whole() {
+        for (percent, text) in [
+            (5.24, "+5.2 %"),
+            (-0.06, "-0.1 %"),
+            (-0.04, "0.0 %"),
+            (99.94, "+99.9 %"),
+            (-99.96, "-100 %"),
+            (123.4, "+123 %"),
+            (1e300, ">+99999 %"),
+        ] {
+            assert_eq!(change(percent), text);
+        }
+        assert_eq!(changes(-0.84, 0.0), "-0.8 to 0.0 %");
+        for (percent, text) in [
+            (85.66, "86 %"),
+            (2.5, "3 %"),
+            (-2.5, "-3 %"),
+            (-0.4, "0 %"),
+            (100.0, "100 %"),
+        ] {
+            assert_eq!(gain(percent), text);
         }
     }
 

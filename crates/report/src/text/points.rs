@@ -2,7 +2,6 @@
 
 use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row};
-use crate::doc::LoadPointDoc;
 use crate::latency::LatencyDoc;
 use crate::statistics::Estimate;
 use crate::units;
@@ -39,8 +38,7 @@ pub(super) fn table(curve: &Curve<'_>) -> String {
 }
 
 fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<String> {
-    let is_limited = |pass: &&LoadPointDoc| pass.generator_limited == Some(true);
-    let mark = match row.passes.iter().any(is_limited) {
+    let mark = match row.is_generator_limited() {
         _ if !row.invalid.is_empty() => "! ",
         true => "~ ",
         false => "",

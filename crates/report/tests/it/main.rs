@@ -8,6 +8,7 @@
 
 mod document;
 mod files;
+mod published;
 mod samples;
 mod statistics;
 mod study;

@@ -103,7 +103,7 @@ fn several_passes_with_one_left_out() {
 
     means over passes and their 95 % confidence intervals
     clients  passes       Mbit/s       ops/s               mean                p99
-          8       3  61.4 ± 10.2  1876 ± 311  1.22 ms ± 2.56 us  2.00 ms ± 0.00 us
+          8       3  61.4 ± 10.2  1876 ± 311  1.22 ms ± 2.55 us  2.00 ms ± 0.00 us
          16       2  64.7 ± 10.4  1976 ± 318  1.21 ms ± 2.34 us  2.00 ms ± 0.00 us
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics

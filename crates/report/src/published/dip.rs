@@ -1,0 +1,310 @@
+//! The dip: throughput that falls after the peak by more than noise allows.
+//!
+//! The rule: a load point after the peak lies below it if the confidence interval
+//! of the change from the peak to it stays below 0. The noise of single values is
+//! taken to be the same part of the throughput at all load points of the curve,
+//! so that even two passes of many load points tell it well: the pooled relative
+//! variance, with as many degrees of freedom as there are passes less load
+//! points. Since the peak was chosen for being the highest of them, the interval
+//! is Bonferroni's: 95 % for all pairs of load points together. With one pass the
+//! values are batches of the window's intervals; how far runs lie apart is not in
+//! them, and a dip so found wants a second pass.
+
+use super::Point;
+use crate::change::{CONFIDENCE, Interval, Noise, Uncertainty};
+
+/// What happens after the peak of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dip {
+    /// Clients at the lowest load point after the peak.
+    pub lowest_clients: u32,
+    /// How far that one lies from the peak, in percent of it: below 0, or 0.
+    pub lowest_percent: f64,
+    /// How far below the peak, in percent of it, noise alone may put a load point
+    /// like that one; `None` where the noise is not known.
+    pub noise_percent: Option<f64>,
+    /// Whose noise that is.
+    pub noise: Option<Noise>,
+    /// Whether there is a dip.
+    pub verdict: DipVerdict,
+}
+
+/// Whether there is a dip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DipVerdict {
+    /// The noise is not known: one pass over a window that is too short.
+    CannotTell,
+    /// No load point after the peak lies below it by more than noise allows.
+    NoneShown,
+    /// There is one.
+    Shown {
+        /// Clients at its first load point.
+        from_clients: u32,
+        /// Clients at its last one.
+        to_clients: u32,
+        /// Whether that is the last of the curve.
+        lasts: bool,
+        /// Whether the generator was the limit at any load point of it.
+        is_generator_limited: bool,
+    },
+}
+
+impl Dip {
+    /// `None` where no load point comes after the peak.
+    pub(super) fn after(points: &[Point], peak: usize) -> Option<Self> {
+        let (top, after) = (&points[peak], &points[peak + 1..]);
+        let lowest = after
+            .iter()
+            .min_by(|one, other| one.height.value.total_cmp(&other.height.value))?;
+        let pooled = Pooled::of(points);
+        let interval = |point: &Point| pooled?.interval(top, point);
+        let is_below = |point: &&Point| interval(point).is_some_and(|interval| interval.high < 0.0);
+        let from = after.iter().find(is_below);
+        let to = after.iter().rfind(is_below);
+        let verdict = match from.zip(to) {
+            Some((from, to)) => DipVerdict::Shown {
+                from_clients: from.clients,
+                to_clients: to.clients,
+                lasts: after.last() == Some(to),
+                is_generator_limited: after
+                    .iter()
+                    .any(|point| is_below(&point) && point.is_generator_limited),
+            },
+            None if after.iter().any(|point| interval(point).is_some()) => DipVerdict::NoneShown,
+            None => DipVerdict::CannotTell,
+        };
+        let noise_percent = interval(lowest).map(|interval| {
+            // The lower bound had the two been equal.
+            let width = (1.0 + interval.high / 100.0) / (1.0 + interval.low / 100.0);
+            (1.0 - width.sqrt().recip()) * 100.0
+        });
+        Some(Self {
+            lowest_clients: lowest.clients,
+            lowest_percent: (lowest.height.value / top.height.value - 1.0) * 100.0,
+            noise_percent,
+            noise: noise_percent.and(pooled).map(|pooled| pooled.noise),
+            verdict,
+        })
+    }
+}
+
+/// The noise of single values, from all load points.
+#[derive(Clone, Copy)]
+struct Pooled {
+    relative_variance: f64,
+    degrees: f64,
+    confidence: f64,
+    noise: Noise,
+}
+
+impl Pooled {
+    /// That of passes, if any load point has several.
+    fn of(points: &[Point]) -> Option<Self> {
+        let spreads = points.iter().filter_map(|point| point.height.spread);
+        let noise = spreads.clone().map(|spread| spread.noise).min()?;
+        let spreads = spreads.filter(|spread| spread.noise == noise);
+        let degrees = |count: usize| (count - 1) as f64;
+        let squares: f64 = spreads
+            .clone()
+            .map(|spread| spread.relative_variance * degrees(spread.count))
+            .sum();
+        let degrees: f64 = spreads.map(|spread| degrees(spread.count)).sum();
+        let pairs = points.len() * (points.len() - 1) / 2;
+        Some(Self {
+            relative_variance: squares / degrees,
+            degrees,
+            confidence: 1.0 - (1.0 - CONFIDENCE) / pairs.max(1) as f64,
+            noise,
+        })
+    }
+
+    /// `None` where the window of either was too short to tell.
+    fn interval(self, from: &Point, to: &Point) -> Option<Interval> {
+        let values = |point: &Point| match self.noise {
+            Noise::Passes => Some(point.passes),
+            Noise::Window => point.height.spread.map(|spread| spread.count),
+        };
+        let (one, other) = (values(from)? as f64, values(to)? as f64);
+        let variance = self.relative_variance * (one.recip() + other.recip());
+        let uncertainty = Uncertainty {
+            standard_error: variance.sqrt(),
+            degrees: self.degrees,
+            resolution: 0.0,
+            noise: self.noise,
+        };
+        let log_ratio = (to.height.value / from.height.value).ln();
+        Some(uncertainty.around(log_ratio, self.confidence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Measured;
+    use crate::change::tests::Noisy;
+    use crate::metric::Metric;
+    use crate::published::Contender;
+
+    fn point(clients: u32, passes: &[f64]) -> Point {
+        Point {
+            clients,
+            passes: passes.len(),
+            height: Measured::over_passes(passes).unwrap(),
+            response_mean_ns: None,
+            response_p99_ns: None,
+            is_generator_limited: false,
+        }
+    }
+
+    fn dip(points: Vec<Point>) -> Option<Dip> {
+        let contender = Contender {
+            name: String::new(),
+            metric: Metric::Throughput,
+            points,
+        };
+        contender.dip()
+    }
+
+    /// Load points of 1, 4, 8 to 60 clients, as in the published studies.
+    fn clients() -> impl Iterator<Item = u32> {
+        std::iter::once(1).chain((4..=60).step_by(4))
+    }
+
+    /// A curve that is flat from 16 clients on, but for what `factor` makes of it.
+    fn curve(
+        noisy: &mut Noisy,
+        passes: usize,
+        noise: f64,
+        factor: impl Fn(u32) -> f64,
+    ) -> Vec<Point> {
+        let height = |clients: u32| 900.0 * f64::from(clients.min(16)) / 16.0 * factor(clients);
+        clients()
+            .map(|clients| {
+                let mut pass = || height(clients) * (1.0 + noise * noisy.next());
+                let passes: Vec<_> = (0..passes).map(|_| pass()).collect();
+                point(clients, &passes)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_drop_beyond_the_noise_is_a_dip_from_its_first_load_point() {
+        let at = |clients: u32, value: f64| point(clients, &[value * 0.995, value * 1.005]);
+        let curve = [
+            (1, 100.0),
+            (24, 800.0),
+            (48, 900.0),
+            (52, 780.0),
+            (56, 770.0),
+            (60, 775.0),
+        ];
+        let found = dip(curve.map(|(clients, value)| at(clients, value)).to_vec()).unwrap();
+        assert_eq!(
+            found.verdict,
+            DipVerdict::Shown {
+                from_clients: 52,
+                to_clients: 60,
+                lasts: true,
+                is_generator_limited: false
+            }
+        );
+        assert_eq!(
+            (found.lowest_clients, found.noise),
+            (56, Some(Noise::Passes))
+        );
+        assert!((found.lowest_percent + 14.44).abs() < 0.01, "{found:?}");
+        // sd 0.707 %, 6 degrees, 15 pairs: t is 4.698.
+        assert!(
+            (found.noise_percent.unwrap() - 3.27).abs() < 0.01,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_dip_may_end_before_the_curve_does() {
+        let at = |clients: u32, value: f64| point(clients, &[value * 0.999, value * 1.001]);
+        let curve = [(8, 900.0), (16, 850.0), (24, 898.0)];
+        let mut points = curve.map(|(clients, value)| at(clients, value)).to_vec();
+        points[1].is_generator_limited = true;
+        assert_eq!(
+            dip(points).unwrap().verdict,
+            DipVerdict::Shown {
+                from_clients: 16,
+                to_clients: 16,
+                lasts: false,
+                is_generator_limited: true
+            }
+        );
+    }
+
+    #[test]
+    fn without_noise_to_hold_it_against_nothing_is_told() {
+        let alone = |clients, value| point(clients, &[value]);
+        let found = dip(vec![alone(8, 900.0), alone(16, 450.0)]).unwrap();
+        assert_eq!(
+            (found.verdict, found.lowest_percent),
+            (DipVerdict::CannotTell, -50.0)
+        );
+        assert_eq!(found.noise_percent, None);
+        assert_eq!(
+            dip(vec![alone(8, 450.0), alone(16, 900.0)]),
+            None,
+            "nothing after the peak"
+        );
+        assert_eq!(dip(Vec::new()), None);
+    }
+
+    #[test]
+    fn one_pass_is_judged_by_its_window_and_a_lost_pass_by_the_others() {
+        let seconds: Vec<_> = (0..60)
+            .map(|second| 100.0 + f64::from(second * 7 % 5))
+            .collect();
+        let window = |clients, value| Point {
+            height: Measured::in_window(value, &seconds),
+            ..point(clients, &[value])
+        };
+        let found = dip(vec![window(8, 900.0), window(16, 700.0)]).unwrap();
+        assert_eq!(found.noise, Some(Noise::Window));
+        assert!(matches!(found.verdict, DipVerdict::Shown { .. }));
+        let lost = vec![
+            point(8, &[900.0, 904.0]),
+            point(12, &[898.0, 902.0]),
+            window(16, 700.0),
+        ];
+        let found = dip(lost).unwrap();
+        assert_eq!(found.noise, Some(Noise::Passes));
+        assert!(
+            matches!(
+                found.verdict,
+                DipVerdict::Shown {
+                    from_clients: 16,
+                    ..
+                }
+            ),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_plateau_has_no_dip_and_a_dip_is_found() {
+        const TRIALS: usize = 2000;
+        let mut noisy = Noisy(11);
+        let mut rate = |noise: f64, factor: fn(u32) -> f64| {
+            let shown = |points| {
+                matches!(
+                    dip(points),
+                    Some(Dip {
+                        verdict: DipVerdict::Shown { .. },
+                        ..
+                    })
+                )
+            };
+            let found = (0..TRIALS).filter(|_| shown(curve(&mut noisy, 2, noise, factor)));
+            found.count() as f64 / TRIALS as f64
+        };
+        let fallen = |clients| if clients >= 52 { 0.88 } else { 1.0 };
+        assert!(rate(0.02, |_| 1.0) < 0.05);
+        assert!(rate(0.1, |_| 1.0) < 0.05);
+        assert!(rate(0.02, fallen) > 0.95);
+    }
+}

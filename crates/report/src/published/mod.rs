@@ -1,0 +1,145 @@
+//! The tables of published studies: peaks, the gain of one server over others,
+//! scaling from row to row, tuning against a baseline, and the dip after the
+//! peak.
+//!
+//! A curve is that of means over passes, its peak the highest valid load point,
+//! and a percentage that of the unrounded peaks, printed as the nearest whole one:
+//! the rule that all percentages of the VeriTest reports of 2003 and 2004 follow.
+//! Intervals are those of [`crate::change`]. Not here: how a table is printed
+//! ([`crate::table`]), and documents held against each other ([`crate::compare`]).
+
+mod dip;
+mod tables;
+
+pub use dip::{Dip, DipVerdict};
+pub use tables::{comparison, dips, peaks, tables};
+
+use crate::change::{CONFIDENCE, Change, Measured};
+use crate::curve::{Curve, Row};
+use crate::doc::RunDoc;
+use crate::metric::Metric;
+use crate::study::ComparisonKind;
+
+/// What one server, or one setting of it, did at each number of clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contender {
+    /// What it is called.
+    pub name: String,
+    /// What its points are of: [`Metric::Throughput`], or [`Metric::Operations`]
+    /// where no data was moved.
+    pub metric: Metric,
+    /// The load points that may be quoted, by ascending clients.
+    pub points: Vec<Point>,
+}
+
+/// A load point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Clients.
+    pub clients: u32,
+    /// Valid passes.
+    pub passes: usize,
+    /// Throughput in Mbit/s, or operations per second; the mean over passes.
+    pub height: Measured,
+    /// Mean response time over the operations of all passes, in nanoseconds.
+    pub response_mean_ns: Option<f64>,
+    /// 99th percentile of them.
+    pub response_p99_ns: Option<u64>,
+    /// Whether the generator was the limit.
+    pub is_generator_limited: bool,
+}
+
+impl Contender {
+    /// The curve of a run.
+    #[must_use]
+    pub fn of_run(name: &str, run: &RunDoc) -> Self {
+        let curve = Curve::of(&run.load_points);
+        let metric = curve.metric();
+        let rows = curve.rows.iter().filter(|row| row.is_quotable());
+        Self {
+            name: name.to_owned(),
+            metric,
+            points: rows.filter_map(|row| Point::of_row(row, metric)).collect(),
+        }
+    }
+
+    /// Of a published peak, of which nothing more is known.
+    #[must_use]
+    pub fn of_peak(name: &str, clients: u32, throughput_mbps: f64) -> Self {
+        Self {
+            name: name.to_owned(),
+            metric: Metric::Throughput,
+            points: vec![Point {
+                clients,
+                passes: 1,
+                height: Measured {
+                    value: throughput_mbps,
+                    spread: None,
+                    resolution: 0.0,
+                },
+                response_mean_ns: None,
+                response_p99_ns: None,
+                is_generator_limited: false,
+            }],
+        }
+    }
+
+    /// The highest point, the one with fewer clients where two are equal.
+    #[must_use]
+    pub fn peak(&self) -> Option<&Point> {
+        self.peak_index().map(|at| &self.points[at])
+    }
+
+    /// What happens after the peak.
+    #[must_use]
+    pub fn dip(&self) -> Option<Dip> {
+        Dip::after(&self.points, self.peak_index()?)
+    }
+
+    fn peak_index(&self) -> Option<usize> {
+        let mut peak: Option<usize> = None;
+        for (at, point) in self.points.iter().enumerate() {
+            let is_higher = |best: usize| point.height.value > self.points[best].height.value;
+            if peak.is_none_or(is_higher) {
+                peak = Some(at);
+            }
+        }
+        peak
+    }
+}
+
+impl Point {
+    fn of_row(row: &Row<'_>, metric: Metric) -> Option<Self> {
+        Some(Self {
+            clients: row.clients,
+            passes: row.passes.len(),
+            height: metric.measured(&row.passes, None)?,
+            response_mean_ns: row.latency_ns.map(|latency| latency.mean),
+            response_p99_ns: row.latency_ns.map(|latency| latency.p99),
+            is_generator_limited: row.is_generator_limited(),
+        })
+    }
+}
+
+/// The percentages of a table, one for each contender's peak: of `Gain` the gain
+/// of the first over each other, of `Scaling` the increase over the one before,
+/// of `Tuning` that over the first. `None` where there is nothing to hold it
+/// against, or not the same quantity.
+#[must_use]
+pub fn percentages(kind: ComparisonKind, contenders: &[Contender]) -> Vec<Option<Change>> {
+    let between = |from: &Contender, to: &Contender| {
+        let (start, end) = (from.peak()?, to.peak()?);
+        let is_alike = from.metric == to.metric;
+        is_alike.then(|| Change::between(&start.height, &end.height, CONFIDENCE))?
+    };
+    let percentage = |at: usize| {
+        let (first, this) = (&contenders[0], &contenders[at]);
+        match kind {
+            _ if at == 0 => None,
+            ComparisonKind::Gain => between(this, first),
+            ComparisonKind::Scaling => between(&contenders[at - 1], this),
+            ComparisonKind::Tuning => between(first, this),
+        }
+    };
+    (0..contenders.len()).map(percentage).collect()
+}

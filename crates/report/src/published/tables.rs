@@ -1,0 +1,345 @@
+//! The tables themselves.
+
+use super::{Contender, Dip, DipVerdict, Point, percentages};
+use crate::change::{Change, Noise};
+use crate::metric::Metric;
+use crate::study::{ComparisonKind, Study};
+use crate::table::{Cell, Column, Table};
+use crate::units;
+
+/// All tables of a study, profile by profile: the peaks, the dips, and what the
+/// study compares.
+#[must_use]
+pub fn tables(study: &Study) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for (at, profile) in study.doc.profiles.iter().enumerate() {
+        let contenders = contenders(study, at);
+        let measured: Vec<_> = contenders
+            .iter()
+            .filter(|contender| !contender.points.is_empty())
+            .cloned()
+            .collect();
+        if measured.is_empty() {
+            continue;
+        }
+        let mut of_profile = vec![peaks(&measured)];
+        of_profile.extend(dips(&measured));
+        for part in &study.doc.comparisons {
+            let named = |name: &String| {
+                let known = contenders.iter().find(|contender| contender.name == *name);
+                known.cloned().unwrap_or_else(|| nothing(name))
+            };
+            let compared: Vec<_> = part.servers.iter().map(named).collect();
+            of_profile.push(comparison(&part.title, part.kind, &compared));
+        }
+        for table in &mut of_profile {
+            if study.doc.profiles.len() > 1 {
+                table.title = format!("{profile}: {}", table.title);
+            }
+        }
+        tables.extend(of_profile);
+    }
+    tables
+}
+
+/// The servers of a study in their order, those without a result included.
+fn contenders(study: &Study, profile: usize) -> Vec<Contender> {
+    let servers = study.doc.servers.iter().enumerate();
+    let contender = |(at, name): (usize, &str)| {
+        let mut results = study.of_profile(profile);
+        let result = results.find(|result| result.server == at);
+        result.map_or_else(
+            || nothing(name),
+            |result| Contender::of_run(name, &result.run),
+        )
+    };
+    servers
+        .map(|(at, server)| contender((at, &server.name)))
+        .collect()
+}
+
+fn nothing(name: &str) -> Contender {
+    Contender {
+        name: name.to_owned(),
+        metric: Metric::Throughput,
+        points: Vec::new(),
+    }
+}
+
+/// What the heights of these are counted in: the name of their column.
+fn unit(contenders: &[Contender]) -> &'static str {
+    let mut metrics = contenders
+        .iter()
+        .filter(|contender| !contender.points.is_empty())
+        .map(|contender| contender.metric);
+    match metrics.next() {
+        Some(Metric::Operations) if metrics.all(|metric| metric == Metric::Operations) => "ops/s",
+        _ => "Mbit/s",
+    }
+}
+
+fn height(contender: &Contender, point: &Point) -> Cell {
+    let value = point.height.value;
+    let text = match contender.metric {
+        Metric::Throughput => units::throughput(value),
+        _ => units::rate(value),
+    };
+    Cell::number(value, text)
+}
+
+fn clients(point: &Point) -> Cell {
+    let mark = if point.is_generator_limited { "~ " } else { "" };
+    Cell::number(point.clients.into(), format!("{mark}{}", point.clients))
+}
+
+fn latency(nanoseconds: Option<f64>) -> Cell {
+    Cell::or_dash(nanoseconds.map(|value| Cell::number(value, units::latency(value))))
+}
+
+const LIMITED: &str = "~: the generator, not the server, was the limit there";
+
+fn any_limited(contenders: &[Contender]) -> bool {
+    let mut peaks = contenders.iter().filter_map(Contender::peak);
+    peaks.any(|peak| peak.is_generator_limited)
+}
+
+/// The peak of each server, and the response time there.
+#[must_use]
+pub fn peaks(contenders: &[Contender]) -> Table {
+    let columns = vec![
+        Column::text("server"),
+        Column::number(unit(contenders)),
+        Column::number("±"),
+        Column::number("clients"),
+        Column::number("mean response"),
+        Column::number("p99"),
+        Column::number("passes"),
+    ];
+    let cells = |contender: &Contender, peak: &Point| {
+        let deviation = peak
+            .height
+            .spread
+            .filter(|spread| spread.noise == Noise::Passes)
+            .map(|spread| spread.relative_variance.sqrt() * peak.height.value)
+            .map(|deviation| Cell::number(deviation, units::throughput(deviation)));
+        vec![
+            contender.name.as_str().into(),
+            height(contender, peak),
+            Cell::or_dash(deviation),
+            clients(peak),
+            latency(peak.response_mean_ns),
+            latency(peak.response_p99_ns.map(|ns| ns as f64)),
+            Cell::number(peak.passes as f64, peak.passes.to_string()),
+        ]
+    };
+    let rows: Vec<_> = contenders
+        .iter()
+        .filter_map(|contender| Some(cells(contender, contender.peak()?)))
+        .collect();
+    let mut notes = vec![
+        "peak: the highest valid load point of the mean over passes".to_owned(),
+        "±: standard deviation over passes; response times are over the operations of all passes"
+            .to_owned(),
+    ];
+    if any_limited(contenders) {
+        notes.push(LIMITED.to_owned());
+    }
+    let operations = contenders
+        .iter()
+        .filter(|contender| contender.metric == Metric::Operations && unit(contenders) != "ops/s")
+        .filter(|contender| !contender.points.is_empty());
+    notes.extend(operations.map(|contender| {
+        format!(
+            "{} moved no data: its peak is in operations per second",
+            contender.name
+        )
+    }));
+    Table {
+        title: "peak, and response time there".to_owned(),
+        columns,
+        rows,
+        notes,
+    }
+}
+
+/// Servers held against each other.
+#[must_use]
+pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -> Table {
+    let first = contenders.first().map_or("", |contender| &contender.name);
+    let changes = percentages(kind, contenders);
+    let (name, percentage) = match kind {
+        ComparisonKind::Gain => (format!("gain of {first}"), units::gain as fn(f64) -> String),
+        ComparisonKind::Scaling => ("increase".to_owned(), units::gain as fn(f64) -> String),
+        ComparisonKind::Tuning => (format!("against {first}"), signed_gain as fn(f64) -> String),
+    };
+    let interval = |change: &Change| {
+        change
+            .interval
+            .filter(|interval| interval.noise == Noise::Passes)
+    };
+    let has_intervals = changes
+        .iter()
+        .flatten()
+        .any(|change| interval(change).is_some());
+    let mut columns = vec![
+        Column::text("server"),
+        Column::number(unit(contenders)),
+        Column::number("clients"),
+        Column::number(name),
+    ];
+    if has_intervals {
+        columns.push(Column::number("95 % interval"));
+    }
+    columns.push(Column::number("mean response"));
+    let rows = contenders.iter().zip(&changes).map(|(contender, change)| {
+        let peak = contender.peak();
+        let mut cells = vec![
+            contender.name.as_str().into(),
+            Cell::or_dash(peak.map(|peak| height(contender, peak))),
+            Cell::or_dash(peak.map(clients)),
+            Cell::or_dash(
+                change.map(|change| Cell::number(change.percent, percentage(change.percent))),
+            ),
+        ];
+        if has_intervals {
+            let interval = change.as_ref().and_then(interval);
+            cells.push(Cell::or_dash(interval.map(|interval| {
+                units::changes(interval.low, interval.high).into()
+            })));
+        }
+        cells.push(latency(peak.and_then(|peak| peak.response_mean_ns)));
+        cells
+    });
+    Table {
+        title: title.to_owned(),
+        columns,
+        rows: rows.collect(),
+        notes: notes(kind, contenders, has_intervals),
+    }
+}
+
+/// A change of a tuning study: `+13 %`.
+fn signed_gain(percent: f64) -> String {
+    let gain = units::gain(percent);
+    match percent.round() > 0.0 {
+        true => format!("+{gain}"),
+        false => gain,
+    }
+}
+
+fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) -> Vec<String> {
+    let of = match kind {
+        ComparisonKind::Gain => "gain: how much higher the first peak is",
+        ComparisonKind::Scaling => "increase: of the peak over that of the row before",
+        ComparisonKind::Tuning => "each row against the first, the baseline",
+    };
+    let mut notes = vec![format!("{of}, in whole percent, from unrounded peaks")];
+    if has_intervals {
+        notes.push("95 % interval: Welch's over passes, of the percentage".to_owned());
+    } else if contenders.iter().any(|contender| {
+        contender
+            .peak()
+            .is_some_and(|peak| peak.height.spread.is_some())
+    }) {
+        notes.push("one pass: how far runs lie apart is not known".to_owned());
+    }
+    if any_limited(contenders) {
+        notes.push(LIMITED.to_owned());
+    }
+    for missing in contenders
+        .iter()
+        .filter(|contender| contender.points.is_empty())
+    {
+        notes.push(format!("{} has no valid load point yet", missing.name));
+    }
+    notes
+}
+
+/// What happens after the peak of each server; `None` where no curve goes on.
+#[must_use]
+pub fn dips(contenders: &[Contender]) -> Option<Table> {
+    let found: Vec<_> = contenders
+        .iter()
+        .map(|contender| (contender, contender.dip()))
+        .collect();
+    found.iter().find(|(_, dip)| dip.is_some())?;
+    let rows = found.iter().filter_map(|(contender, dip)| {
+        let peak = contender.peak()?;
+        let mut cells = vec![contender.name.as_str().into(), clients(peak)];
+        match dip {
+            None => {
+                cells.extend(["-", "-", "-"].map(Cell::from));
+                cells.push("none: the peak is the last load point".into());
+            }
+            Some(dip) => cells.extend([
+                Cell::number(dip.lowest_percent, units::change(dip.lowest_percent)),
+                Cell::number(dip.lowest_clients.into(), dip.lowest_clients.to_string()),
+                Cell::or_dash(
+                    dip.noise_percent
+                        .map(|noise| Cell::number(-noise, units::change(-noise))),
+                ),
+                verdict(dip).into(),
+            ]),
+        }
+        Some(cells)
+    });
+    let noise = |kind: Noise| {
+        let mut dips = found.iter().filter_map(|(_, dip)| *dip);
+        dips.any(|dip| dip.noise == Some(kind))
+    };
+    let mut notes = vec![
+        "dip: load points after the peak that lie below it by more than noise allows (95 %, all \
+         pairs)"
+            .to_owned(),
+    ];
+    if noise(Noise::Passes) {
+        notes.push(
+            "noise: relative standard deviation over passes, of all load points of a server together"
+                .to_owned(),
+        );
+    }
+    if noise(Noise::Window) {
+        notes.push(
+            "one pass: noise within its windows, by batch means, not from run to run: repeat it"
+                .to_owned(),
+        );
+    }
+    Some(Table {
+        title: "dip after the peak".to_owned(),
+        columns: vec![
+            Column::text("server"),
+            Column::number("peak at"),
+            Column::number("lowest after it"),
+            Column::number("at clients"),
+            Column::number("noise allows"),
+            Column::text("dip"),
+        ],
+        rows: rows.collect(),
+        notes,
+    })
+}
+
+fn verdict(dip: &Dip) -> String {
+    match dip.verdict {
+        DipVerdict::CannotTell => "cannot tell: one pass, short windows".to_owned(),
+        DipVerdict::NoneShown => "none shown".to_owned(),
+        DipVerdict::Shown {
+            from_clients,
+            to_clients,
+            lasts,
+            is_generator_limited,
+        } => {
+            let place = match lasts {
+                true => format!("from {} on", units::counted(from_clients.into(), "client")),
+                false if from_clients == to_clients => {
+                    format!("at {}", units::counted(to_clients.into(), "client"))
+                }
+                false => format!("from {from_clients} to {to_clients} clients"),
+            };
+            match is_generator_limited {
+                true => format!("{place}, where the generator was the limit"),
+                false => place,
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The tables of published studies: their own figures, and those of studies that
+//! were run here.
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
+use smbench_report::published::{Contender, comparison, tables};
+use smbench_report::study::{
+    ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyResult, StudyServerDoc,
+};
+use smbench_report::table::Table;
+
+use crate::samples::{document, point, run};
+
+/// The percentages that a table of these peaks prints, but for the first row.
+fn printed(kind: ComparisonKind, peaks: &[f64]) -> Vec<String> {
+    let contender = |peak: &f64| Contender::of_peak("x", 60, *peak);
+    let contenders: Vec<_> = peaks.iter().map(contender).collect();
+    let table = comparison("", kind, &contenders);
+    assert_eq!(Table::cell(&table.rows[0], 3), "-");
+    let cells = table.rows[1..].iter().map(|row| Table::cell(row, 3));
+    cells.map(str::to_owned).collect()
+}
+
+/// VeriTest, "Windows Server 2003 RC2 vs. Red Hat Linux", 2003: peaks in Mbit/s and
+/// the gain of Windows over Red Hat as printed.
+#[test]
+fn gains_of_the_report_of_2003() {
+    for (windows, red_hat, gain) in [
+        (700.0, 350.0, "100 %"),
+        (453.0, 244.0, "86 %"),
+        (632.0, 365.0, "73 %"),
+        (901.0, 462.0, "95 %"),
+        (1088.0, 657.0, "66 %"),
+        // Red Hat 8.0.
+        (700.0, 377.0, "86 %"),
+    ] {
+        assert_eq!(printed(ComparisonKind::Gain, &[windows, red_hat]), [gain]);
+    }
+    assert_eq!(
+        printed(ComparisonKind::Gain, &[700.0, 350.0, 377.0]),
+        ["100 %", "86 %"]
+    );
+}
+
+/// The same report: 1, 2, 4 and 8 CPUs, each with the increase over the row before.
+#[test]
+fn scaling_of_the_report_of_2003() {
+    assert_eq!(
+        printed(ComparisonKind::Scaling, &[453.0, 632.0, 901.0, 1088.0]),
+        ["40 %", "43 %", "21 %"]
+    );
+    assert_eq!(
+        printed(ComparisonKind::Scaling, &[244.0, 365.0, 462.0, 657.0]),
+        ["50 %", "27 %", "42 %"]
+    );
+}
+
+/// VeriTest, 2004: what a flush does, on two machines.
+#[test]
+fn gains_of_the_report_of_2004() {
+    const WINDOWS_IGNORES: [f64; 2] = [935.770, 370.34];
+    const WINDOWS_HONOURS: [f64; 2] = [853.966, 288.494];
+    const SAMBA_IGNORES: [f64; 2] = [586.389, 232.376];
+    const SAMBA_HONOURS: [f64; 2] = [549.465, 178.945];
+    for (first, other, gains) in [
+        // As shipped.
+        (WINDOWS_HONOURS, SAMBA_IGNORES, ["46 %", "24 %"]),
+        (WINDOWS_IGNORES, SAMBA_IGNORES, ["60 %", "59 %"]),
+        (WINDOWS_HONOURS, SAMBA_HONOURS, ["55 %", "61 %"]),
+        // The update on Windows.
+        (WINDOWS_IGNORES, WINDOWS_HONOURS, ["10 %", "28 %"]),
+    ] {
+        for machine in 0..2 {
+            assert_eq!(
+                printed(ComparisonKind::Gain, &[first[machine], other[machine]]),
+                [gains[machine]]
+            );
+        }
+    }
+}
+
+#[test]
+fn tuning_is_held_against_the_baseline_with_a_sign() {
+    assert_eq!(
+        printed(ComparisonKind::Tuning, &[200.0, 226.0, 199.0, 199.9, 346.0]),
+        ["+13 %", "-1 %", "0 %", "+73 %"]
+    );
+}
+
+fn server(name: &str) -> StudyServerDoc {
+    StudyServerDoc {
+        name: name.to_owned(),
+        url: None,
+        notes: Vec::new(),
+        settings: Vec::new(),
+    }
+}
+
+/// A study of two settings and one that has not run yet; two passes of loads by
+/// clients.
+fn study(folder: &Path) -> Study {
+    let part = |title: &str, kind, servers: &[&str]| ComparisonDoc {
+        title: title.to_owned(),
+        kind,
+        servers: servers.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let doc = StudyDoc {
+        schema_version: SCHEMA_VERSION,
+        tool: ToolDoc::this(),
+        name: "flush".to_owned(),
+        title: "What a flush does".to_owned(),
+        started: "2026-01-31T12:00:00Z".to_owned(),
+        command: Vec::new(),
+        profiles: vec!["file-server".to_owned()],
+        load_points: vec![4, 8, 12, 16],
+        passes: 2,
+        servers: ["ignores", "honours", "to come"].map(server).to_vec(),
+        comparisons: vec![
+            part(
+                "flush ignored",
+                ComparisonKind::Gain,
+                &["ignores", "honours", "to come"],
+            ),
+            part(
+                "one change at a time",
+                ComparisonKind::Tuning,
+                &["honours", "ignores"],
+            ),
+        ],
+    };
+    doc.save(folder).unwrap();
+    for (server, loads) in [
+        (0, [[400, 1600, 1568, 1200], [408, 1584, 1600, 1216]]),
+        (1, [[300, 1000, 1040, 1004], [304, 1016, 1024, 1060]]),
+    ] {
+        for (pass, loads) in (1..).zip(loads) {
+            let points = [4, 8, 12, 16].into_iter().zip(loads);
+            let points = points.map(|(clients, load)| point(clients, 1, load));
+            let path = folder.join(doc.run_path(server, 0, pass));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            document(&run(points.collect())).save(&path).unwrap();
+        }
+    }
+    Study::load(folder).unwrap()
+}
+
+#[test]
+fn a_study_has_peaks_dips_and_what_it_compares() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = tables(&study(folder.path()));
+    let text: Vec<_> = tables.iter().map(Table::to_text).collect();
+    assert_snapshot!(text.join("\n"), @"
+    peak, and response time there
+    server   Mbit/s      ±  clients  mean response      p99  passes
+    ignores    65.2  0.463        8        1.21 ms  2.00 ms       2
+    honours    42.3  0.463       12        1.22 ms  2.00 ms       2
+    peak: the highest valid load point of the mean over passes
+    ±: standard deviation over passes; response times are over the operations of all passes
+
+    dip after the peak
+    server   peak at  lowest after it  at clients  noise allows  dip
+    ignores        8          -24.1 %          16        -5.5 %  from 16 clients on
+    honours       12            0.0 %          16        -9.8 %  none shown
+    dip: load points after the peak that lie below it by more than noise allows (95 %, all pairs)
+    noise: relative standard deviation over passes, of all load points of a server together
+
+    flush ignored
+    server   Mbit/s  clients  gain of ignores     95 % interval  mean response
+    ignores    65.2        8                -                 -        1.21 ms
+    honours    42.3       12             54 %  +47.2 to +61.7 %        1.22 ms
+    to come       -        -                -                 -              -
+    gain: how much higher the first peak is, in whole percent, from unrounded peaks
+    95 % interval: Welch's over passes, of the percentage
+    to come has no valid load point yet
+
+    one change at a time
+    server   Mbit/s  clients  against honours     95 % interval  mean response
+    honours    42.3       12                -                 -        1.22 ms
+    ignores    65.2        8            +54 %  +47.2 to +61.7 %        1.21 ms
+    each row against the first, the baseline, in whole percent, from unrounded peaks
+    95 % interval: Welch's over passes, of the percentage
+    ");
+}
+
+#[test]
+fn several_profiles_have_tables_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = study(folder.path());
+    study.doc.profiles.push("web-server".to_owned());
+    study.doc.profiles.push("to come".to_owned());
+    let alone = document(&run(vec![point(4, 1, 400)]));
+    study.results.push(StudyResult {
+        server: 0,
+        profile: 1,
+        run: alone,
+    });
+    let titles: Vec<_> = tables(&study)
+        .into_iter()
+        .map(|table| table.title)
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "file-server: peak, and response time there",
+            "file-server: dip after the peak",
+            "file-server: flush ignored",
+            "file-server: one change at a time",
+            "web-server: peak, and response time there",
+            "web-server: flush ignored",
+            "web-server: one change at a time",
+        ]
+    );
+}
