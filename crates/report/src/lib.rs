@@ -5,6 +5,8 @@
 //! - [`curve`]: passes averaged to a curve over clients, and its peak
 //! - [`statistics`]: confidence intervals, and whether a window was steady
 //! - [`change`]: how far two measurements are apart, and what of it is noise
+//! - [`metric`]: what is compared, by name
+//! - [`compare`]: runs held against each other
 //! - [`published`]: the tables of published studies: gains, scaling, tuning, dips
 //! - [`study`]: runs of several servers that belong together
 //! - [`table`]: a table as a value, for every kind of output
@@ -13,6 +15,7 @@
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
 pub mod change;
+pub mod compare;
 mod csv;
 pub mod curve;
 pub mod doc;

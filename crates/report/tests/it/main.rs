@@ -6,6 +6,7 @@
     reason = "helpers beside the tests fail them by panicking"
 )]
 
+mod compare;
 mod document;
 mod files;
 mod published;

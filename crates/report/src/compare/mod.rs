@@ -1,0 +1,313 @@
+//! Runs held against each other: `smbench compare`.
+//!
+//! Every number of a load point that both runs have is compared, in percent of
+//! the first run, with the interval of [`crate::change`] and a verdict. Values are
+//! means over the valid passes, percentiles included: their noise is that of the
+//! passes' percentiles. One pass never makes a verdict. Each comparison stands for
+//! itself: of twenty without a difference, one is expected to show one.
+//! Not here: the arithmetic ([`crate::change`]), and how results are made.
+
+mod condition;
+mod csv;
+mod difference;
+mod input;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+pub use condition::{Condition, GrammarError, Judgement};
+pub use csv::write_csv;
+pub use difference::Difference;
+pub use input::{CompareError, Input, compare};
+pub use text::{Depth, render};
+
+use crate::change::{CONFIDENCE, Change, Measured, Noise};
+use crate::curve::{Curve, Row};
+use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc, ToolDoc};
+use crate::metric::{Better, Metric};
+
+/// Runs held against the first of them, or of each server against its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`crate::doc::SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// What compared.
+    pub tool: ToolDoc,
+    /// One against another, in the order they were given.
+    pub pairs: Vec<Pair>,
+    /// Results that have nothing to be held against, one sentence each.
+    pub unmatched: Vec<String>,
+}
+
+/// A run held against another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// What the other is held against.
+    pub baseline: Subject,
+    /// What is held against it.
+    pub other: Subject,
+    /// What differs of servers, sessions and generators: what the comparison may
+    /// be about.
+    pub settings: Vec<Difference>,
+    /// What differs of the work: a comparison in spite of this is to be read with
+    /// care.
+    pub workload: Vec<Difference>,
+    /// Load points and passes that are not compared, one sentence each.
+    pub left_out: Vec<String>,
+    /// Each at its own peak, `null` where one of them has none.
+    pub peak: Option<Held>,
+    /// At each number of clients that both have, ascending.
+    pub load_points: Vec<Held>,
+}
+
+/// One of the runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// The letter that stands for it: `A`.
+    pub label: String,
+    /// The file or folder it came from, and in a study what it is called there.
+    pub name: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// The target without its password.
+    pub url: String,
+    /// Wall-clock time of its start, RFC 3339 in UTC.
+    pub started: String,
+    /// How it ended.
+    pub outcome: OutcomeDoc,
+}
+
+/// Load points held against each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Held {
+    /// The one.
+    pub baseline: Place,
+    /// The other.
+    pub other: Place,
+    /// All operations together.
+    pub metrics: Vec<MetricChange>,
+    /// By kind of operation.
+    pub ops: BTreeMap<String, Vec<MetricChange>>,
+}
+
+/// A load point of one of the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// Its clients.
+    pub clients: u32,
+    /// Valid passes.
+    pub passes: usize,
+    /// Whether the generator was the limit in any of them.
+    pub generator_limited: bool,
+}
+
+/// One number of two load points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MetricChange {
+    /// Which.
+    pub metric: Metric,
+    /// The unit of the two values.
+    pub unit: &'static str,
+    /// The baseline's value, the mean over passes; `null` where it has none.
+    pub baseline: Option<f64>,
+    /// The other's.
+    pub other: Option<f64>,
+    /// From the baseline to the other, in percent of the baseline; `null` without
+    /// both.
+    pub change_percent: Option<f64>,
+    /// Bounds of the 95 % confidence interval of that; `null` where the noise is
+    /// not known, like the next two.
+    pub low_percent: Option<f64>,
+    /// The upper bound.
+    pub high_percent: Option<f64>,
+    /// What the interval rests on. `window` is no ground for a verdict.
+    pub noise: Option<Noise>,
+    /// The smallest increase that such data would show in four of five cases.
+    pub shows_from_percent: Option<f64>,
+    /// What is to be made of it.
+    pub verdict: Verdict,
+}
+
+/// What is to be made of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It is one for the better.
+    Better,
+    /// It is one for the worse.
+    Worse,
+    /// It may be noise.
+    NoDifferenceShown,
+    /// There is one pass of either, or a value is missing.
+    CannotTell,
+}
+
+impl Verdict {
+    /// As tables have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+impl MetricChange {
+    /// `None` where neither has a value.
+    fn of(metric: Metric, baseline: Option<Measured>, other: Option<Measured>) -> Option<Self> {
+        baseline.or(other)?;
+        let change = baseline
+            .zip(other)
+            .and_then(|(from, to)| Change::between(&from, &to, CONFIDENCE));
+        let interval = change.and_then(|change| change.interval);
+        let verdict = match change.zip(interval) {
+            Some((change, interval)) if interval.noise == Noise::Passes => {
+                let rises = change.percent > 0.0;
+                match interval.shows_a_change() {
+                    false => Verdict::NoDifferenceShown,
+                    true if rises == (metric.better() == Better::Higher) => Verdict::Better,
+                    true => Verdict::Worse,
+                }
+            }
+            _ => Verdict::CannotTell,
+        };
+        Some(Self {
+            metric,
+            unit: metric.unit(),
+            baseline: baseline.map(|measured| measured.value),
+            other: other.map(|measured| measured.value),
+            change_percent: change.map(|change| change.percent),
+            low_percent: interval.map(|interval| interval.low),
+            high_percent: interval.map(|interval| interval.high),
+            noise: interval.map(|interval| interval.noise),
+            shows_from_percent: interval.map(|interval| interval.shows_from),
+            verdict,
+        })
+    }
+}
+
+impl Held {
+    fn of(baseline: &Row<'_>, other: &Row<'_>) -> Self {
+        let changes = |op: Option<&str>| {
+            let change = |metric: Metric| {
+                let measured = |row: &Row<'_>| metric.measured(&row.passes, op);
+                MetricChange::of(metric, measured(baseline), measured(other))
+            };
+            Metric::ALL.into_iter().filter_map(change).collect()
+        };
+        let passes = baseline.passes.iter().chain(&other.passes);
+        let names: BTreeSet<&String> = passes.flat_map(|pass| pass.ops.keys()).collect();
+        Self {
+            baseline: Place::of(baseline),
+            other: Place::of(other),
+            metrics: changes(None),
+            ops: names
+                .into_iter()
+                .map(|name| (name.clone(), changes(Some(name))))
+                .collect(),
+        }
+    }
+
+    /// One number of all operations, or of one kind.
+    #[must_use]
+    pub fn find(&self, op: Option<&str>, metric: Metric) -> Option<&MetricChange> {
+        let changes = match op {
+            None => &self.metrics,
+            Some(op) => self.ops.get(op)?,
+        };
+        changes.iter().find(|change| change.metric == metric)
+    }
+}
+
+impl Place {
+    fn of(row: &Row<'_>) -> Self {
+        Self {
+            clients: row.clients,
+            passes: row.passes.len(),
+            generator_limited: row.is_generator_limited(),
+        }
+    }
+}
+
+impl Pair {
+    /// Holds `other` against `baseline`.
+    fn of(baseline: (Subject, &RunDoc), other: (Subject, &RunDoc)) -> Result<Self, CompareError> {
+        let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
+        let [first, second] = &curves;
+        let counterpart = |row: &Row<'_>| {
+            let mut rows = second.rows.iter();
+            rows.find(|found| found.clients == row.clients)
+        };
+        let common: Vec<_> = first
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, counterpart(row)?)))
+            .collect();
+        if common.is_empty() {
+            return Err(CompareError::NoLoadPoint {
+                baseline: input::with_clients(&baseline.0, first),
+                other: input::with_clients(&other.0, second),
+            });
+        }
+        let (settings, workload) = difference::between(baseline.1, other.1);
+        let left_out = [(&baseline.0, first, second), (&other.0, second, first)]
+            .into_iter()
+            .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
+            .collect();
+        let valid = |(one, other): &(&Row<'_>, &Row<'_>)| one.is_quotable() && other.is_quotable();
+        let held = |(one, other): (&Row<'_>, &Row<'_>)| Held::of(one, other);
+        let peaks = first.peak_row().zip(second.peak_row());
+        Ok(Self {
+            peak: peaks.map(held),
+            load_points: common.into_iter().filter(valid).map(held).collect(),
+            baseline: baseline.0,
+            other: other.0,
+            settings,
+            workload,
+            left_out,
+        })
+    }
+
+    /// The load points at which the baseline has its peak.
+    #[must_use]
+    pub fn at_baseline_peak(&self) -> Option<&Held> {
+        self.at(self.peak.as_ref()?.baseline.clients)
+    }
+
+    /// The load points of this many clients.
+    #[must_use]
+    pub fn at(&self, clients: u32) -> Option<&Held> {
+        let mut points = self.load_points.iter();
+        points.find(|held| held.baseline.clients == clients)
+    }
+}
+
+/// What of a run is not compared, and why.
+fn left_out(subject: &Subject, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
+    let label = &subject.label;
+    let mut sentences = Vec::new();
+    let alone: Vec<_> = curve
+        .rows
+        .iter()
+        .map(|row| row.clients)
+        .filter(|clients| !opposite.rows.iter().any(|row| row.clients == *clients))
+        .collect();
+    if !alone.is_empty() {
+        sentences.push(format!("only in {label}: {}", input::clients(&alone)));
+    }
+    let invalid = |pass: &&LoadPointDoc| {
+        format!(
+            "not valid in {label}: {}, pass {}: {}",
+            input::clients(&[pass.clients]),
+            pass.repeat,
+            pass.invalid_reason.as_deref().unwrap_or("no reason given")
+        )
+    };
+    sentences.extend(curve.rows.iter().flat_map(|row| &row.invalid).map(invalid));
+    sentences
+}

@@ -1,0 +1,392 @@
+//! A comparison as text for a terminal of 100 columns.
+
+use serde_json::Value;
+
+use super::{Comparison, Difference, Held, MetricChange, Pair, Subject, Verdict};
+use crate::change::{CONFIDENCE, Noise};
+use crate::doc::OutcomeDoc;
+use crate::metric::Metric;
+use crate::table::{Cell, Column, Table};
+use crate::units::{change, changes, counted, plain};
+
+/// How much is told of each load point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The changes, in one row.
+    Overview,
+    /// Every number with its interval, by operation too.
+    Details,
+}
+
+/// Characters of a value of a setting that are shown; the document has it all.
+const VALUE_CHARS_MAX: usize = 60;
+/// From how many comparisons on it matters that some are wrong by chance.
+const MANY: usize = 20;
+
+/// The whole comparison. Ends with a newline.
+#[must_use]
+pub fn render(comparison: &Comparison, depth: Depth) -> String {
+    let mut sections: Vec<_> = comparison
+        .pairs
+        .iter()
+        .map(|pair| of_pair(pair, depth))
+        .collect();
+    if !comparison.unmatched.is_empty() {
+        let lines = comparison.unmatched.iter();
+        sections.push(lines.map(|line| format!("{}\n", plain(line))).collect());
+    }
+    sections.join("\n\n")
+}
+
+fn of_pair(pair: &Pair, depth: Depth) -> String {
+    let mut sections = vec![header(pair)];
+    match &pair.peak {
+        None => sections.push("no peak: a run has no valid load point\n".to_owned()),
+        Some(peak) => {
+            sections.push(numbers(pair, peak, &at_the_peak(pair, peak)));
+            if peak.baseline.clients != peak.other.clients
+                && let Some(held) = pair.at_baseline_peak()
+            {
+                sections.push(numbers(pair, held, &title(pair, held)));
+            }
+        }
+    }
+    match depth {
+        Depth::Overview => {
+            sections.extend(pair.at_baseline_peak().map(|held| operations(pair, held)));
+            if !pair.load_points.is_empty() {
+                sections.push(load_points(pair));
+            }
+        }
+        Depth::Details => {
+            for held in &pair.load_points {
+                sections.push(numbers(pair, held, &title(pair, held)));
+                sections.push(details(pair, held));
+            }
+        }
+    }
+    sections.extend(remarks(pair));
+    sections.join("\n")
+}
+
+/// What is held against what, and what differs.
+fn header(pair: &Pair) -> String {
+    let mut lines = Vec::new();
+    for subject in [&pair.baseline, &pair.other] {
+        lines.push((subject.label.clone(), told(subject)));
+    }
+    let labelled = |label: &str, text: String| (label.to_owned(), text);
+    let differs = |difference: &Difference| {
+        format!(
+            "{}: {} in {}, {} in {}",
+            difference.key,
+            shown(&difference.baseline),
+            pair.baseline.label,
+            shown(&difference.other),
+            pair.other.label
+        )
+    };
+    lines.extend(
+        pair.settings
+            .iter()
+            .map(|part| labelled("differs", differs(part))),
+    );
+    lines.extend(
+        pair.workload
+            .iter()
+            .map(|part| labelled("warning", format!("not the same work: {}", differs(part)))),
+    );
+    lines.extend(
+        pair.left_out
+            .iter()
+            .map(|part| labelled("left out", plain(part))),
+    );
+    lines
+        .into_iter()
+        .map(|(label, text)| format!("{label:<9}{text}\n"))
+        .collect()
+}
+
+fn told(subject: &Subject) -> String {
+    let outcome = match subject.outcome {
+        OutcomeDoc::Complete => "",
+        OutcomeDoc::Interrupted => ", interrupted",
+        OutcomeDoc::Aborted => ", aborted",
+    };
+    format!(
+        "{}: {} on {}, {}{outcome}",
+        subject.name, subject.profile, subject.url, subject.started
+    )
+}
+
+/// A value of a document on a part of a line.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let text = plain(&text);
+    match text.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
+    }
+}
+
+fn at_the_peak(pair: &Pair, peak: &Held) -> String {
+    let (one, other) = (peak.baseline.clients, peak.other.clients);
+    let place = match one == other {
+        true => counted(one.into(), "client"),
+        false => format!(
+            "{} at {}, {} at {}",
+            pair.baseline.label,
+            counted(one.into(), "client"),
+            pair.other.label,
+            counted(other.into(), "client")
+        ),
+    };
+    format!(
+        "{} against {} at the peak, {place}{}",
+        pair.other.label,
+        pair.baseline.label,
+        passes(peak)
+    )
+}
+
+fn title(pair: &Pair, held: &Held) -> String {
+    format!(
+        "{} against {} at {}{}",
+        pair.other.label,
+        pair.baseline.label,
+        counted(held.baseline.clients.into(), "client"),
+        passes(held)
+    )
+}
+
+/// `, 3 passes each`.
+fn passes(held: &Held) -> String {
+    match (held.baseline.passes, held.other.passes) {
+        (1, 1) => ", 1 pass each".to_owned(),
+        (one, other) if one == other => format!(", {one} passes each"),
+        (one, other) => format!(", {one} and {other} passes"),
+    }
+}
+
+/// The columns of a change with all that is known of it.
+fn columns_of_changes(pair: &Pair) -> Vec<Column> {
+    vec![
+        Column::number(&pair.baseline.label),
+        Column::number(&pair.other.label),
+        Column::number("change"),
+        Column::number("95 % interval"),
+        Column::text("verdict"),
+        Column::number("shows from"),
+    ]
+}
+
+fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
+    let value = |value: Option<f64>| {
+        Cell::or_dash(value.map(|value| Cell::number(value, found.metric.print(value))))
+    };
+    let percent =
+        |value: Option<f64>| Cell::or_dash(value.map(|value| Cell::number(value, change(value))));
+    let mark = match found.noise {
+        Some(Noise::Window) => " *",
+        _ => "",
+    };
+    let interval = found.low_percent.zip(found.high_percent);
+    let interval = interval.map(|(low, high)| format!("{}{mark}", changes(low, high)).into());
+    vec![
+        value(found.baseline),
+        value(found.other),
+        percent(found.change_percent),
+        Cell::or_dash(interval),
+        found.verdict.name().into(),
+        percent(
+            found
+                .shows_from_percent
+                .filter(|_| found.noise == Some(Noise::Passes)),
+        ),
+    ]
+}
+
+/// All numbers of a load point.
+fn numbers(pair: &Pair, held: &Held, title: &str) -> String {
+    let mut columns = vec![Column::text("")];
+    columns.extend(columns_of_changes(pair));
+    let row = |found: &MetricChange| {
+        let mut cells = vec![found.metric.name().into()];
+        cells.extend(cells_of_change(found));
+        cells
+    };
+    let table = Table {
+        title: title.to_owned(),
+        columns,
+        rows: held.metrics.iter().map(row).collect(),
+        notes: Vec::new(),
+    };
+    table.to_text()
+}
+
+/// All numbers of each operation of a load point.
+fn details(pair: &Pair, held: &Held) -> String {
+    let mut columns = vec![Column::text("op"), Column::text("")];
+    columns.extend(columns_of_changes(pair));
+    let rows = held.ops.iter().flat_map(|(name, changes)| {
+        changes.iter().map(move |found| {
+            let mut cells = vec![name.as_str().into(), found.metric.name().into()];
+            cells.extend(cells_of_change(found));
+            cells
+        })
+    });
+    let table = Table {
+        columns,
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    table.to_text()
+}
+
+/// A change in a cell of its own: in brackets where it may be noise.
+fn short(found: Option<&MetricChange>) -> Cell {
+    let Some((found, percent)) = found.and_then(|found| Some((found, found.change_percent?)))
+    else {
+        return Cell::or_dash(None);
+    };
+    let text = match found.verdict {
+        Verdict::Better | Verdict::Worse => change(percent),
+        Verdict::NoDifferenceShown => format!("({})", change(percent)),
+        Verdict::CannotTell => format!("{}?", change(percent)),
+    };
+    Cell::number(percent, text)
+}
+
+/// Those of the metrics that any of these has.
+fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Metric> {
+    let mut used: Vec<_> = changes.map(|found| found.metric).collect();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// The changes of each operation in a row.
+fn operations(pair: &Pair, held: &Held) -> String {
+    let metrics = columns_in_use(held.ops.values().flatten());
+    let mut columns = vec![Column::text("op")];
+    columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
+    let rows = held.ops.iter().map(|(name, changes)| {
+        let mut cells = vec![name.as_str().into()];
+        let find = |metric: &Metric| changes.iter().find(|found| found.metric == *metric);
+        cells.extend(metrics.iter().map(|metric| short(find(metric))));
+        cells
+    });
+    let table = Table {
+        title: format!("operations: {}", title(pair, held)),
+        columns,
+        rows: rows.collect(),
+        notes: Vec::new(),
+    };
+    table.to_text()
+}
+
+/// The changes of each load point in a row.
+fn load_points(pair: &Pair) -> String {
+    let metrics = columns_in_use(pair.load_points.iter().flat_map(|held| &held.metrics));
+    let mut columns = vec![Column::number("clients")];
+    columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
+    let rows = pair.load_points.iter().map(|held| {
+        let clients = held.baseline.clients;
+        let is_limited = held.baseline.generator_limited || held.other.generator_limited;
+        let mark = if is_limited { "~ " } else { "" };
+        let mut cells = vec![Cell::number(clients.into(), format!("{mark}{clients}"))];
+        cells.extend(metrics.iter().map(|metric| short(held.find(None, *metric))));
+        cells
+    });
+    let table = Table {
+        title: format!(
+            "{} against {} by load point",
+            pair.other.label, pair.baseline.label
+        ),
+        columns,
+        rows: rows.collect(),
+        notes: Vec::new(),
+    };
+    table.to_text()
+}
+
+/// How all this is to be read, as far as it bears on these runs.
+fn remarks(pair: &Pair) -> Option<String> {
+    let places = || pair.load_points.iter().chain(&pair.peak);
+    let all = || places().flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten()));
+    let any = |of: fn(&MetricChange) -> bool| all().any(of);
+    let mut lines = Vec::new();
+    if any(|found| found.noise == Some(Noise::Passes)) {
+        lines.push(
+            "values are means over passes, intervals Welch's over passes; (in brackets): no \
+             difference shown"
+                .to_owned(),
+        );
+        lines.push(
+            "shows from: the smallest change that such passes show in 4 of 5 cases".to_owned(),
+        );
+    }
+    if any(|found| found.verdict == Verdict::CannotTell && found.change_percent.is_some()) {
+        lines.push(
+            "?: cannot tell: one pass does not say how far runs lie apart; repeat both, with \
+             --repeat 5"
+                .to_owned(),
+        );
+    }
+    if any(|found| found.noise == Some(Noise::Window)) {
+        lines.push(
+            "*: within the windows of these runs only, by batch means: noise from run to run comes \
+             on top"
+                .to_owned(),
+        );
+    }
+    let judged = pair
+        .load_points
+        .iter()
+        .flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten()))
+        .filter(|found| found.noise == Some(Noise::Passes))
+        .count();
+    if judged >= MANY {
+        lines.push(format!(
+            "{judged} comparisons at the load points: without any difference some {:.0} would show \
+             one",
+            (judged as f64 * (1.0 - CONFIDENCE)).ceil()
+        ));
+    }
+    for (label, limited) in limited(pair) {
+        lines.push(format!(
+            "~: the generator, not the server, was the limit of {label} at {limited}"
+        ));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n") + "\n")
+}
+
+/// The load points of each run that its generator limited.
+fn limited(pair: &Pair) -> Vec<(&str, String)> {
+    let places = || pair.load_points.iter().chain(&pair.peak);
+    let sides = [
+        (
+            &pair.baseline,
+            places().map(|held| held.baseline).collect::<Vec<_>>(),
+        ),
+        (&pair.other, places().map(|held| held.other).collect()),
+    ];
+    let limited = sides.into_iter().map(|(subject, places)| {
+        let mut clients: Vec<_> = places
+            .iter()
+            .filter(|place| place.generator_limited)
+            .map(|place| place.clients)
+            .collect();
+        clients.sort_unstable();
+        clients.dedup();
+        (subject.label.as_str(), clients)
+    });
+    limited
+        .filter(|(_, clients)| !clients.is_empty())
+        .map(|(label, clients)| (label, super::input::clients(&clients)))
+        .collect()
+}

@@ -1,0 +1,482 @@
+//! Runs held against each other.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde_json::Value;
+use smbench_engine::plan::Mode;
+use smbench_report::RunDoc;
+use smbench_report::change::Noise;
+use smbench_report::compare::{
+    Comparison, Condition, Depth, Held, Input, Pair, Verdict, compare, render, write_csv,
+};
+use smbench_report::doc::{ClientDoc, OutcomeDoc};
+use smbench_report::metric::Metric;
+
+use crate::samples::{curve, document, dropped, metadata_plan, metadata_point, point, run};
+
+/// One load point of one pass.
+static BASE: LazyLock<RunDoc> = LazyLock::new(|| document(&run(vec![point(8, 1, 40)])));
+
+/// Passes at 4 and 8 clients, the peak, with these reads per second.
+fn passes(reads: &[u64]) -> RunDoc {
+    let points = (1..)
+        .zip(reads)
+        .flat_map(|(pass, reads)| [point(4, pass, reads / 2), point(8, pass, *reads)]);
+    document(&run(points.collect()))
+}
+
+fn compared(baseline: RunDoc, other: RunDoc) -> Comparison {
+    let input = |name: &str, run| Input::of_run(Path::new(name), run);
+    compare(&[input("before.json", baseline), input("after.json", other)]).unwrap()
+}
+
+fn pair(baseline: RunDoc, other: RunDoc) -> Pair {
+    let mut pairs = compared(baseline, other).pairs;
+    assert_eq!(pairs.len(), 1);
+    pairs.remove(0)
+}
+
+fn judged(condition: &str, pair: &Pair) -> String {
+    let condition: Condition = condition.parse().unwrap();
+    match condition.judge(pair) {
+        Ok(judgement) => judgement.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn passes_make_verdicts() {
+    let text = render(
+        &compared(passes(&[1600, 1620, 1580]), passes(&[1800, 1812, 1776])),
+        Depth::Overview,
+    );
+    assert_snapshot!(text, @"
+    A        before.json: file-server on smb://bench@files.example/data, 2026-01-02T03:04:05Z
+    B        after.json: file-server on smb://bench@files.example/data, 2026-01-02T03:04:05Z
+
+    B against A at the peak, 8 clients, 3 passes each
+                          A            B   change    95 % interval  verdict              shows from
+    throughput  65.5 Mbit/s  73.6 Mbit/s  +12.2 %  +9.3 to +15.2 %  better                   +3.6 %
+    ops/s              2001         2246  +12.2 %  +9.3 to +15.2 %  better                   +3.6 %
+    mean            1.21 ms      1.21 ms   -0.1 %    -0.3 to 0.0 %  no difference shown      +0.1 %
+    p50             1.00 ms      1.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
+    p90             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
+    p99             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
+    p99.9           2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
+    us/op              25.0         22.3  -10.9 %  -13.2 to -8.5 %  better                   +3.6 %
+
+    operations: B against A at 8 clients, 3 passes each
+    op     throughput    ops/s     mean      p50      p90      p99    p99.9
+    flush           -  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
+    read      +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
+    write     +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
+
+    B against A by load point
+    clients  throughput    ops/s      mean      p50      p90      p99      p99.9    us/op
+          4     +12.3 %  +12.3 %    -0.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (-82.4 %)  -10.9 %
+          8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
+
+    values are means over passes, intervals Welch's over passes; (in brackets): no difference shown
+    shows from: the smallest change that such passes show in 4 of 5 cases
+    56 comparisons at the load points: without any difference some 3 would show one
+    ");
+}
+
+#[test]
+fn one_pass_cannot_tell() {
+    let text = render(&compared(passes(&[1600]), passes(&[1200])), Depth::Overview);
+    assert_snapshot!(text, @"
+    A        before.json: file-server on smb://bench@files.example/data, 2026-01-02T03:04:05Z
+    B        after.json: file-server on smb://bench@files.example/data, 2026-01-02T03:04:05Z
+
+    B against A at the peak, 8 clients, 1 pass each
+                          A            B   change       95 % interval  verdict      shows from
+    throughput  65.5 Mbit/s  49.2 Mbit/s  -25.0 %  -25.0 to -25.0 % *  cannot tell           -
+    ops/s              2001         1501  -25.0 %  -25.0 to -25.0 % *  cannot tell           -
+    mean            1.21 ms      1.22 ms   +0.4 %                   -  cannot tell           -
+    p50             1.00 ms      1.00 ms    0.0 %                   -  cannot tell           -
+    p90             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
+    p99             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
+    p99.9           2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
+    us/op              25.0         33.3  +33.3 %                   -  cannot tell           -
+
+    operations: B against A at 8 clients, 1 pass each
+    op     throughput     ops/s    mean     p50     p90     p99   p99.9
+    flush           -    0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
+    read     -25.0 %?  -25.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
+    write    -25.0 %?  -25.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
+
+    B against A by load point
+    clients  throughput     ops/s     mean     p50     p90     p99     p99.9     us/op
+          4    -25.0 %?  -25.0 %?  +0.8 %?  0.0 %?  0.0 %?  0.0 %?  +1400 %?  +33.3 %?
+          8    -25.0 %?  -25.0 %?  +0.4 %?  0.0 %?  0.0 %?  0.0 %?    0.0 %?  +33.3 %?
+
+    ?: cannot tell: one pass does not say how far runs lie apart; repeat both, with --repeat 5
+    *: within the windows of these runs only, by batch means: noise from run to run comes on top
+    ");
+}
+
+#[test]
+fn details_have_every_number() {
+    let text = render(
+        &compared(passes(&[1600, 1620]), passes(&[1600, 1624])),
+        Depth::Details,
+    );
+    let lines: Vec<_> = text.lines().collect();
+    let of_reads = lines.iter().filter(|line| line.starts_with("read"));
+    assert_eq!(of_reads.count(), 2 * 7, "seven metrics at each load point");
+}
+
+#[test]
+fn what_differs_is_told_apart_as_subject_and_as_warning() {
+    let mut other = run(vec![point(4, 1, 800), point(8, 1, 1600)]);
+    other.plan.outstanding = 1;
+    other.plan.session.signing = Mode::Off;
+    other.server.signing = None;
+    let found = pair(passes(&[1600]), document(&other));
+    let keys = |differences: &[smbench_report::compare::Difference]| {
+        let keys = differences.iter().map(|difference| difference.key.clone());
+        keys.collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&found.settings), ["plan.signing", "server.signing"]);
+    assert_eq!(keys(&found.workload), ["plan.outstanding"]);
+    let text = render(
+        &compared(passes(&[1600]), document(&other)),
+        Depth::Overview,
+    );
+    for line in [
+        "differs  plan.signing: auto in A, off in B\n",
+        "differs  server.signing: aes-128-cmac in A, off in B\n",
+        "warning  not the same work: plan.outstanding: 4 in A, 1 in B\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn older_documents_do_not_differ_by_what_they_could_not_tell() {
+    let mut older = passes(&[1600]);
+    older.plan.driver = None;
+    older.plan.pin_threads = None;
+    older.plan.ciphers = None;
+    let found = pair(older.clone(), passes(&[1600]));
+    assert_eq!((found.settings, found.workload), (Vec::new(), Vec::new()));
+    older.plan.digest = "0".repeat(64);
+    let found = pair(older, passes(&[1600]));
+    assert_eq!(found.workload[0].key, "plan.digest");
+}
+
+#[test]
+fn points_that_cannot_be_compared_are_named() {
+    let baseline = run(vec![
+        point(4, 1, 800),
+        point(8, 1, 1600),
+        point(16, 1, 1500),
+        dropped(point(4, 2, 10), 3),
+        point(8, 2, 1600),
+    ]);
+    let mut other = passes(&[1500, 1510]);
+    other.load_points[1].generator_limited = Some(true);
+    other.outcome = OutcomeDoc::Interrupted;
+    let comparison = compared(document(&baseline), other);
+    let text = render(&comparison, Depth::Overview);
+    for line in [
+        "left out only in A: 16 clients\n",
+        "left out not valid in A: 4 clients, pass 2: 3 of 4 clients dropped out\n",
+        "2026-01-02T03:04:05Z, interrupted\n",
+        "    ~ 8 ",
+        "~: the generator, not the server, was the limit of B at 8 clients\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let [four, eight] = &comparison.pairs[0].load_points[..] else {
+        panic!("two load points in common");
+    };
+    assert_eq!((four.baseline.passes, four.other.passes), (1, 2));
+    let verdict = |held: &Held| held.find(None, Metric::Throughput).unwrap().verdict;
+    assert_eq!(verdict(four), Verdict::CannotTell);
+    assert_eq!(verdict(eight), Verdict::Worse);
+}
+
+#[test]
+fn peaks_at_other_clients_are_not_taken_for_the_same_load() {
+    let shifted = run(vec![point(4, 1, 1700), point(8, 1, 1600)]);
+    let found = pair(passes(&[1600]), document(&shifted));
+    let peak = found.peak.as_ref().unwrap();
+    assert_eq!((peak.baseline.clients, peak.other.clients), (8, 4));
+    let text = render(
+        &compared(passes(&[1600]), document(&shifted)),
+        Depth::Overview,
+    );
+    assert!(
+        text.contains("\nB against A at the peak, A at 8 clients, B at 4 clients, 1 pass each\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nB against A at 8 clients, 1 pass each\n"),
+        "{text}"
+    );
+    let throughput = judged("throughput < -5%", &found);
+    assert!(
+        throughput.contains("at the peaks of 8 and 4 clients, B against A"),
+        "{throughput}"
+    );
+    let mean = judged("mean > 0%", &found);
+    assert!(mean.contains(": 0.0 % at 8 clients, B against A"), "{mean}");
+}
+
+#[test]
+fn without_a_common_load_point_there_is_nothing_to_compare() {
+    let inputs = [passes(&[1600]), document(&run(vec![point(2, 1, 50)]))];
+    let inputs = inputs.map(|run| Input::of_run(Path::new("x.json"), run));
+    assert_eq!(
+        compare(&inputs).unwrap_err().to_string(),
+        "no load point in common: x.json has 4, 8 clients, x.json has 2 clients"
+    );
+    assert_eq!(
+        compare(&inputs[..1]).unwrap_err().to_string(),
+        "nothing to compare x.json with: give another result, or a study of several servers"
+    );
+}
+
+#[test]
+fn a_run_without_a_valid_load_point_is_not_compared() {
+    let lost = document(&run(vec![dropped(point(8, 1, 10), 8)]));
+    let found = pair(passes(&[1600]), lost);
+    assert_eq!((&found.peak, found.load_points.len()), (&None, 0));
+    assert_eq!(
+        judged("throughput < -5%", &found),
+        "--fail-if 'throughput < -5%': A or B has no valid load point"
+    );
+    assert_eq!(
+        judged("p99 at 8 > 5%", &found),
+        "--fail-if 'p99 at 8 > 5%': A and B have no valid load point of 8 clients in common"
+    );
+}
+
+#[test]
+fn a_mix_that_moves_no_data_is_compared_in_operations() {
+    let metadata = |echos| {
+        let mut record = run(vec![metadata_point(1, echos)]);
+        record.plan = metadata_plan(&[1]);
+        document(&record)
+    };
+    let found = pair(metadata(100), metadata(50));
+    let names: Vec<_> = found.load_points[0]
+        .metrics
+        .iter()
+        .map(|found| found.metric.name())
+        .collect();
+    assert_eq!(
+        names,
+        ["ops/s", "mean", "p50", "p90", "p99", "p99.9", "us/op"]
+    );
+    assert_eq!(
+        judged("throughput < -5%", &found),
+        "--fail-if 'throughput < -5%': neither A nor B has throughput at 1 client"
+    );
+    assert_eq!(
+        judged("read p99 > 5%", &found),
+        "--fail-if 'read p99 > 5%': neither A nor B has p99 of read at 1 client"
+    );
+    assert_eq!(
+        judged("echo ops/s < -5%", &found),
+        "failed: echo ops/s < -5%: -50.0 % at 1 client, B against A (one pass: the change alone, \
+         whatever the noise)"
+    );
+}
+
+#[test]
+fn a_condition_fails_beyond_its_limit_and_the_noise() {
+    let steady = pair(passes(&[1600, 1604, 1596]), passes(&[1500, 1504, 1496]));
+    let noisy = pair(passes(&[1600, 1300, 1800]), passes(&[1500, 1204, 1700]));
+    for (condition, pair, verdict) in [
+        ("throughput < -5%", &steady, "failed"),
+        ("throughput < -7%", &steady, "passed"),
+        ("throughput < -5%", &noisy, "passed"),
+        ("throughput > 0%", &steady, "passed"),
+        ("read ops/s at 4 < -5%", &steady, "failed"),
+        ("us/op > +5%", &steady, "failed"),
+    ] {
+        let line = judged(condition, pair);
+        assert!(
+            line.starts_with(&format!("{verdict}: {condition}: ")),
+            "{line}"
+        );
+    }
+    assert_snapshot!(judged("throughput < -5%", &steady), @"failed: throughput < -5%: -6.3 % at 8 clients, B against A (95 % interval -6.8 to -5.7 %)");
+    assert_snapshot!(judged("throughput < -5%", &noisy), @"passed: throughput < -5%: -6.3 % at 8 clients, B against A (95 % interval -35.6 to +36.4 %); may be noise: such data show changes from +65.3 %");
+}
+
+#[test]
+fn a_value_that_only_one_has_is_an_error_for_a_condition() {
+    let mut silent = passes(&[1600]);
+    for point in &mut silent.load_points {
+        point.client = ClientDoc {
+            cpu_us_per_op: None,
+            ..point.client
+        };
+    }
+    let found = pair(passes(&[1600]), silent);
+    assert_eq!(
+        judged("us/op > 5%", &found),
+        "--fail-if 'us/op > 5%': B has no us/op at 8 clients"
+    );
+    let at_peak = found
+        .peak
+        .as_ref()
+        .unwrap()
+        .find(None, Metric::Cpu)
+        .unwrap();
+    assert_eq!(
+        (at_peak.other, at_peak.verdict),
+        (None, Verdict::CannotTell)
+    );
+}
+
+#[test]
+fn a_window_of_ten_seconds_has_an_interval_but_no_verdict() {
+    let mut shaky = passes(&[1600]);
+    for point in &mut shaky.load_points {
+        let series = point.series.as_mut().unwrap();
+        series.all.bytes[3] /= 2;
+    }
+    let found = pair(shaky, passes(&[1200]));
+    let throughput = found
+        .peak
+        .as_ref()
+        .unwrap()
+        .find(None, Metric::Throughput)
+        .unwrap();
+    assert_eq!(
+        (throughput.noise, throughput.verdict),
+        (Some(Noise::Window), Verdict::CannotTell)
+    );
+    assert!(throughput.low_percent < throughput.change_percent);
+    let p99 = found
+        .peak
+        .as_ref()
+        .unwrap()
+        .find(None, Metric::P99)
+        .unwrap();
+    assert_eq!(
+        p99.noise, None,
+        "a series of percentiles is not one of the window's"
+    );
+}
+
+#[test]
+fn json_and_csv_have_every_number() {
+    let comparison = compared(passes(&[1600, 1620]), passes(&[1700, 1724]));
+    let json: Value = serde_json::to_value(&comparison).unwrap();
+    let throughput = &json["pairs"][0]["load_points"][1]["metrics"][0];
+    assert_eq!(throughput["metric"], "throughput");
+    assert_eq!(throughput["noise"], "passes");
+    assert_eq!(
+        json["pairs"][0]["peak"]["ops"]["flush"][0]["verdict"],
+        "no-difference-shown"
+    );
+    let mut csv = Vec::new();
+    write_csv(&comparison, &mut csv).unwrap();
+    let text = String::from_utf8(csv).unwrap();
+    let rows: Vec<_> = text.lines().collect();
+    // 8 metrics, 7 of read and of write, 6 of flush; the peak and two load points.
+    assert_eq!(rows.len(), 1 + 3 * (8 + 7 + 7 + 6));
+    let change = throughput["change_percent"].to_string();
+    let row = rows
+        .iter()
+        .find(|row| row.contains("load point,8,8,all,throughput,Mbit/s,"));
+    assert!(row.unwrap().contains(&format!(",{change},")), "{row:?}");
+}
+
+#[test]
+fn foreign_names_cannot_steer_a_terminal() {
+    let mut evil = passes(&[1600]);
+    evil.plan.profile = "x\u{1b}[2J".to_owned();
+    evil.server.url = "smb://\nhost".to_owned();
+    evil.load_points[0].valid = false;
+    evil.load_points[0].invalid_reason = Some("\u{7}".to_owned());
+    let comparison = compared(evil, passes(&[1600]));
+    for depth in [Depth::Overview, Depth::Details] {
+        let text = render(&comparison, depth);
+        let controls = text.chars().filter(|c| c.is_control() && *c != '\n');
+        assert_eq!(controls.count(), 0, "{text:?}");
+    }
+}
+
+/// A document with a pass for each of these, which scale its numbers in percent.
+fn scaled(base: &RunDoc, percents: &[u16]) -> RunDoc {
+    let mut doc = base.clone();
+    let passes = (1..).zip(percents).map(|(repeat, percent)| {
+        let scale = |value: &mut f64| *value *= f64::from(*percent) / 100.0;
+        let mut point = base.load_points[0].clone();
+        point.repeat = repeat;
+        scale(&mut point.throughput_mbps);
+        scale(&mut point.ops_per_s);
+        scale(&mut point.latency_ns.as_mut().unwrap().mean);
+        point.client.cpu_us_per_op.as_mut().map(scale);
+        for op in point.ops.values_mut() {
+            scale(&mut op.response_ns.as_mut().unwrap().mean);
+        }
+        point
+    });
+    doc.load_points = passes.collect();
+    doc
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_run_does_not_differ_from_itself(percents in prop::collection::vec(1..500_u16, 1..6)) {
+        let doc = scaled(&BASE, &percents);
+        let found = pair(doc.clone(), doc);
+        prop_assert!(found.settings.is_empty() && found.workload.is_empty());
+        let held = found.peak.iter().chain(&found.load_points);
+        for change in held.flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten())) {
+            prop_assert_eq!(change.change_percent, Some(0.0));
+            let expected = match percents.len() {
+                1 => Verdict::CannotTell,
+                _ => Verdict::NoDifferenceShown,
+            };
+            prop_assert_eq!(change.verdict, expected);
+        }
+    }
+
+    #[test]
+    fn turned_around_signs_and_verdicts_turn(
+        one in prop::collection::vec(1..500_u16, 2..6),
+        two in prop::collection::vec(1..500_u16, 2..6),
+    ) {
+        let [one, two] = [one, two].map(|percents| scaled(&BASE, &percents));
+        let (there, back) = (pair(one.clone(), two.clone()), pair(two, one));
+        let changes = |pair: &Pair| {
+            let held = &pair.load_points[0];
+            let ops = held.ops.values().flatten();
+            held.metrics.iter().chain(ops).copied().collect::<Vec<_>>()
+        };
+        for (there, back) in changes(&there).iter().zip(changes(&back)) {
+            let (gain, loss) = (there.change_percent.unwrap(), back.change_percent.unwrap());
+            prop_assert_eq!(gain > 0.0, loss < 0.0);
+            let turned = match there.verdict {
+                Verdict::Better => Verdict::Worse,
+                Verdict::Worse => Verdict::Better,
+                other => other,
+            };
+            prop_assert_eq!(turned, back.verdict);
+        }
+    }
+}
+
+#[test]
+fn the_frozen_document_compares_with_a_new_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/v1-curve.json");
+    let inputs = [
+        Input::load(&path).unwrap(),
+        Input::of_run(Path::new("new.json"), document(&curve())),
+    ];
+    assert!(!compare(&inputs).unwrap().pairs[0].load_points.is_empty());
+}
