@@ -19,11 +19,13 @@ use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
+mod compare;
 mod load;
 
 use crate::failure::Failure;
 use crate::login::LoginArgs;
 
+pub(crate) use compare::CompareArgs;
 pub(crate) use load::LoadArgs;
 
 /// Where lab servers listen unless told otherwise.
@@ -32,6 +34,7 @@ const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
+  1    a condition of compare --fail-if was met
   2    the command line, a profile or a result file makes no sense
   3    could not set up: server, account, share, or a place for the results
   4    the run is not valid: it was given up, or a load point must not be quoted
@@ -71,8 +74,11 @@ pub(crate) enum Command {
     },
     /// Connect to a server and print what it offers and its limits
     Probe(ProbeArgs),
-    /// Print a stored result
+    /// Print a stored result, or the tables of a study
     Show(ShowArgs),
+    /// Hold results against the first of them, with confidence intervals
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArgs),
     /// Remove what runs that died have left on a share
     Cleanup(UrlArgs),
     /// Serve SMB on this machine to try things out, until interrupted
@@ -278,8 +284,8 @@ pub(crate) struct ProbeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Result document, as `smbench run` writes it
-    #[arg(value_parser = paths())]
+    /// Result document, as `smbench run` writes it, or a folder of them
+    #[arg(value_name = "RESULT|STUDY", value_parser = paths())]
     pub(crate) result: PathBuf,
     /// Write its load points as CSV; - for standard output, in place of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
@@ -552,6 +558,7 @@ mod tests {
             &["smbench", "run", "--json", "smb://ann:pa ss@host/share"],
             &["smbench", "show", "smb://ann:pa ss@host/share"],
             &["smbench", "show", "x", "--csv=smb://ann:pa ss@host/share"],
+            &["smbench", "compare", "x", "smb://ann:pa ss@host/share"],
             &["smbench", "profiles", "show", "smb://ann:pa ss@host/share"],
             &["smbench", "smb://ann:pa ss@host/share"],
         ] {

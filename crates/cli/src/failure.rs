@@ -12,6 +12,7 @@ use smbench_engine::run::RunError;
 use smbench_engine::target::TargetError;
 use smbench_engine::{SessionError, TicketError};
 use smbench_lab::LabError;
+use smbench_report::compare::CompareError;
 use smbench_report::{LoadError, SaveError};
 
 use crate::password::PasswordError;
@@ -21,6 +22,8 @@ use crate::password::PasswordError;
 pub(crate) enum Exit {
     /// Everything asked for was done.
     Done = 0,
+    /// A change is one that must not be.
+    Failed = 1,
     /// The command line or a profile makes no sense.
     Usage = 2,
     /// Nothing was measured: no connection, no session, no share, no place for
@@ -54,6 +57,8 @@ pub(crate) enum Failure {
     Password(#[from] PasswordError),
     #[error("failed to {0}")]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     #[error("failed to {0}")]
     Save(#[from] SaveError),
     #[error("interrupted before anything was measured")]
@@ -89,7 +94,8 @@ impl Failure {
             | Self::Plan(_)
             | Self::Target(_)
             | Self::Password(_)
-            | Self::Load(_) => Exit::Usage,
+            | Self::Load(_)
+            | Self::Compare(_) => Exit::Usage,
             Self::Run(RunError::Session(error)) | Self::Session(error) if is_malformed(error) => {
                 Exit::Usage
             }

@@ -1,6 +1,7 @@
 //! One module for each command.
 
 mod cleanup;
+mod compare;
 mod lab;
 mod plan;
 mod probe;
@@ -19,6 +20,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Profiles { command } => profiles::profiles(command),
         Command::Probe(args) => probe::probe(&args),
         Command::Show(args) => show::show(&args),
+        Command::Compare(args) => compare::compare_results(&args),
         Command::Cleanup(args) => cleanup::cleanup(&args),
         Command::Lab(command) => lab::lab(command),
     }

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod commands;
+mod compare;
 mod connections;
 #[cfg(feature = "smb-rs")]
 mod drivers;

@@ -101,7 +101,7 @@ fn server(name: &str) -> StudyServerDoc {
 
 /// A study of two settings and one that has not run yet; two passes of loads by
 /// clients.
-fn study(folder: &Path) -> Study {
+pub(crate) fn study(folder: &Path) -> Study {
     let part = |title: &str, kind, servers: &[&str]| ComparisonDoc {
         title: title.to_owned(),
         kind,

@@ -1,0 +1,98 @@
+//! `smbench compare`: results held against the first of them.
+
+use std::fs;
+use std::io;
+
+use serde::Serialize;
+use smbench_report::compare::{Comparison, Depth, Input, Judgement, compare, render, write_csv};
+
+use crate::args::{CompareArgs, Destination};
+use crate::failure::{Exit, Failure};
+use crate::output::{complain, print};
+
+/// What `--json` writes.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    /// What became of each `--fail-if`, for each pair.
+    conditions: &'a [Judgement],
+}
+
+pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
+    let is_taken = [&args.json, &args.csv].map(|to| *to == Some(Destination::Stdout));
+    if is_taken == [true, true] {
+        return Err(Failure::Usage(
+            "--json - and --csv - cannot both have standard output".to_owned(),
+        ));
+    }
+    let inputs = args.results.iter().map(|path| Input::load(path));
+    let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
+    let comparison = compare(&inputs)?;
+    let judgements = judge(args, &comparison)?;
+    if let Some(to) = &args.json {
+        write(to, &json(&comparison, &judgements))?;
+    }
+    if let Some(to) = &args.csv {
+        write(to, &csv(&comparison)?)?;
+    }
+    let depth = match args.details {
+        true => Depth::Details,
+        false => Depth::Overview,
+    };
+    if is_taken == [false, false] {
+        let lines: Vec<_> = judgements
+            .iter()
+            .map(|judged| format!("{judged}\n"))
+            .collect();
+        let text = render(&comparison, depth);
+        print(&match lines.is_empty() {
+            true => text,
+            false => format!("{text}\n{}", lines.concat()),
+        })?;
+    }
+    let failed = || judgements.iter().filter(|judged| judged.failed);
+    if is_taken != [false, false] {
+        failed().for_each(complain);
+    }
+    Ok(match failed().next() {
+        Some(_) => Exit::Failed,
+        None => Exit::Done,
+    })
+}
+
+/// Every condition on every pair.
+fn judge(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<Judgement>, Failure> {
+    let mut judgements = Vec::new();
+    for condition in &args.fail_if {
+        for pair in &comparison.pairs {
+            judgements.push(condition.judge(pair)?);
+        }
+    }
+    Ok(judgements)
+}
+
+fn json(comparison: &Comparison, conditions: &[Judgement]) -> String {
+    let document = Document {
+        comparison,
+        conditions,
+    };
+    let json = serde_json::to_string_pretty(&document).unwrap_or_else(|error| {
+        unreachable!("string keys and plain values always have a JSON form: {error}")
+    });
+    json + "\n"
+}
+
+fn csv(comparison: &Comparison) -> Result<String, Failure> {
+    let mut csv = Vec::new();
+    let to_text = |error| Failure::io("write CSV")(io::Error::other(error));
+    write_csv(comparison, &mut csv).map_err(to_text)?;
+    Ok(String::from_utf8_lossy(&csv).into_owned())
+}
+
+fn write(to: &Destination, text: &str) -> Result<(), Failure> {
+    match to {
+        Destination::Stdout => print(text),
+        Destination::File(path) => fs::write(path, text).map_err(Failure::write(path)),
+    }
+}

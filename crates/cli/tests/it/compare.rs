@@ -1,0 +1,195 @@
+//! `smbench compare`, and `show` of a study.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Place, Said, embedded, json, text};
+
+/// The frozen document with its throughput and counts at this many percent.
+fn scaled(place: &Place, name: &str, percent: u64) {
+    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/v1-curve.json");
+    let mut doc = json(&fs::read_to_string(frozen).unwrap());
+    for point in doc["load_points"].as_array_mut().unwrap() {
+        for key in ["throughput_mbps", "ops_per_s"] {
+            let value = point[key].as_f64().unwrap();
+            point[key] = (value * percent as f64 / 100.0).into();
+        }
+    }
+    place.write(name, &doc.to_string());
+}
+
+fn compare(place: &Place, more: &[&str]) -> Said {
+    let mut args = vec!["compare"];
+    args.extend(more);
+    place.smbench(&args)
+}
+
+/// The same server three times over, twice.
+#[test]
+fn a_server_is_held_against_itself() {
+    let place = Place::new();
+    let server = embedded();
+    let (url, password) = (server.url(), server.password().to_owned());
+    for name in ["one.json", "two.json"] {
+        let more = ["--clients=1,2", "--repeat=3", "--json", name];
+        place.run(&url, &password, &more).succeeded();
+    }
+    let said = compare(&place, &["one.json", "two.json", "--json", "both.json"]);
+    said.succeeded();
+    for part in [
+        "A        one.json: file-server on smb://",
+        "B        two.json: file-server on smb://",
+        "\nB against A by load point\n",
+    ] {
+        assert!(said.stdout.contains(part), "{part:?} is missing: {said:?}");
+    }
+    assert!(!said.stdout.contains("warning"), "{said:?}");
+    let both = json(&fs::read_to_string(place.path("both.json")).unwrap());
+    let pair = &both["pairs"][0];
+    assert_eq!(pair["workload"], Value::Array(Vec::new()));
+    let points = pair["load_points"].as_array().unwrap();
+    let clients: Vec<_> = points
+        .iter()
+        .map(|point| &point["baseline"]["clients"])
+        .collect();
+    assert_eq!(clients, [1, 2]);
+    for point in points {
+        assert_eq!(
+            (&point["baseline"]["passes"], &point["other"]["passes"]),
+            (&3.into(), &3.into())
+        );
+        let metrics = point["metrics"].as_array().unwrap();
+        assert_eq!(metrics.len(), 8);
+        for metric in metrics {
+            assert_eq!(metric["noise"], "passes");
+            assert_ne!(metric["verdict"], "cannot-tell");
+            let [low, change, high] = ["low_percent", "change_percent", "high_percent"]
+                .map(|key| metric[key].as_f64().unwrap());
+            assert!(low <= change && change <= high, "{metric}");
+        }
+        assert!(point["ops"]["read"].as_array().unwrap().len() == 7);
+    }
+    // A fall of everything is not to be had from the same server.
+    compare(
+        &place,
+        &["one.json", "two.json", "--fail-if", "throughput < -99%"],
+    )
+    .succeeded();
+}
+
+#[test]
+fn exit_codes_tell_whether_a_condition_was_met() {
+    let place = Place::new();
+    scaled(&place, "before.json", 100);
+    scaled(&place, "after.json", 90);
+    let both = ["before.json", "after.json"];
+    let with = |conditions: &[&str]| {
+        let mut args = both.to_vec();
+        for condition in conditions {
+            args.extend(["--fail-if", condition]);
+        }
+        compare(&place, &args)
+    };
+    let passed = with(&["throughput < -15%", "p99 > +10%"]);
+    passed.succeeded();
+    assert!(
+        passed
+            .stdout
+            .contains("\npassed: throughput < -15%: -10.0 % at "),
+        "{passed:?}"
+    );
+    let failed = with(&["p99 > +10%", "throughput < -5%"]);
+    assert_eq!(
+        (failed.code(), failed.stderr.as_str()),
+        (Some(1), ""),
+        "{failed:?}"
+    );
+    assert!(
+        failed.stdout.contains("\npassed: p99 > +10%: 0.0 % at "),
+        "{failed:?}"
+    );
+    assert!(
+        failed
+            .stdout
+            .contains("\nfailed: throughput < -5%: -10.0 % at "),
+        "{failed:?}"
+    );
+    with(&["nfs ops/s < -5%"]).failed_with(2, &["--fail-if 'nfs ops/s < -5%'", "ops/s of nfs"]);
+    with(&["p99 at 7 > 5%"]).failed_with(2, &["no valid load point of 7 clients in common"]);
+    with(&["p98 > 5%"]).failed_with(2, &["`p98` is no metric: write [OPERATION] METRIC"]);
+
+    let mut args = both.to_vec();
+    args.extend(["--json", "-", "--fail-if", "throughput < -5%"]);
+    let said = compare(&place, &args);
+    assert_eq!(said.code(), Some(1));
+    assert!(
+        said.stderr
+            .starts_with("smbench: failed: throughput < -5%: -10.0 %"),
+        "{said:?}"
+    );
+    assert_eq!(json(&said.stdout)["conditions"][0]["failed"], true);
+    let csv = compare(&place, &["before.json", "after.json", "--csv", "-"]);
+    csv.succeeded();
+    assert!(
+        csv.stdout.starts_with("baseline,other,profile,place,"),
+        "{csv:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_takes_one_line() {
+    let place = Place::new();
+    scaled(&place, "x.json", 100);
+    fs::create_dir(place.path("empty")).unwrap();
+    for (args, part) in [
+        (&["x.json"][..], "nothing to compare x.json with"),
+        (
+            &["x.json", "missing.json"],
+            "missing.json: there is no such file",
+        ),
+        (&["x.json", "empty"], "empty"),
+        (
+            &["x.json", "x.json", "--json", "-", "--csv", "-"],
+            "cannot both have standard output",
+        ),
+        (&[], "<RESULT|STUDY>..."),
+    ] {
+        compare(&place, args).failed_with(2, &[part]);
+    }
+    let unwritable = compare(&place, &["x.json", "x.json", "--json", "missing/x.json"]);
+    unwritable.failed_with(3, &["missing/x.json"]);
+}
+
+#[test]
+fn a_folder_of_results_is_shown_as_tables_and_compared() {
+    let place = Place::new();
+    fs::create_dir(place.path("study")).unwrap();
+    scaled(&place, "study/a.json", 100);
+    scaled(&place, "study/b.json", 80);
+    let shown = place.smbench(&["show", "study"]);
+    shown.succeeded();
+    for part in [
+        "study    study\n",
+        "server   a: smb://",
+        "\npeak, and response time there\n",
+    ] {
+        assert!(
+            shown.stdout.contains(part),
+            "{part:?} is missing: {shown:?}"
+        );
+    }
+    place
+        .smbench(&["show", "study", "--csv", "-"])
+        .failed_with(2, &["is a folder of several"]);
+    let compared = compare(&place, &["study"]);
+    compared.succeeded();
+    assert!(
+        compared.stdout.contains("B        study: b: "),
+        "{compared:?}"
+    );
+    assert!(compared.stdout.contains("-20.0 %"), "{compared:?}");
+    let path = place.path("study/a.json");
+    compare(&place, &[text(&path), "study"]).failed_with(2, &["study has several results"]);
+}
