@@ -30,6 +30,8 @@ pub enum Metric {
     /// Microseconds of the generator's CPU per operation; not of one kind of
     /// operation.
     Cpu,
+    /// Microseconds of the server's CPU per operation; likewise.
+    ServerCpu,
 }
 
 /// Which way a quantity had better go.
@@ -43,7 +45,7 @@ pub enum Better {
 
 impl Metric {
     /// All, in the order of a table.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Throughput,
         Self::Operations,
         Self::Mean,
@@ -52,6 +54,7 @@ impl Metric {
         Self::P99,
         Self::P999,
         Self::Cpu,
+        Self::ServerCpu,
     ];
 
     /// What it is called in tables and conditions.
@@ -66,6 +69,7 @@ impl Metric {
             Self::P99 => "p99",
             Self::P999 => "p99.9",
             Self::Cpu => "us/op",
+            Self::ServerCpu => "server-us/op",
         }
     }
 
@@ -82,7 +86,7 @@ impl Metric {
             Self::Throughput => "Mbit/s",
             Self::Operations => "1/s",
             Self::Mean | Self::P50 | Self::P90 | Self::P99 | Self::P999 => "ns",
-            Self::Cpu => "us",
+            Self::Cpu | Self::ServerCpu => "us",
         }
     }
 
@@ -101,7 +105,7 @@ impl Metric {
         match self {
             Self::Throughput => format!("{} Mbit/s", units::throughput(value)),
             Self::Operations => units::rate(value),
-            Self::Cpu => units::cpu_us(value),
+            Self::Cpu | Self::ServerCpu => units::cpu_us(value),
             Self::Mean | Self::P50 | Self::P90 | Self::P99 | Self::P999 => units::latency(value),
         }
     }
@@ -123,7 +127,7 @@ impl Metric {
     /// histogram that it comes from.
     fn resolution(self) -> f64 {
         match self {
-            Self::Throughput | Self::Operations | Self::Cpu => 0.0,
+            Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => 0.0,
             Self::Mean | Self::P50 | Self::P90 | Self::P99 | Self::P999 => {
                 10_f64.powi(-i32::from(LATENCY_DIGITS))
             }
@@ -143,6 +147,7 @@ impl Metric {
             Self::Throughput => Some(point.throughput_mbps),
             Self::Operations => Some(point.ops_per_s),
             Self::Cpu => point.client.cpu_us_per_op,
+            Self::ServerCpu => point.server_cpu.as_ref()?.us_per_op,
             _ => self.latency(point.latency_ns.as_ref()?),
         }
     }
@@ -151,7 +156,7 @@ impl Metric {
         match self {
             Self::Throughput => Some(op.bytes as f64 * 8.0 / 1e6 / window_s),
             Self::Operations => Some(op.count as f64 / window_s),
-            Self::Cpu => None,
+            Self::Cpu | Self::ServerCpu => None,
             _ => self.latency(op.response_ns.as_ref()?),
         }
     }
@@ -163,7 +168,7 @@ impl Metric {
             Self::P90 => Some(latency.p90 as f64),
             Self::P99 => Some(latency.p99 as f64),
             Self::P999 => Some(latency.p999 as f64),
-            Self::Throughput | Self::Operations | Self::Cpu => None,
+            Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => None,
         }
     }
 

@@ -99,7 +99,7 @@ impl<T: Into<String>> From<T> for Cell {
 impl Table {
     /// The cell of a row in a column; empty where the row is short.
     #[must_use]
-    pub fn cell<'a>(row: &'a [Cell], column: usize) -> &'a str {
+    pub fn cell(row: &[Cell], column: usize) -> &str {
         row.get(column).map_or("", |cell| &cell.text)
     }
 

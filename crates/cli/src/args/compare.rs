@@ -18,10 +18,10 @@ of both runs there is a 95 % confidence interval, by Welch's t test; five passes
 Runs of one pass are compared as well, but cannot tell.
 
 Conditions are [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%. METRIC is throughput, ops/s,
-mean, p50, p90, p99, p99.9 or us/op, OPERATION read, write and so on. A condition fails if the
-change is beyond N and more than noise; with one pass, if it is beyond N. Without a place,
-throughput and ops/s are those of the peaks, all others those at the first result's peak load point
-in both. What was not measured ends in exit code 2.
+mean, p50, p90, p99, p99.9, us/op (CPU of the generator) or server-us/op, OPERATION read, write and
+so on. A condition fails if the change is beyond N and more than noise; with one pass, if it is
+beyond N. Without a place, throughput and ops/s are those of the peaks, all others those at the
+first result's peak load point in both. What was not measured ends in exit code 2.
 
 Exit codes:
   0    done

@@ -109,8 +109,8 @@ impl FromStr for Condition {
         };
         let metric = Metric::by_name(name)
             .ok_or_else(|| wrong(&format!("`{}` is no metric", plain(name))))?;
-        if op.is_some() && metric == Metric::Cpu {
-            return Err(wrong("us/op is of all operations together"));
+        if op.is_some() && matches!(metric, Metric::Cpu | Metric::ServerCpu) {
+            return Err(wrong("CPU time is that of all operations together"));
         }
         Ok(Self {
             text: plain(text.trim()),
@@ -360,7 +360,10 @@ mod tests {
                 "p99 > -5%",
                 "what is above a fall would include no change at all",
             ),
-            ("read us/op > 5%", "us/op is of all operations together"),
+            (
+                "read us/op > 5%",
+                "CPU time is that of all operations together",
+            ),
         ] {
             assert_eq!(parsed(text), Err(reason.to_owned()), "{text}");
         }
@@ -369,7 +372,8 @@ mod tests {
             error,
             "there is no < or >: write [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, such \
              as 'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of \
-             throughput, ops/s, mean, p50, p90, p99, p99.9, us/op"
+             throughput, ops/s, mean, p50, p90, p99, p99.9, us/op, \
+             server-us/op"
         );
     }
 }

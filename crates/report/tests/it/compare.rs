@@ -16,7 +16,9 @@ use smbench_report::doc::{ClientDoc, OutcomeDoc};
 use smbench_report::metric::Metric;
 
 use crate::published::study;
-use crate::samples::{curve, document, dropped, metadata_plan, metadata_point, point, run};
+use crate::samples::{
+    curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
+};
 
 /// One load point of one pass.
 static BASE: LazyLock<RunDoc> = LazyLock::new(|| document(&run(vec![point(8, 1, 40)])));
@@ -387,6 +389,25 @@ fn a_value_that_only_one_has_is_an_error_for_a_condition() {
     assert_eq!(
         (at_peak.other, at_peak.verdict),
         (None, Verdict::CannotTell)
+    );
+}
+
+#[test]
+fn cpu_time_of_the_server_is_compared_where_both_measured_it() {
+    let busy = || document(&run(vec![on_a_busy_server(point(8, 1, 1600))]));
+    let mut idler = busy();
+    let used = idler.load_points[0].server_cpu.as_mut().unwrap();
+    *used.us_per_op.as_mut().unwrap() *= 0.5;
+    let found = pair(busy(), idler);
+    let line = judged("server-us/op > 10%", &found);
+    assert!(
+        line.starts_with("passed: server-us/op > 10%: -50.0 % at 8 clients"),
+        "{line}"
+    );
+    let line = judged("server-us/op > 10%", &pair(busy(), passes(&[1600])));
+    assert!(
+        line.ends_with("B has no server-us/op at 8 clients"),
+        "{line}"
     );
 }
 
