@@ -6,9 +6,11 @@
 //! measured. Columns are only ever added, at the end.
 
 use std::io::Write;
+use std::iter;
 
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::latency::LatencyDoc;
+use crate::study::Study;
 
 const HEADER: [&str; 20] = [
     "clients",
@@ -50,21 +52,48 @@ struct Cells<'a> {
 pub fn write_csv(doc: &RunDoc, output: impl Write) -> Result<(), ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(output);
     writer.write_record(HEADER)?;
-    for point in &doc.load_points {
-        writer.write_record(record(point, &all(point)))?;
-        for (name, op) in &point.ops {
-            let cells = Cells {
-                op: name,
-                count: op.count,
-                bytes: op.bytes,
-                errors: op.errors,
-                latency_ns: op.response_ns,
-            };
-            writer.write_record(record(point, &cells))?;
+    for row in rows(doc) {
+        writer.write_record(row)?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+/// Writes a header line and the rows of all results of a study, in each the
+/// names of server and profile first.
+///
+/// # Errors
+///
+/// When `output` cannot be written.
+pub fn write_study_csv(study: &Study, output: impl Write) -> Result<(), ::csv::Error> {
+    let mut writer = ::csv::Writer::from_writer(output);
+    writer.write_record(["server", "profile"].iter().chain(&HEADER))?;
+    for result in &study.results {
+        let server = study.doc.servers.get(result.server);
+        let server = server.map_or("", |server| &server.name);
+        let profile = study.doc.profiles.get(result.profile);
+        let profile = profile.map_or("", String::as_str);
+        for row in rows(&result.run) {
+            let names = [server, profile].into_iter();
+            writer.write_record(names.chain(row.iter().map(String::as_str)))?;
         }
     }
     writer.flush()?;
     Ok(())
+}
+
+fn rows(doc: &RunDoc) -> impl Iterator<Item = [String; HEADER.len()]> {
+    doc.load_points.iter().flat_map(|point| {
+        let ops = point.ops.iter().map(|(name, op)| Cells {
+            op: name,
+            count: op.count,
+            bytes: op.bytes,
+            errors: op.errors,
+            latency_ns: op.response_ns,
+        });
+        let cells = iter::once(all(point)).chain(ops);
+        cells.map(|cells| record(point, &cells))
+    })
 }
 
 fn all(point: &LoadPointDoc) -> Cells<'static> {

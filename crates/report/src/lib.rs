@@ -11,7 +11,8 @@
 //! - [`study`]: runs of several servers that belong together
 //! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the one place that prints numbers
-//! - [`render`]: a document as text; [`write_csv`]: as rows
+//! - [`text`]: a document as text, and parts of it as tables and lines;
+//!   [`write_csv`], [`write_study_csv`]: as rows
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
 pub mod change;
@@ -26,10 +27,10 @@ pub mod published;
 pub mod statistics;
 pub mod study;
 pub mod table;
-mod text;
+pub mod text;
 pub mod units;
 
-pub use csv::write_csv;
+pub use csv::{write_csv, write_study_csv};
 pub use doc::{Disclosure, LoadError, Place, RunDoc, SaveError};
 pub use hlog::IntervalLog;
 pub use text::render;

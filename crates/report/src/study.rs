@@ -268,8 +268,10 @@ fn stem(path: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// A name as a part of a path, whatever it has in it.
-fn slug(name: &str) -> String {
+/// A name as a part of a path, whatever it has in it: at most 40 characters,
+/// `a` to `z`, digits, `.`, `_` and `-`.
+#[must_use]
+pub fn slug(name: &str) -> String {
     let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
         true => c.to_ascii_lowercase(),
         false => '-',

@@ -8,8 +8,10 @@
 
 use std::io::Write;
 
-use crate::text::grid::aligned;
-use crate::units::plain;
+use comfy_table::CellAlignment;
+use comfy_table::presets::NOTHING;
+
+use crate::units::{self, plain};
 
 /// Rows under named columns, with a title and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +19,8 @@ pub struct Table {
     /// What it shows, without a final stop; empty where that goes without
     /// saying.
     pub title: String,
-    /// The columns, from left to right.
+    /// The columns, from left to right; none where the title is all there is to
+    /// say.
     pub columns: Vec<Column>,
     /// One cell for each column; what is missing at the end is empty.
     pub rows: Vec<Vec<Cell>>,
@@ -48,8 +51,8 @@ pub enum Align {
 pub struct Cell {
     /// What people read.
     pub text: String,
-    /// The number that `text` rounds, in the unit that the column or the text
-    /// names; `None` where `text` is all there is.
+    /// The number that `text` rounds, in the unit that the column names; times
+    /// in nanoseconds where it names none. `None` where `text` is all there is.
     pub exact: Option<f64>,
 }
 
@@ -78,6 +81,23 @@ impl Cell {
             text: text.into(),
             exact: exact.is_finite().then_some(exact),
         }
+    }
+
+    /// A number as `print` shows it, or a dash where there is none.
+    pub fn of(exact: Option<f64>, print: fn(f64) -> String) -> Self {
+        Self::or_dash(exact.map(|exact| Self::number(exact, print(exact))))
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(count: u64) -> Self {
+        Self::number(count as f64, count.to_string())
+    }
+
+    /// A time in nanoseconds, or a dash where there is none.
+    #[must_use]
+    pub fn latency(nanoseconds: Option<f64>) -> Self {
+        Self::of(nanoseconds, units::latency)
     }
 
     /// A cell, or a dash where there is none to show.
@@ -111,10 +131,12 @@ impl Table {
         if !self.title.is_empty() {
             text += &format!("{}\n", plain(&self.title));
         }
-        let align: Vec<_> = self.columns.iter().map(|column| column.align).collect();
-        let header = self.columns.iter().map(|column| plain(&column.name));
-        let rows = self.texts(plain);
-        text += &aligned(&align, header.collect(), rows.collect());
+        if !self.columns.is_empty() {
+            let align: Vec<_> = self.columns.iter().map(|column| column.align).collect();
+            let header = self.columns.iter().map(|column| plain(&column.name));
+            let rows = self.texts(plain);
+            text += &aligned(&align, header.collect(), rows.collect());
+        }
         for note in &self.notes {
             text += &format!("{}\n", plain(note));
         }
@@ -130,14 +152,16 @@ impl Table {
             text += &format!("**{}**\n\n", markdown(&self.title));
         }
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let header = self.columns.iter().map(|column| markdown(&column.name));
-        text += &line(header.collect());
-        let rules = self.columns.iter().map(|column| match column.align {
-            Align::Left => "---".to_owned(),
-            Align::Right => "---:".to_owned(),
-        });
-        text += &line(rules.collect());
-        text.extend(self.texts(markdown).map(line));
+        if !self.columns.is_empty() {
+            let header = self.columns.iter().map(|column| markdown(&column.name));
+            text += &line(header.collect());
+            let rules = self.columns.iter().map(|column| match column.align {
+                Align::Left => "---".to_owned(),
+                Align::Right => "---:".to_owned(),
+            });
+            text += &line(rules.collect());
+            text.extend(self.texts(markdown).map(line));
+        }
         if !self.notes.is_empty() {
             text.push('\n');
         }
@@ -175,6 +199,20 @@ impl Table {
             shown.map(print).collect()
         })
     }
+}
+
+/// Columns without rules, two spaces apart, under one header line.
+fn aligned(align: &[Align], header: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(NOTHING).set_header(header).add_rows(rows);
+    for ((at, column), align) in table.column_iter_mut().enumerate().zip(align) {
+        column.set_padding((if at == 0 { 0 } else { 2 }, 0));
+        column.set_cell_alignment(match align {
+            Align::Left => CellAlignment::Left,
+            Align::Right => CellAlignment::Right,
+        });
+    }
+    table.trim_fmt() + "\n"
 }
 
 /// Text that Markdown shows as it is, on one line.
@@ -250,6 +288,17 @@ two *passes*
         table().write_csv(&mut csv).unwrap();
         let text = "server,Mbit/s\nSamba | 4,941.26\n\"a, b\",-\nshort,\n";
         assert_eq!(String::from_utf8(csv).unwrap(), text);
+    }
+
+    #[test]
+    fn a_title_may_be_all_there_is() {
+        let title = "not measured".to_owned();
+        let table = Table {
+            title,
+            ..Table::default()
+        };
+        assert_eq!(table.to_text(), "not measured\n");
+        assert_eq!(table.to_markdown(), "**not measured**\n\n");
     }
 
     #[test]

@@ -133,6 +133,16 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{plural}")
 }
 
+/// A number at an axis whose numbers are `step` apart, without its unit: with as
+/// many decimals as `step` has.
+#[must_use]
+pub fn tick(value: f64, step: f64) -> String {
+    // A hair above, since a step may be a hair below a power of ten.
+    let decimals = -(step * (1.0 + 1e-9)).log10().floor();
+    let decimals = decimals.clamp(0.0, 9.0) as usize;
+    format!("{value:.decimals$}")
+}
+
 /// Text of foreign origin made safe for one line of a terminal: control
 /// characters, escape sequences among them, become `?`.
 #[must_use]
@@ -222,6 +232,22 @@ mod tests {
         assert_eq!(seconds(600.0), "600 s");
         assert_eq!(counted(1, "client"), "1 client");
         assert_eq!(counted(0, "client"), "0 clients");
+    }
+
+    #[test]
+    fn ticks_have_the_decimals_of_their_distance() {
+        let cases = [
+            (0.0, 0.2, "0.0"),
+            (0.6000000000000001, 0.2, "0.6"),
+            (0.01, 0.005, "0.010"),
+            (400.0, 200.0, "400"),
+            (99.9, 0.1, "99.9"),
+            (99.0, 1.0, "99"),
+            (0.1, 0.1, "0.1"),
+        ];
+        for (value, step, text) in cases {
+            assert_eq!(tick(value, step), text);
+        }
     }
 
     #[test]

@@ -279,7 +279,7 @@ pub struct OfferedDoc {
 impl LoadPointDoc {
     /// The operations that the workload asked for: what the server asked for is
     /// in no sum.
-    pub(crate) fn asked_for(&self) -> impl Iterator<Item = &OpDoc> {
+    pub fn asked_for(&self) -> impl Iterator<Item = &OpDoc> {
         let ops = self.ops.iter();
         ops.filter(|(name, _)| is_asked_for(name)).map(|(_, op)| op)
     }
@@ -294,7 +294,8 @@ pub(crate) fn is_asked_for(name: &str) -> bool {
 
 impl OpDoc {
     /// The histogram of response times.
-    pub(crate) fn response(&self) -> &Hdr {
+    #[must_use]
+    pub fn response(&self) -> &Hdr {
         self.response_hdr.as_ref().unwrap_or(&self.hdr)
     }
 }

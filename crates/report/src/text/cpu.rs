@@ -1,49 +1,49 @@
 //! What the server's CPUs had to do for it, beside the generator's.
 
-use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row};
 use crate::doc::{ServerCpuDoc, per};
+use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 
-/// The table; one line where nothing was measured; `None` where nobody looked.
-pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
+const COLUMNS: [&str; 7] = [
+    "clients",
+    "cores busy",
+    "of all",
+    "us/op",
+    "Mbit/s per %",
+    "ops/s per %",
+    "generator cores",
+];
+
+/// What each row cost the server; only a title that says why where nothing was
+/// measured; `None` where nobody looked.
+#[must_use]
+pub fn server_cpu(curve: &Curve<'_>) -> Option<Table> {
     let mut docs = curve.rows.iter().flat_map(docs);
     let measured = docs.clone().find(|doc| doc.not_measured.is_none());
     let Some(first) = measured else {
         let reason = docs.next()?.not_measured.as_deref()?;
-        return Some(format!(
-            "CPU of the server: not measured: {}\n",
-            plain(reason)
-        ));
+        return Some(Table {
+            title: format!("CPU of the server: not measured: {}", plain(reason)),
+            ..Table::default()
+        });
     };
     let whose = match first.scope.as_deref() {
         Some("machine") => "all that its machine did, as told by ",
         _ => "",
     };
-    let mut text = format!(
-        "CPU of the server: {whose}{}; {}\n",
-        plain(&first.source),
-        units::counted(first.cores.unwrap_or(0).into(), "core"),
-    );
-    let header = vec![
-        "clients",
-        "cores busy",
-        "of all",
-        "us/op",
-        "Mbit/s per %",
-        "ops/s per %",
-        "generator cores",
-    ];
-    text += &grid(
-        RowName::Number,
-        header,
-        curve.rows.iter().map(cells).collect(),
-    );
-    let mut reasons = docs.filter_map(|doc| doc.not_measured.as_deref());
-    if let Some(reason) = reasons.next() {
-        text += &format!("-: not measured: {}\n", plain(reason));
-    }
-    Some(text)
+    let reason = docs.find_map(|doc| doc.not_measured.as_deref());
+    let note = reason.map(|reason| format!("-: not measured: {}", plain(reason)));
+    Some(Table {
+        title: format!(
+            "CPU of the server: {whose}{}; {}",
+            plain(&first.source),
+            units::counted(first.cores.unwrap_or(0).into(), "core"),
+        ),
+        columns: COLUMNS.map(Column::number).into(),
+        rows: curve.rows.iter().map(cells).collect(),
+        notes: note.into_iter().collect(),
+    })
 }
 
 fn docs<'a>(row: &'a Row<'_>) -> impl Iterator<Item = &'a ServerCpuDoc> + Clone {
@@ -52,7 +52,7 @@ fn docs<'a>(row: &'a Row<'_>) -> impl Iterator<Item = &'a ServerCpuDoc> + Clone 
         .filter_map(|pass| pass.server_cpu.as_ref())
 }
 
-fn cells(row: &Row<'_>) -> Vec<String> {
+fn cells(row: &Row<'_>) -> Vec<Cell> {
     let passes = row.passes.len() as f64;
     // A mean over passes only where each has a value.
     let mean = |of: fn(&ServerCpuDoc) -> Option<f64>| {
@@ -60,21 +60,24 @@ fn cells(row: &Row<'_>) -> Vec<String> {
         (values.len() == row.passes.len()).then(|| values.iter().sum::<f64>() / passes)
     };
     let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
-    let busy = |seconds: f64| (window_s > 0.0).then(|| units::cores(seconds / window_s));
+    let busy = |seconds: f64| (window_s > 0.0).then(|| seconds / window_s);
     let percent = mean(|doc| doc.percent);
-    let for_each = |value: f64| or_dash(percent.map(|percent| units::rate(per(value, percent))));
+    let for_each = |value: f64| Cell::of(percent.map(|percent| per(value, percent)), units::rate);
     let generator_s: f64 = row
         .passes
         .iter()
         .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s)
         .sum();
     vec![
-        row.clients.to_string(),
-        or_dash(mean(|doc| doc.busy_s).and_then(|mean_s| busy(mean_s * passes))),
-        or_dash(percent.map(units::percent)),
-        or_dash(mean(|doc| doc.us_per_op).map(units::cpu_us)),
+        Cell::count(row.clients.into()),
+        Cell::of(
+            mean(|doc| doc.busy_s).and_then(|mean_s| busy(mean_s * passes)),
+            units::cores,
+        ),
+        Cell::of(percent, units::percent),
+        Cell::of(mean(|doc| doc.us_per_op), units::cpu_us),
         for_each(row.throughput_mbps),
         for_each(row.ops_per_s),
-        or_dash(busy(generator_s)),
+        Cell::of(busy(generator_s), units::cores),
     ]
 }

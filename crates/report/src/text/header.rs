@@ -9,8 +9,11 @@ use crate::units::{self, bytes, counted, percent, plain, seconds};
 /// A working set below this fits the memory of any file server.
 const CACHED_ANYWHERE_BYTES: u64 = 1 << 30;
 
-pub(super) fn lines(doc: &RunDoc) -> String {
-    let mut lines = vec![
+/// What was run, how and where, as labels of up to 8 characters and texts that
+/// are free of control characters. Notes on the server come last.
+#[must_use]
+pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
         ("run", run(doc)),
         ("profile", workload(&doc.plan)),
         ("server", server(&doc.server)),
@@ -18,11 +21,8 @@ pub(super) fn lines(doc: &RunDoc) -> String {
         ("data", data(doc)),
         ("window", window(&doc.plan)),
     ];
-    lines.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
-    lines
-        .into_iter()
-        .map(|(label, text)| format!("{label:<9}{text}\n"))
-        .collect()
+    facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
+    facts
 }
 
 fn run(doc: &RunDoc) -> String {

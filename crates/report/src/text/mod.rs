@@ -1,14 +1,20 @@
-//! A document as text for a terminal of 100 columns or a plain-text mail.
+//! A document as text for a terminal of 100 columns or a plain-text mail, and the
+//! parts of it that other kinds of reports show as well.
 //!
 //! Everything shown is computed from the document alone, so that `run` and
 //! `show` print the same. Not here: how numbers are written ([`crate::units`]).
 
 mod cpu;
-pub(crate) mod grid;
 mod header;
 mod operations;
 mod points;
 mod remarks;
+
+pub use cpu::server_cpu;
+pub use header::facts;
+pub use operations::operations;
+pub use points::{load_points, peak_line, repeats};
+pub use remarks::{footnotes, remarks};
 
 use crate::curve::Curve;
 use crate::doc::RunDoc;
@@ -18,18 +24,22 @@ use crate::doc::RunDoc;
 #[must_use]
 pub fn render(doc: &RunDoc) -> String {
     let curve = Curve::of(&doc.load_points);
-    let mut sections = vec![header::lines(doc)];
+    let header = facts(doc).into_iter();
+    let mut sections: Vec<String> = vec![
+        header
+            .map(|(label, text)| format!("{label:<9}{text}\n"))
+            .collect(),
+    ];
     if curve.rows.is_empty() {
         sections.push("no load point was measured\n".to_owned());
     } else {
-        let footnotes = remarks::invalid_points(&curve) + &remarks::limited_points(&curve);
-        sections.push(points::table(&curve) + &footnotes);
-        sections.extend(points::repeats(&curve));
-        sections.extend(cpu::table(&curve));
-        sections.push(points::peak_line(&curve));
-        sections.extend(operations::table(&curve));
+        sections.push(load_points(&curve).to_text() + &footnotes(&curve));
+        sections.extend(repeats(&curve).map(|table| table.to_text()));
+        sections.extend(server_cpu(&curve).map(|table| table.to_text()));
+        sections.push(peak_line(&curve));
+        sections.extend(operations(&curve).map(|table| table.to_text()));
     }
-    let remarks = remarks::lines(doc);
+    let remarks = remarks(doc);
     if !remarks.is_empty() {
         sections.push(remarks);
     }

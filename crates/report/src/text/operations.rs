@@ -5,18 +5,21 @@ use std::collections::BTreeSet;
 
 use smbench_engine::record::OpKind;
 
-use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row, total};
 use crate::doc::{OpDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
+use crate::table::{Cell, Column, Table};
 use crate::units;
 
-const HEADER: [&str; 10] = [
-    "op", "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
+const NUMBERS: [&str; 9] = [
+    "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
 ];
 
-/// `None` when no operation was answered at that load point.
-pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
+/// The operations at the peak, or in the last row where there is no peak: counts
+/// and errors over all passes, response times pooled. `None` when no operation
+/// was answered at that load point.
+#[must_use]
+pub fn operations(curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
     let names: BTreeSet<&str> = row
         .passes
@@ -39,16 +42,19 @@ pub(super) fn table(curve: &Curve<'_>) -> Option<String> {
             .flat_map(|pass| pass.asked_for())
             .map(|op| op.count),
     );
-    let rows = names.iter().map(|name| cells(row, name, all)).collect();
-    let title = format!(
-        "operations at {}\n",
-        units::counted(row.clients.into(), "client")
-    );
-    let header = HEADER.to_vec();
-    Some(title + &grid(RowName::Text, header, rows))
+    let columns = [Column::text("op")].into_iter();
+    Some(Table {
+        title: format!(
+            "operations at {}",
+            units::counted(row.clients.into(), "client")
+        ),
+        columns: columns.chain(NUMBERS.map(Column::number)).collect(),
+        rows: names.iter().map(|name| cells(row, name, all)).collect(),
+        notes: Vec::new(),
+    })
 }
 
-fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
+fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<Cell> {
     let passes = || row.passes.iter();
     let ops = || passes().filter_map(|pass| pass.ops.get(name));
     let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));
@@ -56,22 +62,19 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<String> {
     let window_s: f64 = passes().map(|pass| pass.window_s).sum();
     // What moves nothing, as a FLUSH, has no throughput, not one of zero.
     let mbps = (bytes > 0 && window_s > 0.0).then(|| bytes as f64 * 8.0 / 1e6 / window_s);
+    let share = (all > 0 && is_asked_for(name)).then(|| count as f64 / all as f64 * 100.0);
     let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));
-    let latency =
-        |of: fn(&LatencyDoc) -> f64| or_dash(latencies.as_ref().map(|doc| units::latency(of(doc))));
+    let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(latencies.as_ref().map(of));
     vec![
-        units::plain(name),
-        count.to_string(),
-        or_dash(
-            (all > 0 && is_asked_for(name))
-                .then(|| units::percent(count as f64 / all as f64 * 100.0)),
-        ),
-        or_dash(mbps.map(units::throughput)),
+        units::plain(name).into(),
+        Cell::count(count),
+        Cell::of(share, units::percent),
+        Cell::of(mbps, units::throughput),
         latency(|doc| doc.mean),
         latency(|doc| doc.p50 as f64),
         latency(|doc| doc.p95 as f64),
         latency(|doc| doc.p99 as f64),
         latency(|doc| doc.max as f64),
-        sum(|op| op.errors).to_string(),
+        Cell::count(sum(|op| op.errors)),
     ]
 }

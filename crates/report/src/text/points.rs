@@ -1,9 +1,9 @@
 //! The table of load points and the peak line under it.
 
-use super::grid::{RowName, grid, or_dash};
 use crate::curve::{Curve, Row};
 use crate::latency::LatencyDoc;
 use crate::statistics::Estimate;
+use crate::table::{Cell, Column, Table};
 use crate::units;
 
 /// Whether the table has a column for the deviation between passes.
@@ -13,49 +13,50 @@ enum Deviation {
     Absent,
 }
 
-pub(super) fn table(curve: &Curve<'_>) -> String {
+/// A row per number of clients, averaged over passes. One that has a pass which
+/// is not valid is marked `!`, one whose generator was the limit `~`.
+#[must_use]
+pub fn load_points(curve: &Curve<'_>) -> Table {
     let repeated = |row: &Row<'_>| row.throughput_deviation_mbps.is_some();
     let deviation = if curve.rows.iter().any(repeated) {
         Deviation::Shown
     } else {
         Deviation::Absent
     };
-    let mut header = vec!["clients", "Mbit/s"];
+    let mut columns = vec!["clients", "Mbit/s"];
+    let mut notes =
+        vec!["us/op: CPU time of the generator, not of the server, per operation".to_owned()];
     if deviation == Deviation::Shown {
-        header.push("±");
+        columns.push("±");
+        let latencies = "latencies are over the operations of all passes";
+        notes.push(format!("±: standard deviation over passes; {latencies}"));
     }
-    header.extend([
+    columns.extend([
         "ops/s", "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "us/op",
     ]);
-    let rows = curve.rows.iter().map(|row| cells(row, deviation)).collect();
-    let mut text = grid(RowName::Number, header, rows);
-    text += "us/op: CPU time of the generator, not of the server, per operation\n";
-    if deviation == Deviation::Shown {
-        text +=
-            "±: standard deviation over passes; latencies are over the operations of all passes\n";
+    Table {
+        title: String::new(),
+        columns: columns.into_iter().map(Column::number).collect(),
+        rows: curve.rows.iter().map(|row| cells(row, deviation)).collect(),
+        notes,
     }
-    text
 }
 
-fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<String> {
+fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<Cell> {
     let mark = match row.is_generator_limited() {
         _ if !row.invalid.is_empty() => "! ",
         true => "~ ",
         false => "",
     };
     let mut cells = vec![
-        format!("{mark}{}", row.clients),
-        units::throughput(row.throughput_mbps),
+        Cell::number(row.clients.into(), format!("{mark}{}", row.clients)),
+        Cell::of(Some(row.throughput_mbps), units::throughput),
     ];
     if deviation == Deviation::Shown {
-        cells.push(or_dash(
-            row.throughput_deviation_mbps.map(units::throughput),
-        ));
+        cells.push(Cell::of(row.throughput_deviation_mbps, units::throughput));
     }
-    cells.push(units::rate(row.ops_per_s));
-    let latency = |of: fn(&LatencyDoc) -> f64| {
-        or_dash(row.latency_ns.as_ref().map(|doc| units::latency(of(doc))))
-    };
+    cells.push(Cell::of(Some(row.ops_per_s), units::rate));
+    let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
     cells.extend([
         latency(|doc| doc.mean),
         latency(|doc| doc.p50 as f64),
@@ -63,29 +64,31 @@ fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<String> {
         latency(|doc| doc.p99 as f64),
         latency(|doc| doc.p999 as f64),
         latency(|doc| doc.max as f64),
-        row.errors.to_string(),
-        or_dash(row.cpu_us_per_op.map(units::cpu_us)),
+        Cell::count(row.errors),
+        Cell::of(row.cpu_us_per_op, units::cpu_us),
     ]);
     cells
 }
 
 /// Means over passes with their confidence intervals; `None` where no load point
 /// has several valid passes.
-pub(super) fn repeats(curve: &Curve<'_>) -> Option<String> {
-    let with = |estimate: Estimate, print: fn(f64) -> String| match estimate.ci95 {
-        Some(ci95) => format!("{} ± {}", print(estimate.mean), print(ci95)),
-        None => print(estimate.mean),
+#[must_use]
+pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
+    let with = |estimate: Estimate, print: fn(f64) -> String| {
+        let text = match estimate.ci95 {
+            Some(ci95) => format!("{} ± {}", print(estimate.mean), print(ci95)),
+            None => print(estimate.mean),
+        };
+        Cell::number(estimate.mean, text)
     };
-    let rows: Vec<_> = curve
-        .rows
-        .iter()
-        .filter_map(|row| row.repeats)
+    let latency =
+        |of: Option<Estimate>| Cell::or_dash(of.map(|estimate| with(estimate, units::latency)));
+    let repeats = curve.rows.iter().filter_map(|row| row.repeats);
+    let rows: Vec<_> = repeats
         .map(|repeats| {
-            let latency =
-                |of: Option<Estimate>| or_dash(of.map(|estimate| with(estimate, units::latency)));
             vec![
-                repeats.clients.to_string(),
-                repeats.passes.to_string(),
+                Cell::count(repeats.clients.into()),
+                Cell::count(repeats.passes.into()),
                 with(repeats.throughput_mbps, units::throughput),
                 with(repeats.ops_per_s, units::rate),
                 latency(repeats.latency_mean_ns),
@@ -93,17 +96,18 @@ pub(super) fn repeats(curve: &Curve<'_>) -> Option<String> {
             ]
         })
         .collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let header = vec!["clients", "passes", "Mbit/s", "ops/s", "mean", "p99"];
-    Some(
-        "means over passes and their 95 % confidence intervals\n".to_owned()
-            + &grid(RowName::Number, header, rows),
-    )
+    let columns = ["clients", "passes", "Mbit/s", "ops/s", "mean", "p99"];
+    (!rows.is_empty()).then(|| Table {
+        title: "means over passes and their 95 % confidence intervals".to_owned(),
+        columns: columns.map(Column::number).into(),
+        rows,
+        notes: Vec::new(),
+    })
 }
 
-pub(super) fn peak_line(curve: &Curve<'_>) -> String {
+/// The peak, and how far the plateau around it reaches, in one line.
+#[must_use]
+pub fn peak_line(curve: &Curve<'_>) -> String {
     let Some(peak) = curve.peak() else {
         return "no peak: no valid load point saw an operation\n".to_owned();
     };

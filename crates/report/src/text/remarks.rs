@@ -9,8 +9,15 @@ use crate::units::{counted, latency, percent, plain, rate};
 /// Drop-outs spelled out per load point; the document has them all.
 const DROPOUTS_SHOWN: usize = 3;
 
+/// A line or more for each pass that is not valid, and for each in the averages
+/// whose generator was the limit; empty when there are none.
+#[must_use]
+pub fn footnotes(curve: &Curve<'_>) -> String {
+    invalid_points(curve) + &limited_points(curve)
+}
+
 /// One footnote for each pass that is not valid, and its drop-outs.
-pub(super) fn invalid_points(curve: &Curve<'_>) -> String {
+fn invalid_points(curve: &Curve<'_>) -> String {
     curve
         .rows
         .iter()
@@ -42,7 +49,7 @@ fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
 }
 
 /// One footnote for each pass in the averages whose generator was the limit.
-pub(super) fn limited_points(curve: &Curve<'_>) -> String {
+fn limited_points(curve: &Curve<'_>) -> String {
     let passes = curve.rows.iter().flat_map(|row| &row.passes);
     let footnote = |pass: &&LoadPointDoc| {
         let reason = pass.generator.as_ref()?.reason.as_deref()?;
@@ -58,7 +65,8 @@ pub(super) fn limited_points(curve: &Curve<'_>) -> String {
 
 /// Failures of the whole run, what held the load back and what is left on the
 /// share; empty when all went well.
-pub(super) fn lines(doc: &RunDoc) -> String {
+#[must_use]
+pub fn remarks(doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
     let cap = doc.plan.credits;
     text.extend(
