@@ -23,6 +23,7 @@ needed=(
   kinit:krb5-user
   valgrind:valgrind
   prometheus-node-exporter:prometheus-node-exporter
+  chromium:chromium
 )
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }

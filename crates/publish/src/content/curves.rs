@@ -1,0 +1,251 @@
+//! Throughput and response time against the number of clients.
+
+use std::collections::BTreeSet;
+
+use smbench_report::curve::Row;
+use smbench_report::doc::LoadPointDoc;
+use smbench_report::statistics::Estimate;
+use smbench_report::table::{Cell, Column, Table};
+use smbench_report::units;
+
+use super::{Measured, Profile, clients, invalid};
+use crate::plot::{Axis, Line, Plot, Point, Quantity, Standing};
+use crate::report::Section;
+
+/// A number that each load point has.
+struct Measure {
+    /// The name of the plot after that of the profile.
+    name: &'static str,
+    title: &'static str,
+    quantity: Quantity,
+    /// The unit that is printed after a number; empty where that has its own.
+    unit: &'static str,
+    print: fn(f64) -> String,
+    of_row: fn(&Row<'_>) -> Option<f64>,
+    of_pass: fn(&LoadPointDoc) -> Option<f64>,
+}
+
+const THROUGHPUT: Measure = Measure {
+    name: "throughput",
+    title: "throughput",
+    quantity: Quantity::Throughput,
+    unit: " Mbit/s",
+    print: units::throughput,
+    of_row: |row| Some(row.throughput_mbps),
+    of_pass: |pass| Some(pass.throughput_mbps),
+};
+const RATE: Measure = Measure {
+    name: "operations",
+    title: "operations per second",
+    quantity: Quantity::Rate,
+    unit: " operations/s",
+    print: units::rate,
+    of_row: |row| Some(row.ops_per_s),
+    of_pass: |pass| Some(pass.ops_per_s),
+};
+const MEAN: Measure = Measure {
+    name: "response-mean",
+    title: "mean response time",
+    quantity: Quantity::Latency,
+    unit: "",
+    print: units::latency,
+    of_row: |row| Some(row.latency_ns?.mean),
+    of_pass: |pass| Some(pass.latency_ns?.mean),
+};
+const P99: Measure = Measure {
+    name: "response-p99",
+    title: "99th percentile of the response time",
+    quantity: Quantity::Latency,
+    unit: "",
+    print: units::latency,
+    of_row: |row| Some(row.latency_ns?.p99 as f64),
+    of_pass: |pass| Some(pass.latency_ns?.p99 as f64),
+};
+
+/// Plots and tables of all servers.
+pub(super) fn part(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new("Throughput and response time");
+    if profile.has_one_point() {
+        part.text(
+            "Each server was measured with one number of clients: there are points, not curves.",
+        );
+    }
+    let height = height(profile);
+    for measure in [&height, &MEAN, &P99] {
+        part.plot(plot(profile, measure, &profile.stem, |_| true));
+    }
+    part.list(explanations(profile));
+    for measure in [&height, &MEAN, &P99] {
+        part.table(table(profile, measure));
+    }
+    part
+}
+
+/// What makes the load points of a profile high, against clients, for some
+/// servers; `stem` begins its name.
+pub(super) fn height_plot(
+    profile: &Profile<'_>,
+    stem: &str,
+    is_shown: impl Fn(&Measured<'_>) -> bool,
+) -> Plot {
+    plot(profile, &height(profile), stem, is_shown)
+}
+
+fn height(profile: &Profile<'_>) -> Measure {
+    match profile.moves_data() {
+        true => THROUGHPUT,
+        false => RATE,
+    }
+}
+
+fn plot(
+    profile: &Profile<'_>,
+    measure: &Measure,
+    stem: &str,
+    is_shown: impl Fn(&Measured<'_>) -> bool,
+) -> Plot {
+    let servers = profile.servers.iter().filter(|server| is_shown(server));
+    let lines = servers.map(|server| Line {
+        name: server.name.to_owned(),
+        style: server.number,
+        points: server
+            .curve
+            .rows
+            .iter()
+            .filter_map(|row| point(row, measure))
+            .collect(),
+    });
+    Plot {
+        name: format!("{stem}-{}", measure.name),
+        title: format!("{}: {} by clients", profile.name, measure.title),
+        x: Axis::new("clients", Quantity::Clients),
+        y: Axis::new(measure.title, measure.quantity),
+        lines: lines.collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
+    let value = (measure.of_row)(row)?;
+    let spread = spread(row, measure);
+    let shown = |value| format!("{}{}", (measure.print)(value), measure.unit);
+    let mut label = format!("{}, {}", clients(row.clients), shown(value));
+    if let Some((low, high)) = spread {
+        let how = match row.passes.len() {
+            2 => "of 2 passes".to_owned(),
+            passes => format!("is the 95 % confidence interval over {passes} passes"),
+        };
+        label += &format!("; {} to {} {how}", shown(low), shown(high));
+    }
+    let standing = match row.is_valid() {
+        true => Standing::Valid,
+        false => {
+            let reasons: Vec<_> = invalid(row).collect();
+            label += &format!("; not valid: {}", reasons.join("; "));
+            Standing::Invalid
+        }
+    };
+    Some(Point {
+        x: row.clients.into(),
+        y: value,
+        spread,
+        standing,
+        label,
+    })
+}
+
+/// Lowest and highest of two passes; with more of them the 95 % confidence
+/// interval of their mean, which says little of two.
+fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
+    if !row.is_valid() {
+        return None;
+    }
+    let values: Option<Vec<_>> = row
+        .passes
+        .iter()
+        .map(|pass| (measure.of_pass)(pass))
+        .collect();
+    match &values?[..] {
+        [] | [_] => None,
+        [one, other] => Some((one.min(*other), one.max(*other))),
+        values => {
+            let estimate = Estimate::of(values)?;
+            let half = estimate.ci95?;
+            Some(((estimate.mean - half).max(0.0), estimate.mean + half))
+        }
+    }
+}
+
+/// How the plots are to be read.
+fn explanations(profile: &Profile<'_>) -> Vec<String> {
+    let rows = || {
+        let servers = profile.servers.iter();
+        servers.flat_map(|server| server.curve.rows.iter().map(move |row| (server, row)))
+    };
+    let passes: BTreeSet<_> = rows()
+        .filter(|(_, row)| row.is_valid())
+        .map(|(_, row)| row.passes.len())
+        .collect();
+    let mut lines = Vec::new();
+    if passes.contains(&2) {
+        lines.push("Bars at load points of two passes are the lower and the higher.".to_owned());
+    }
+    if passes.iter().any(|passes| *passes > 2) {
+        lines.push(
+            "Bars at load points of three or more passes are the 95 % confidence interval of the \
+             mean over passes."
+                .to_owned(),
+        );
+    }
+    for (server, row) in rows().filter(|(_, row)| !row.is_valid()) {
+        let reasons: Vec<_> = invalid(row).collect();
+        lines.push(format!(
+            "Hollow, not valid: {} at {}",
+            server.name,
+            reasons.join("; ")
+        ));
+    }
+    lines
+}
+
+/// A row for each number of clients, a column for each server.
+fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
+    let servers = || profile.servers.iter();
+    let clients = servers().flat_map(|server| &server.curve.rows);
+    let clients: BTreeSet<_> = clients.map(|row| row.clients).collect();
+    let mut columns = vec![Column::number("clients")];
+    columns.extend(servers().map(|server| Column::number(server.name)));
+    let cell = |server: &Measured<'_>, clients| {
+        let row = server
+            .curve
+            .rows
+            .iter()
+            .find(|row| row.clients == clients)?;
+        let value = (measure.of_row)(row)?;
+        let mark = match row.is_valid() {
+            true => "",
+            false => "! ",
+        };
+        let text = format!("{mark}{}", (measure.print)(value));
+        Some(Cell::number(value, text))
+    };
+    let rows = clients.into_iter().map(|clients| {
+        let mut cells = vec![Cell::count(clients.into())];
+        cells.extend(servers().map(|server| Cell::or_dash(cell(server, clients))));
+        cells
+    });
+    let is_valid = servers().all(|server| server.curve.rows.iter().all(Row::is_valid));
+    Table {
+        title: match measure.quantity {
+            Quantity::Throughput => "Throughput in Mbit/s by clients".to_owned(),
+            Quantity::Rate => "Operations per second by clients".to_owned(),
+            _ => format!("Response time by clients: {}", measure.title),
+        },
+        columns,
+        rows: rows.collect(),
+        notes: match is_valid {
+            true => Vec::new(),
+            false => vec!["!: not valid".to_owned()],
+        },
+    }
+}

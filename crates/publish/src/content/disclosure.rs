@@ -1,0 +1,176 @@
+//! What a reader must know to repeat the study, or to doubt it.
+
+use smbench_report::RunDoc;
+use smbench_report::doc::{ModeDoc, OutcomeDoc, PlanDoc};
+use smbench_report::study::Study;
+use smbench_report::text;
+use smbench_report::units;
+
+use crate::report::{Block, Section};
+
+pub(super) fn section(study: &Study) -> Section {
+    let mut section = Section::new("Disclosure");
+    let doc = &study.doc;
+    let mut facts = vec![("tool", format!("{} {}", doc.tool.name, doc.tool.version))];
+    if !doc.started.is_empty() {
+        facts.push(("started", doc.started.clone()));
+    }
+    section.blocks.push(owned(facts));
+    if !doc.command.is_empty() {
+        section.text("The study was started with:");
+        let command: Vec<_> = doc.command.iter().map(|word| quoted(word)).collect();
+        section
+            .blocks
+            .push(Block::Verbatim(vec![command.join(" ")]));
+    }
+    for server in 0..doc.servers.len() {
+        section.part(of_server(study, server));
+    }
+    section
+}
+
+/// A server: what it is, how it was set up, and every run on it.
+fn of_server(study: &Study, number: usize) -> Section {
+    let mut part = Section::new(super::server_name(study, number));
+    let Some(server) = study.doc.servers.get(number) else {
+        return part;
+    };
+    let url = match &server.url {
+        Some(url) => url.clone(),
+        None => "started by the study".to_owned(),
+    };
+    part.blocks.push(owned(vec![("target", url)]));
+    part.list(server.notes.clone());
+    if !server.settings.is_empty() {
+        part.text("Configured with:");
+        part.blocks.push(Block::Verbatim(server.settings.clone()));
+    }
+    let results = study.results.iter();
+    let results: Vec<_> = results.filter(|result| result.server == number).collect();
+    if results.is_empty() {
+        part.text("It has no results.");
+    }
+    for result in results {
+        part.blocks.push(Block::Facts(of_run(&result.run)));
+        // Those of the server have been told.
+        let notes = result.run.server.notes.iter();
+        let notes = notes.filter(|note| !server.notes.contains(note));
+        part.list(notes.cloned().collect());
+    }
+    part
+}
+
+fn of_run(run: &RunDoc) -> Vec<(String, String)> {
+    let facts = text::facts(run).into_iter();
+    let mut facts: Vec<_> = facts
+        .filter(|(label, _)| *label != "note")
+        .map(|(label, text)| (label.to_owned(), text))
+        .collect();
+    let plan = &run.plan;
+    let server = &run.server;
+    let mut add = |label: &str, text: String| facts.push((label.to_owned(), text));
+    add(
+        "limits",
+        format!(
+            "READ {}, WRITE {}, transactions {}",
+            units::bytes(server.max_read_bytes.into()),
+            units::bytes(server.max_write_bytes.into()),
+            units::bytes(server.max_transact_bytes.into())
+        ),
+    );
+    add("asked for", asked_for(plan));
+    add("waits", waits(plan));
+    add(
+        "plan",
+        format!("digest {}, seed {}", plan.digest, plan.seed),
+    );
+    add("generator", generator(run));
+    if run.outcome != OutcomeDoc::Complete {
+        let reason = run.outcome_reason.as_deref().unwrap_or("no reason given");
+        add("outcome", reason.to_owned());
+    }
+    if let Some(leftover) = &run.leftover {
+        add("left over", leftover.clone());
+    }
+    facts
+}
+
+/// What was asked of the negotiation.
+fn asked_for(plan: &PlanDoc) -> String {
+    let mode = |mode: ModeDoc| match mode {
+        ModeDoc::Auto => "as the server requires",
+        ModeDoc::Required => "required",
+        ModeDoc::Off => "off",
+    };
+    let mut parts = vec![
+        format!("dialect {}", plan.dialect),
+        format!("signing {}", mode(plan.signing)),
+    ];
+    if let Some(algorithm) = &plan.signing_algorithm {
+        parts.push(format!("signing algorithm {algorithm}"));
+    }
+    if let Some(encryption) = plan.encryption {
+        parts.push(format!("encryption {}", mode(encryption)));
+    }
+    if let Some(ciphers) = &plan.ciphers {
+        parts.push(format!("ciphers {}", ciphers.join(" ")));
+    }
+    if let Some(credits) = plan.credits {
+        parts.push(format!("at most {credits} credits"));
+    }
+    parts.join(", ")
+}
+
+fn waits(plan: &PlanDoc) -> String {
+    let limits = plan.limits;
+    let [connect, setup, operation] =
+        [limits.connect_s, limits.setup_s, limits.operation_s].map(units::seconds);
+    format!(
+        "at most {connect} for a connection, {setup} for a session, {operation} for an operation"
+    )
+}
+
+/// The client box, as far as documents know it.
+fn generator(run: &RunDoc) -> String {
+    let plan = &run.plan;
+    let mut parts = vec![units::counted(plan.threads.into(), "thread")];
+    match plan.pin_threads {
+        Some(true) => parts.push("each kept on a CPU".to_owned()),
+        Some(false) => parts.push("free to move between CPUs".to_owned()),
+        None => {}
+    }
+    if let Some(driver) = &plan.driver {
+        parts.push(format!("driver {driver}"));
+    }
+    if let Some(addresses) = &plan.source_ip {
+        parts.push(format!("from {addresses}"));
+    }
+    let points = || run.load_points.iter();
+    if let Some(memory) = points().map(|point| point.client.max_rss_bytes).max() {
+        parts.push(format!("{} of memory at most", units::bytes(memory)));
+    }
+    let busy = points().filter_map(|point| point.generator.as_ref()?.machine_busy_share);
+    if let Some(busy) = busy.reduce(f64::max) {
+        let share = units::percent(busy * 100.0);
+        parts.push(format!("CPUs of its machine up to {share} busy"));
+    }
+    parts.join(", ")
+}
+
+fn owned(facts: Vec<(&str, String)>) -> Block {
+    let facts = facts.into_iter();
+    Block::Facts(
+        facts
+            .map(|(label, text)| (label.to_owned(), text))
+            .collect(),
+    )
+}
+
+/// An argument as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}

@@ -1,0 +1,241 @@
+//! Response times at one load: their percentiles, and how they went over time.
+
+use smbench_report::curve::Row;
+use smbench_report::doc::{LoadPointDoc, OpDoc, SeriesDoc};
+use smbench_report::latency::{LatencyDoc, pool};
+use smbench_report::table::{Cell, Column, Table};
+use smbench_report::units;
+
+use super::Profile;
+use super::level::Level;
+use crate::plot::{Axis, Line, Plot, Point, Quantity, Standing};
+use crate::report::Section;
+
+/// Percentiles that a distribution is drawn through, besides those that only
+/// many operations have.
+const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+/// Points of a line over time.
+const INTERVALS_MAX: usize = 120;
+
+/// The distribution of response times.
+pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new("Latency percentiles");
+    let level = Level::of(profile);
+    if level.rows.is_empty() {
+        part.text("No load point saw an operation.");
+        return part;
+    }
+    let lines = level.rows.iter().map(|(server, row)| Line {
+        name: level.line(server, row),
+        style: server.number,
+        points: distribution(row),
+    });
+    part.plot(Plot {
+        name: format!("{}-percentiles", profile.stem),
+        title: format!(
+            "{}: response times by percentile {}",
+            profile.name,
+            level.name()
+        ),
+        x: Axis::new("percentile", Quantity::Percentile),
+        y: Axis::new("response time", Quantity::WideLatency),
+        lines: lines.collect(),
+        notes: Vec::new(),
+    });
+    part.list(level.remark().into_iter().collect());
+    part.table(percentile_table(&level));
+    part
+}
+
+/// From the fastest operation to the slowest, over all valid passes.
+fn distribution(row: &Row<'_>) -> Vec<Point> {
+    let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
+    let histogram = pool(ops.map(OpDoc::response));
+    let count = histogram.len() as f64;
+    let standing = match row.is_valid() {
+        true => Standing::Valid,
+        false => Standing::Invalid,
+    };
+    // 99.5, 99.9, 99.95 and so on, as long as there are operations beyond
+    // besides the slowest, which is a point of its own. As fractions of whole
+    // numbers, so that they are the same quantiles as those of documents.
+    let nines = (3..9).flat_map(|digits| {
+        let all = 10_f64.powi(digits);
+        [5.0, 1.0].map(|beyond| (all - beyond, all))
+    });
+    let parts = PERCENTILES.map(|percent| (percent, 100.0)).into_iter();
+    let parts = parts.chain(nines);
+    let known = parts.filter(|(part, all)| (all - part) / all * count > 1.0 + 1e-6);
+    let mut points: Vec<_> = known
+        .map(|(part, all)| {
+            let latency = histogram.value_at_quantile(part / all) as f64;
+            let share = match part > 0.0 {
+                true => {
+                    let percent = units::tick(part * 100.0 / all, 100.0 / all);
+                    format!("{percent} % of operations within")
+                }
+                false => "fastest operation".to_owned(),
+            };
+            Point {
+                x: all / (all - part),
+                y: latency,
+                spread: None,
+                standing,
+                label: format!("{share} {}", units::latency(latency)),
+            }
+        })
+        .collect();
+    let slowest = histogram.max() as f64;
+    points.push(Point {
+        x: count.max(1.0),
+        y: slowest,
+        spread: None,
+        standing,
+        label: format!(
+            "slowest of {} {}",
+            units::counted(histogram.len(), "operation"),
+            units::latency(slowest)
+        ),
+    });
+    points
+}
+
+fn percentile_table(level: &Level<'_>) -> Table {
+    let columns = [
+        "clients",
+        "operations",
+        "mean",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+    ];
+    let rows = level.rows.iter().map(|(server, row)| {
+        let count = row.passes.iter().flat_map(|pass| pass.asked_for());
+        let count = count.fold(0_u64, |sum, op| sum.saturating_add(op.count));
+        let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
+        vec![
+            server.name.into(),
+            Cell::count(row.clients.into()),
+            Cell::count(count),
+            latency(|doc| doc.mean),
+            latency(|doc| doc.p50 as f64),
+            latency(|doc| doc.p90 as f64),
+            latency(|doc| doc.p95 as f64),
+            latency(|doc| doc.p99 as f64),
+            latency(|doc| doc.p999 as f64),
+            latency(|doc| doc.max as f64),
+        ]
+    });
+    Table {
+        title: format!("Response times {}", level.name()),
+        columns: [Column::text("server")]
+            .into_iter()
+            .chain(columns.map(Column::number))
+            .collect(),
+        rows: rows.collect(),
+        notes: vec!["over the operations of all valid passes".to_owned()],
+    }
+}
+
+/// Medians and 99th percentiles in the course of a window.
+pub(super) fn over_time(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new("Latency over time");
+    let level = Level::of(profile);
+    let mut without = Vec::new();
+    let mut merged = Vec::new();
+    let mut passes = Vec::new();
+    for (server, row) in &level.rows {
+        match first_series(row) {
+            Some((pass, series)) => {
+                passes.push((*server, *row, series));
+                if let Some(together) = together(series) {
+                    let seconds = units::seconds(series.interval_s * together as f64);
+                    merged.push(format!(
+                        "{}: points are the highest of {together} intervals, {seconds} together.",
+                        server.name
+                    ));
+                }
+                if row.passes.len() > 1 {
+                    merged.push(format!("{}: pass {} is shown.", server.name, pass.repeat));
+                }
+            }
+            None => without.push(format!(
+                "{}: its document does not tell how the window went over time.",
+                server.name
+            )),
+        }
+    }
+    type Column = fn(&SeriesDoc) -> &[Option<u64>];
+    let columns: [(&str, &str, Column); 2] = [
+        ("median", "median response time", |series| {
+            &series.all.p50_ns
+        }),
+        ("p99", "99th percentile of the response time", |series| {
+            &series.all.p99_ns
+        }),
+    ];
+    for (name, title, column) in columns {
+        let lines = passes.iter().map(|(server, row, series)| Line {
+            name: level.line(server, row),
+            style: server.number,
+            points: course(series, column(series)),
+        });
+        let plot = Plot {
+            name: format!("{}-time-{name}", profile.stem),
+            title: format!("{}: {title} over time {}", profile.name, level.name()),
+            x: Axis::new("time since the window opened", Quantity::Time),
+            y: Axis::new(title, Quantity::Latency),
+            lines: lines.collect(),
+            notes: Vec::new(),
+        };
+        if !passes.is_empty() {
+            part.plot(plot);
+        }
+    }
+    part.list(merged);
+    part.list(without);
+    part
+}
+
+/// The first pass of those in the averages that has a series.
+fn first_series<'a>(row: &Row<'a>) -> Option<(&'a LoadPointDoc, &'a SeriesDoc)> {
+    let mut passes = row.passes.iter();
+    passes.find_map(|pass| Some((*pass, pass.series.as_ref()?)))
+}
+
+/// How many intervals a point stands for, where it is more than one.
+fn together(series: &SeriesDoc) -> Option<usize> {
+    let intervals = series.all.count.len();
+    Some(intervals.div_ceil(INTERVALS_MAX)).filter(|together| *together > 1)
+}
+
+/// A point at the end of each interval, or of as many as keep the line at
+/// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost.
+fn course(series: &SeriesDoc, values: &[Option<u64>]) -> Vec<Point> {
+    let together = together(series).unwrap_or(1);
+    let mut points = Vec::new();
+    let mut standing = Standing::AfterGap;
+    for (at, chunk) in values.chunks(together).enumerate() {
+        let Some(latency) = chunk.iter().flatten().max() else {
+            standing = Standing::AfterGap;
+            continue;
+        };
+        let seconds = series.interval_s * (at * together + chunk.len()) as f64;
+        points.push(Point {
+            x: seconds,
+            y: *latency as f64,
+            spread: None,
+            standing,
+            label: format!(
+                "until {}, {}",
+                units::seconds(seconds),
+                units::latency(*latency as f64)
+            ),
+        });
+        standing = Standing::Valid;
+    }
+    points
+}

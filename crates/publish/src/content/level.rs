@@ -1,0 +1,69 @@
+//! The load at which servers are looked at closely.
+
+use smbench_report::curve::Row;
+
+use super::{Measured, Profile, clients};
+
+/// A load point of each server of a profile.
+pub(super) struct Level<'a> {
+    /// Servers that have one, and it.
+    pub(super) rows: Vec<(&'a Measured<'a>, &'a Row<'a>)>,
+    /// Whether it has as many clients everywhere.
+    is_common: bool,
+}
+
+impl<'a> Level<'a> {
+    /// The most clients that all servers bore validly; where there is no such
+    /// number, each server's peak or else its last load point.
+    pub(super) fn of(profile: &'a Profile<'a>) -> Self {
+        let servers = || profile.servers.iter();
+        let valid = |server: &'a Measured<'a>, clients| {
+            let mut rows = server.curve.rows.iter();
+            rows.find(|row| row.clients == clients && row.is_valid() && row.latency_ns.is_some())
+        };
+        let first = servers().flat_map(|server| &server.curve.rows).rev();
+        let mut candidates: Vec<_> = first.map(|row| row.clients).collect();
+        candidates.sort_unstable_by(|one, other| other.cmp(one));
+        let common = candidates
+            .into_iter()
+            .find(|&clients| servers().all(|server| valid(server, clients).is_some()));
+        let rows = servers().filter_map(|server| {
+            let row = match common {
+                Some(clients) => valid(server, clients),
+                None => server.curve.peak_row().or(server.curve.rows.last()),
+            };
+            row.filter(|row| row.latency_ns.is_some())
+                .map(|row| (server, row))
+        });
+        let rows: Vec<_> = rows.collect();
+        Self {
+            is_common: common.is_some() || rows.len() == 1,
+            rows,
+        }
+    }
+
+    /// `at 8 clients`.
+    pub(super) fn name(&self) -> String {
+        match self.rows.first() {
+            Some((_, row)) if self.is_common => format!("at {}", clients(row.clients)),
+            _ => "at each server's peak".to_owned(),
+        }
+    }
+
+    /// What a line is called: the server, and its clients where they differ.
+    pub(super) fn line(&self, server: &Measured<'_>, row: &Row<'_>) -> String {
+        match self.is_common {
+            true => server.name.to_owned(),
+            false => format!("{} ({})", server.name, clients(row.clients)),
+        }
+    }
+
+    /// Why servers are at different loads, or nothing.
+    pub(super) fn remark(&self) -> Option<String> {
+        (!self.is_common).then(|| {
+            "no load point is valid for all servers: each is shown at its peak, or its last load \
+             point where it has no peak"
+                .to_owned()
+        })
+    }
+}

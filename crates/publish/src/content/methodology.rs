@@ -1,0 +1,75 @@
+//! How it was measured: what the numbers mean, and what was asked for.
+
+use std::collections::BTreeMap;
+
+use smbench_report::study::Study;
+use smbench_report::text;
+
+use super::Profile;
+use crate::report::{Block, Section};
+
+/// What the numbers of every report are.
+const DEFINITIONS: [&str; 8] = [
+    "A load point is a number of clients, each an authenticated SMB session of its own. All of \
+     them are connected before the load begins. Only what completes in the measured window \
+     counts; the ramps before and after it run at full load and are left out.",
+    "Throughput is the application data read and written in the window, in Mbit/s of 10^6 bits. \
+     Operations per second are those completed without error.",
+    "A response time counts from the instant at which an operation was due to the instant at \
+     which its answer had been received. In a closed loop that is when it was sent.",
+    "Every response time is in a histogram that is true to three digits. Percentiles are over \
+     all operations of all valid passes: histograms are merged, percentiles never averaged.",
+    "Throughput at a load point is the mean over its valid passes; the peak is the highest load \
+     point of that curve.",
+    "A load point at which a client was lost, or which failed otherwise, is not valid. It is \
+     marked ! in tables and hollow in plots; it is in no mean and never the peak.",
+    "A load point is marked ~ where the machine that generated the load, and not the server, was \
+     the limit.",
+    "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
+     the line through them rises or falls by at most 10 %.",
+];
+
+pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
+    let mut section = Section::new("Methodology");
+    section.list(DEFINITIONS.map(str::to_owned).into());
+    let doc = &study.doc;
+    let points: Vec<_> = doc.load_points.iter().map(u32::to_string).collect();
+    if !points.is_empty() {
+        let passes = match doc.passes {
+            1 => "one pass".to_owned(),
+            passes => format!("{passes} passes"),
+        };
+        section.text(format!(
+            "Load points: {} clients, {passes} on each server.",
+            points.join(", ")
+        ));
+    }
+    for profile in profiles {
+        section.part(asked_for(profile));
+    }
+    section
+}
+
+/// What was asked for, once for servers of which the same was.
+fn asked_for(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new(format!("Profile {}", profile.name));
+    let mut plans: BTreeMap<Vec<(String, String)>, Vec<&str>> = BTreeMap::new();
+    for server in &profile.servers {
+        let facts = text::facts(server.run).into_iter();
+        let asked =
+            facts.filter(|(label, _)| ["profile", "load", "data", "window"].contains(label));
+        let asked = asked.map(|(label, text)| (label.to_owned(), text));
+        plans.entry(asked.collect()).or_default().push(server.name);
+    }
+    let differ = plans.len() > 1;
+    if differ {
+        part.text("Not the same was asked of all servers.");
+    }
+    for (mut facts, servers) in plans {
+        if differ {
+            facts.insert(0, ("servers".to_owned(), servers.join(", ")));
+        }
+        part.blocks.push(Block::Facts(facts));
+    }
+    part
+}

@@ -1,0 +1,120 @@
+//! What a report on a study says.
+//!
+//! Everything is computed from the study's documents alone. Parts of a study
+//! that are missing are named, never made up. Not here: how it is written.
+
+mod comparisons;
+mod curves;
+mod disclosure;
+mod latency;
+mod level;
+mod methodology;
+mod results;
+mod summary;
+
+use smbench_report::RunDoc;
+use smbench_report::curve::{Curve, Row};
+use smbench_report::doc::LoadPointDoc;
+use smbench_report::study::{Study, slug};
+
+use crate::report::Report;
+
+/// The report on a study.
+#[must_use]
+pub fn report(study: &Study) -> Report {
+    let profiles: Vec<_> = (0..study.doc.profiles.len())
+        .map(|profile| Profile::of(study, profile))
+        .collect();
+    let mut sections = vec![summary::section(study, &profiles)];
+    sections.extend(profiles.iter().map(results::section));
+    sections.extend(comparisons::section(study, &profiles));
+    sections.push(methodology::section(study, &profiles));
+    sections.push(disclosure::section(study));
+    Report {
+        title: study.doc.title.clone(),
+        sections,
+    }
+}
+
+/// What was measured with one profile.
+struct Profile<'a> {
+    name: &'a str,
+    /// What the names of its plots begin with.
+    stem: String,
+    /// In the order of the servers; those without a result are left out.
+    servers: Vec<Measured<'a>>,
+    /// Names of servers that have no result.
+    missing: Vec<&'a str>,
+}
+
+/// A server with its results of one profile.
+struct Measured<'a> {
+    /// Its name in the study.
+    name: &'a str,
+    /// Its number in the study: in all plots it looks the same.
+    number: usize,
+    run: &'a RunDoc,
+    curve: Curve<'a>,
+}
+
+impl<'a> Profile<'a> {
+    fn of(study: &'a Study, profile: usize) -> Self {
+        let name = study.doc.profiles.get(profile).map_or("", String::as_str);
+        let servers: Vec<_> = study
+            .of_profile(profile)
+            .filter(|result| !result.run.load_points.is_empty())
+            .map(|result| Measured {
+                name: server_name(study, result.server),
+                number: result.server,
+                run: &result.run,
+                curve: Curve::of(&result.run.load_points),
+            })
+            .collect();
+        let has = |server| servers.iter().any(|measured| measured.number == server);
+        let missing = (0..study.doc.servers.len()).filter(|server| !has(*server));
+        // Documents that nobody planned together have one profile each.
+        let is_planned = !study.doc.command.is_empty();
+        let missing = missing.filter(|_| is_planned);
+        let missing = missing.map(|server| server_name(study, server)).collect();
+        Self {
+            name,
+            stem: format!("{:02}-{}", profile + 1, slug(name)),
+            servers,
+            missing,
+        }
+    }
+
+    /// Whether any data was moved; if not, operations are what counts.
+    fn moves_data(&self) -> bool {
+        let mut rows = self.servers.iter().flat_map(|server| &server.curve.rows);
+        rows.any(|row| row.throughput_mbps > 0.0)
+    }
+
+    /// The only load point that is plotted does not make a line.
+    fn has_one_point(&self) -> bool {
+        self.servers
+            .iter()
+            .all(|server| server.curve.rows.len() == 1)
+    }
+}
+
+fn server_name(study: &Study, server: usize) -> &str {
+    let server = study.doc.servers.get(server);
+    server.map_or("", |server| &server.name)
+}
+
+/// The passes of a row that are not valid and why, a line each.
+fn invalid(row: &Row<'_>) -> impl Iterator<Item = String> {
+    row.invalid.iter().map(|pass| {
+        let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
+        format!("{}: {reason}", which(pass))
+    })
+}
+
+fn which(point: &LoadPointDoc) -> String {
+    format!("{}, pass {}", clients(point.clients), point.repeat)
+}
+
+fn clients(clients: u32) -> String {
+    smbench_report::units::counted(clients.into(), "client")
+}

@@ -1,0 +1,78 @@
+//! All that was measured with one profile.
+
+use smbench_report::text;
+
+use super::{Measured, Profile, curves, latency};
+use crate::report::Section;
+
+pub(super) fn section(profile: &Profile<'_>) -> Section {
+    let mut section = Section::new(format!("Results: {}", profile.name));
+    if profile.servers.is_empty() {
+        section.text("Nothing has been measured with this profile.");
+        return section;
+    }
+    if !profile.missing.is_empty() {
+        section.text(format!("Not measured: {}.", profile.missing.join("; ")));
+    }
+    section.part(curves::part(profile));
+    section.part(latency::percentiles(profile));
+    section.part(latency::over_time(profile));
+    section.part(operations(profile));
+    section.part(load_points(profile));
+    section.part(remarks(profile));
+    section
+}
+
+/// The operations of each server at its peak.
+fn operations(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new("Operations");
+    for server in &profile.servers {
+        match text::operations(&server.curve) {
+            Some(mut table) => {
+                table.title = format!("{}: {}", server.name, table.title);
+                part.table(table);
+            }
+            None => part.text(format!("{}: no operation was answered.", server.name)),
+        }
+    }
+    part
+}
+
+/// Every load point of each server.
+fn load_points(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new("Load points");
+    for server in &profile.servers {
+        let mut table = text::load_points(&server.curve);
+        table.title = server.name.to_owned();
+        table
+            .notes
+            .push(text::peak_line(&server.curve).trim_end().to_owned());
+        part.table(table);
+        if let Some(mut table) = text::repeats(&server.curve) {
+            table.title = format!("{}: {}", server.name, table.title);
+            part.table(table);
+        }
+    }
+    part
+}
+
+/// What a reader must know of the load points.
+fn remarks(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new("Remarks");
+    for server in &profile.servers {
+        let lines = lines(server);
+        if !lines.is_empty() {
+            part.text(format!("{}:", server.name));
+            part.list(lines);
+        }
+    }
+    if part.blocks.is_empty() {
+        part.text("None: all load points are valid, and nothing held the load back.");
+    }
+    part
+}
+
+fn lines(server: &Measured<'_>) -> Vec<String> {
+    let text = text::footnotes(&server.curve) + &text::remarks(server.run);
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}

@@ -1,0 +1,177 @@
+//! A report as one page.
+//!
+//! The page has no script and refers to nothing outside itself; a policy in it
+//! makes browsers hold it to that. Plots are parts of the page, so that they
+//! follow its colours. All texts are escaped by maud, control characters
+//! replaced.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use smbench_report::doc::ToolDoc;
+use smbench_report::table::{Align, Table};
+use smbench_report::units::plain;
+
+use crate::plot::{Plot, SvgError};
+use crate::report::{Block, Report, Section};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing is loaded from anywhere, not even from the page's own folder.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// The report as an HTML document.
+///
+/// # Errors
+///
+/// When a plot cannot be drawn.
+pub fn to_html(report: &Report) -> Result<String, SvgError> {
+    let title = plain(&report.title);
+    let ToolDoc { name, version } = ToolDoc::this();
+    let sections: Result<Vec<_>, _> = report.sections.iter().enumerate().map(section).collect();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ (name) " " (version) };
+                title { (title) }
+                // A browser would ask a server for one.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (title) } }
+                nav aria-label="Contents" { (contents(report)) }
+                main { @for section in sections? { (section) } }
+                footer { p { "Made by " (name) " " (version) "." } }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+fn contents(report: &Report) -> Markup {
+    html! {
+        ol {
+            @for (at, section) in report.sections.iter().enumerate() {
+                li {
+                    a href={ "#" (id(at)) } { (plain(&section.title)) }
+                }
+            }
+        }
+    }
+}
+
+fn id(section: usize) -> String {
+    format!("section-{}", section + 1)
+}
+
+fn section((at, section): (usize, &Section)) -> Result<Markup, SvgError> {
+    let content = blocks(&section.blocks)?;
+    let parts: Result<Vec<_>, SvgError> = section
+        .parts
+        .iter()
+        .map(|part| {
+            let content = blocks(&part.blocks)?;
+            Ok(html! { section { h3 { (plain(&part.title)) } (content) } })
+        })
+        .collect();
+    Ok(html! {
+        section id=(id(at)) {
+            h2 { (plain(&section.title)) }
+            (content)
+            @for part in parts? { (part) }
+        }
+    })
+}
+
+/// One block after the other; plots that follow each other side by side.
+fn blocks(blocks: &[Block]) -> Result<Markup, SvgError> {
+    let both_plots =
+        |one: &Block, other: &Block| matches!((one, other), (Block::Plot(_), Block::Plot(_)));
+    let groups: Result<Vec<_>, SvgError> = blocks
+        .chunk_by(both_plots)
+        .map(|group| {
+            let content: Result<Vec<_>, _> = group.iter().map(block).collect();
+            let content = content?;
+            Ok(match group {
+                [Block::Plot(_), ..] => {
+                    html! { div class="plots" { @for plot in content { (plot) } } }
+                }
+                _ => html! { @for block in content { (block) } },
+            })
+        })
+        .collect();
+    Ok(html! { @for group in groups? { (group) } })
+}
+
+fn block(block: &Block) -> Result<Markup, SvgError> {
+    Ok(match block {
+        Block::Text(text) => html! { p { (plain(text)) } },
+        Block::List(lines) => html! { ul { @for line in lines { li { (plain(line)) } } } },
+        Block::Facts(facts) => html! {
+            dl {
+                @for (label, text) in facts {
+                    dt { (plain(label)) }
+                    dd { (plain(text)) }
+                }
+            }
+        },
+        Block::Verbatim(lines) => html! {
+            pre class="wide" tabindex="0" { @for line in lines { (plain(line)) "\n" } }
+        },
+        Block::Table(table) => self::table(table),
+        Block::Plot(plot) => figure(plot)?,
+    })
+}
+
+fn table(table: &Table) -> Markup {
+    let class = |column: usize| match table.columns.get(column).map(|column| column.align) {
+        Some(Align::Right) => Some("number"),
+        Some(Align::Left) | None => None,
+    };
+    html! {
+        div class="table" {
+            // Its own scroll bar where the page is too narrow, which keys reach, too.
+            div class="wide" tabindex="0" {
+                table {
+                    @if !table.title.is_empty() { caption { (plain(&table.title)) } }
+                    thead {
+                        tr {
+                            @for (at, column) in table.columns.iter().enumerate() {
+                                th scope="col" class=[class(at)] { (plain(&column.name)) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &table.rows {
+                            tr {
+                                @for at in 0..table.columns.len() {
+                                    @let text = plain(Table::cell(row, at));
+                                    @if at == 0 {
+                                        th scope="row" class=[class(at)] { (text) }
+                                    } @else {
+                                        td class=[class(at)] { (text) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @for note in &table.notes { p class="note" { (plain(note)) } }
+        }
+    }
+}
+
+fn figure(plot: &Plot) -> Result<Markup, SvgError> {
+    let svg = plot.to_inline_svg()?;
+    Ok(html! {
+        figure {
+            (PreEscaped(svg))
+            @for note in &plot.notes { figcaption { (plain(note)) } }
+        }
+    })
+}

@@ -1,0 +1,23 @@
+//! Reports: a [`Study`](smbench_report::study::Study) as one HTML page, as Markdown,
+//! as CSV, and its plots as SVG and PNG.
+//!
+//! - [`report()`]: what a report says, as a value
+//! - [`plot`]: plots as values, and their pictures
+//! - [`to_html`], [`to_markdown`]: a report as text
+//! - [`save`]: all of it as files
+
+mod content;
+mod files;
+mod html;
+mod markdown;
+pub mod plot;
+mod report;
+
+pub use content::report;
+pub use files::{WriteError, Written, save};
+pub use html::to_html;
+pub use markdown::to_markdown;
+pub use report::{Block, Report, Section};
+
+/// The folder of the plots beside a page.
+const PLOTS: &str = "plots";

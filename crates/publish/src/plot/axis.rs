@@ -1,0 +1,287 @@
+//! Axes: how far they reach, where their numbers stand and what these say.
+//!
+//! One type serves as axis for plotters, whatever it shows: those of its own that
+//! have chosen numbers beside them cannot have chosen texts for these.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use smbench_report::units;
+
+/// What an axis shows, and what it is called without its unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// `mean response time`.
+    pub title: String,
+    /// What it shows.
+    pub quantity: Quantity,
+}
+
+/// What an axis shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A number of clients, from 0.
+    Clients,
+    /// Mbit/s (10^6 bits), from 0.
+    Throughput,
+    /// Operations per second, from 0.
+    Rate,
+    /// Nanoseconds, from 0.
+    Latency,
+    /// Nanoseconds, logarithmic.
+    WideLatency,
+    /// One by the part of operations that take longer: 100 for the 99th
+    /// percentile. Logarithmic, from 1.
+    Percentile,
+    /// Seconds, from 0.
+    Time,
+}
+
+/// An axis that is long enough for certain values.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    /// The title with its unit.
+    pub(super) title: String,
+    /// The values at its ends.
+    range: Range<f64>,
+    /// Where numbers stand, and what they say.
+    ticks: Vec<(f64, String)>,
+    /// What is even along the axis.
+    measure: fn(f64) -> f64,
+}
+
+/// Numbers on an axis, about.
+const TICKS: f64 = 5.0;
+/// Beyond anything measured; larger numbers are no measurements but would
+/// overflow.
+const HIGHEST: f64 = 1e18;
+/// A logarithmic axis has no zero.
+const LOWEST: f64 = 1e-3;
+
+impl Axis {
+    /// An axis of this title, without a unit, and quantity.
+    pub fn new(title: impl Into<String>, quantity: Quantity) -> Self {
+        Self {
+            title: title.into(),
+            quantity,
+        }
+    }
+
+    /// Long enough for all of `values`.
+    pub(super) fn frame(&self, values: impl Iterator<Item = f64>) -> Frame {
+        let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
+            let value = tame(value);
+            let (low, high) = ends.unwrap_or((value, value));
+            Some((low.min(value), high.max(value)))
+        });
+        let (low, high) = ends.unwrap_or((0.0, 0.0));
+        match self.quantity {
+            Quantity::Clients => self.linear(high, 1.0, None, 1.0),
+            Quantity::Throughput => self.linear(high, 0.0, Some("Mbit/s"), 1.0),
+            Quantity::Rate => self.linear(high, 0.0, Some("operations/s"), 1.0),
+            Quantity::Time => self.linear(high, 0.0, Some("s"), 1.0),
+            Quantity::Latency => {
+                let (scale, unit) = unit_of(high);
+                self.linear(high, 0.0, Some(unit), scale)
+            }
+            Quantity::WideLatency => {
+                let (low, high) = (low.max(LOWEST), high.max(LOWEST));
+                let (scale, unit) = unit_of((low * high).sqrt());
+                self.logarithmic(low / scale, high / scale, unit, scale)
+            }
+            Quantity::Percentile => self.percentiles(high),
+        }
+    }
+
+    /// From 0 to a round number of `unit`s not below `high`.
+    fn linear(&self, high: f64, step_min: f64, unit: Option<&str>, scale: f64) -> Frame {
+        let high = match high > 0.0 {
+            true => high / scale,
+            false => 1.0,
+        };
+        let step = round_step(high / TICKS).max(step_min);
+        // The quotient may be a hair above a whole number.
+        let steps = (high / step - 1e-9).ceil();
+        let ticks = (0..=steps as u32).map(|at| {
+            let value = f64::from(at) * step;
+            (value * scale, units::tick(value, step))
+        });
+        Frame {
+            title: with_unit(&self.title, unit),
+            range: 0.0..steps * step * scale,
+            ticks: ticks.collect(),
+            measure: |value| value,
+        }
+    }
+
+    /// Over whole decades, with 2 and 5 where there are few of them.
+    fn logarithmic(&self, low: f64, high: f64, unit: &str, scale: f64) -> Frame {
+        let from = low.log10().floor();
+        let to = high.log10().ceil().max(from + 1.0);
+        let within: &[f64] = match to - from < 3.0 {
+            true => &[1.0, 2.0, 5.0],
+            false => &[1.0],
+        };
+        let decades = (0..=(to - from) as u32).map(|decade| 10_f64.powf(from + f64::from(decade)));
+        let ticks = decades.flat_map(|decade| within.iter().map(move |&part| (decade, part)));
+        let end = 10_f64.powf(to);
+        let ticks = ticks
+            .map(|(decade, part)| (decade * part, decade))
+            .filter(|(value, _)| *value <= end * (1.0 + 1e-9))
+            .map(|(value, decade)| (value * scale, units::tick(value, decade)));
+        Frame {
+            title: with_unit(&self.title, Some(&format!("{unit}, logarithmic"))),
+            range: 10_f64.powf(from) * scale..end * scale,
+            ticks: ticks.collect(),
+            measure: f64::log10,
+        }
+    }
+
+    /// From the fastest operation as close to the slowest as there is one.
+    fn percentiles(&self, high: f64) -> Frame {
+        let high = high.max(10.0);
+        let nines = (1..=high.log10() as i32).map(|nines| 10_f64.powi(nines));
+        let ticks = [1.0, 2.0].into_iter().chain(nines);
+        let ticks = ticks.map(|x| (x, units::tick(100.0 - 100.0 / x, 100.0 / x)));
+        Frame {
+            title: self.title.clone(),
+            range: 1.0..high,
+            ticks: ticks.collect(),
+            measure: f64::log10,
+        }
+    }
+}
+
+impl Ranged for Frame {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (first, last): (i32, i32)) -> i32 {
+        let Range { start, end } = self.range;
+        let along = |value: f64| (self.measure)(value.clamp(start, end));
+        let part = (along(tame(*value)) - along(start)) / (along(end) - along(start));
+        first + (part * f64::from(last - first)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        // Fine lines between those with numbers there are none.
+        match hint.weight().allow_light_points() {
+            true => Vec::new(),
+            false => self.ticks.iter().map(|(value, _)| *value).collect(),
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for Frame {
+    fn format_ext(&self, value: &f64) -> String {
+        let tick = self.ticks.iter().find(|(at, _)| at == value);
+        tick.map(|(_, text)| text.clone()).unwrap_or_default()
+    }
+}
+
+/// What no axis can show as a number that it can.
+fn tame(value: f64) -> f64 {
+    match value.is_nan() {
+        true => 0.0,
+        false => value.clamp(0.0, HIGHEST),
+    }
+}
+
+fn with_unit(title: &str, unit: Option<&str>) -> String {
+    match unit {
+        Some(unit) => format!("{title}, {unit}"),
+        None => title.to_owned(),
+    }
+}
+
+/// Nanoseconds of the unit in which a time reads best, and its name.
+fn unit_of(nanoseconds: f64) -> (f64, &'static str) {
+    match nanoseconds {
+        ..1e6 => (1e3, "us"),
+        1e6..1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is not below `step`.
+fn round_step(step: f64) -> f64 {
+    let decade = 10_f64.powf(step.log10().floor());
+    let parts = [1.0, 2.0, 5.0, 10.0].into_iter();
+    let mut steps = parts.map(|part| part * decade);
+    // The logarithm may be a hair off.
+    let fits = steps.find(|round| *round >= step * (1.0 - 1e-9));
+    fits.unwrap_or(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(frame: &Frame) -> Vec<&str> {
+        frame.ticks.iter().map(|(_, text)| &text[..]).collect()
+    }
+
+    #[test]
+    fn amounts_start_at_zero_and_end_at_a_round_number() {
+        let axis = Axis::new("throughput", Quantity::Throughput);
+        let frame = axis.frame([853.966, 935.77].into_iter());
+        assert_eq!(frame.title, "throughput, Mbit/s");
+        assert_eq!(frame.range, 0.0..1000.0);
+        assert_eq!(shown(&frame), ["0", "200", "400", "600", "800", "1000"]);
+        assert_eq!(frame.format_ext(&200.0), "200");
+        let frame = axis.frame([0.03].into_iter());
+        assert_eq!(shown(&frame), ["0.00", "0.01", "0.02", "0.03"]);
+        for nothing in [vec![], vec![0.0], vec![f64::NAN]] {
+            assert_eq!(axis.frame(nothing.into_iter()).range, 0.0..1.0);
+        }
+        assert!(axis.frame([f64::INFINITY].into_iter()).range.end <= 2e18);
+    }
+
+    #[test]
+    fn clients_are_whole() {
+        let frame = Axis::new("clients", Quantity::Clients).frame([1.0, 2.0].into_iter());
+        assert_eq!(shown(&frame), ["0", "1", "2"]);
+        assert_eq!(frame.title, "clients");
+    }
+
+    #[test]
+    fn times_choose_their_unit() {
+        let axis = Axis::new("mean", Quantity::Latency);
+        let frame = axis.frame([1.2e6, 3.4e6].into_iter());
+        assert_eq!(frame.title, "mean, ms");
+        assert_eq!(shown(&frame), ["0", "1", "2", "3", "4"]);
+        assert_eq!(frame.range, 0.0..4e6);
+        assert_eq!(axis.frame([9e5].into_iter()).title, "mean, us");
+        assert_eq!(axis.frame([2e9].into_iter()).title, "mean, s");
+    }
+
+    #[test]
+    fn logarithms_cover_their_values() {
+        let axis = Axis::new("time", Quantity::WideLatency);
+        let frame = axis.frame([150e3, 4e6].into_iter());
+        assert_eq!(frame.title, "time, us, logarithmic");
+        assert_eq!(
+            shown(&frame),
+            ["100", "200", "500", "1000", "2000", "5000", "10000"]
+        );
+        assert_eq!(frame.format_ext(&1e6), "1000");
+        // A decade is half of two.
+        let places = [100e3, 1e6, 10e6].map(|value| frame.map(&value, (500, 100)));
+        assert_eq!(places, [500, 300, 100]);
+        let wide = axis.frame([1e3, 1e9].into_iter());
+        assert_eq!(wide.ticks.len(), 7);
+        assert_eq!(axis.frame([0.0].into_iter()).ticks.len(), 4);
+    }
+
+    #[test]
+    fn percentiles_have_their_nines() {
+        let axis = Axis::new("percentile", Quantity::Percentile);
+        let frame = axis.frame([1.0, 25_000.0].into_iter());
+        assert_eq!(shown(&frame), ["0", "50", "90", "99", "99.9", "99.99"]);
+        assert_eq!(frame.range, 1.0..25_000.0);
+    }
+}

@@ -1,0 +1,301 @@
+//! Plots drawn by plotters as SVG.
+//!
+//! plotters counts in whole pixels. It is given [`FINE`] of them for each pixel
+//! of the plot, so that points are where their numbers say. Its SVG backend knows
+//! no titles or data of elements: where the points came to lie is returned
+//! beside what was drawn.
+
+use plotters::backend::SVGBackend;
+use plotters::chart::ChartBuilder;
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
+use plotters::element::{EmptyElement, PathElement, Text};
+use plotters::series::LineSeries;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPARENT, TextStyle};
+
+use super::marker::{Filling, Marker};
+use super::palette::{self, AXIS, GRID, INK};
+use super::{Line, Plot, Point, Standing};
+
+/// plotters' pixels per pixel of the plot.
+pub(super) const FINE: i32 = 8;
+/// Pixels from left to right: with the sizes below legible at half of it.
+const WIDTH: i32 = 560;
+/// Pixels of the part with the axes.
+const CHART_HEIGHT: i32 = 330;
+const TITLE_LINE_HEIGHT: i32 = 22;
+const LEGEND_LINE_HEIGHT: i32 = 24;
+/// Free pixels at every edge.
+const MARGIN: i32 = 10;
+/// Pixels for the numbers and the title of the vertical axis.
+const Y_LABELS: i32 = 74;
+const X_LABELS: i32 = 48;
+/// Sizes of text, in pixels.
+const TITLE_SIZE: i32 = 17;
+const TEXT_SIZE: i32 = 15;
+/// An average letter is this part of the text's size wide; a little more, so
+/// that what fits by this fits in most fonts.
+const LETTER: f64 = 0.6;
+/// A line with more points than this has markers at some of them only.
+const MARKERS_MAX: usize = 16;
+const MARKER_RADIUS: i32 = 4;
+/// Half the width of the ends of a bar that shows a spread.
+const CAP: i32 = 4;
+
+/// What plotters has drawn.
+#[derive(Debug)]
+pub(super) struct Drawing {
+    /// SVG elements.
+    pub(super) elements: String,
+    /// Width and height in plotters' pixels.
+    pub(super) size: (i32, i32),
+    /// Where each point of each line is, in plotters' pixels.
+    pub(super) places: Vec<Vec<(i32, i32)>>,
+}
+
+/// Why a plot could not be drawn: what plotters says.
+pub(super) type DrawError = Box<dyn std::error::Error + Send + Sync>;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Draws a plot with its title and legend.
+pub(super) fn draw(plot: &Plot) -> Result<Drawing, DrawError> {
+    let title = wrapped(&plot.title, letters(WIDTH - 2 * MARGIN, TITLE_SIZE));
+    let legend = Legend::of(plot);
+    let title_height = TITLE_LINE_HEIGHT * lines(&title) + MARGIN;
+    let height = title_height + CHART_HEIGHT + legend.height() + MARGIN;
+    let size = (WIDTH * FINE, height * FINE);
+
+    let mut svg = String::new();
+    let places = {
+        let backend = SVGBackend::with_string(&mut svg, (size.0 as u32, size.1 as u32));
+        let root = backend.into_drawing_area();
+        let (top, rest) = root.split_vertically(title_height * FINE);
+        let (middle, bottom) = rest.split_vertically(CHART_HEIGHT * FINE);
+        for (at, line) in title.into_iter().enumerate() {
+            let y = MARGIN + TITLE_LINE_HEIGHT * at as i32 + TITLE_LINE_HEIGHT / 2;
+            let style = text(TITLE_SIZE, INK, FontStyle::Bold);
+            top.draw(&Text::new(line, (MARGIN * FINE, y * FINE), style))?;
+        }
+        let places = chart(plot, &middle)?;
+        legend.draw(&bottom)?;
+        root.present()?;
+        places
+    };
+    Ok(Drawing {
+        elements: within(&svg).to_owned(),
+        size,
+        places,
+    })
+}
+
+/// Axes and lines; where their points are.
+fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError> {
+    let x = plot.x.frame(plot.points().map(|point| point.x));
+    let ends = |point: &Point| [point.y, point.spread.map_or(point.y, |(_, high)| high)];
+    let y = plot.y.frame(plot.points().flat_map(ends));
+    let titles = (x.title.clone(), y.title.clone());
+    let mut chart = ChartBuilder::on(area)
+        .margin_right(2 * MARGIN * FINE)
+        .margin_left(MARGIN / 2 * FINE)
+        .margin_top(MARGIN * FINE)
+        .x_label_area_size(X_LABELS * FINE)
+        .y_label_area_size(Y_LABELS * FINE)
+        .build_cartesian_2d(x, y)?;
+    chart
+        .configure_mesh()
+        .bold_line_style(GRID.stroke_width(FINE as u32))
+        .light_line_style(TRANSPARENT)
+        .axis_style(AXIS.stroke_width(FINE as u32))
+        .set_all_tick_mark_size(4 * FINE)
+        .label_style(text(TEXT_SIZE, AXIS, FontStyle::Normal))
+        .axis_desc_style(text(TEXT_SIZE, INK, FontStyle::Normal))
+        .x_desc(titles.0)
+        .y_desc(titles.1)
+        .draw()?;
+
+    let place = |point: &Point| (point.x, point.y);
+    for line in &plot.lines {
+        let colour = palette::line(line.style);
+        for stretch in stretches(&line.points) {
+            let style = colour.stroke_width(2 * FINE as u32);
+            chart.draw_series(LineSeries::new(stretch.into_iter().map(place), style))?;
+        }
+        let bars = line.points.iter().filter_map(|point| {
+            let (low, high) = point.spread?;
+            Some(((point.x, low), (point.x, high)))
+        });
+        let style = colour.stroke_width(FINE as u32 * 3 / 2);
+        for (low, high) in bars {
+            let bar = PathElement::new(vec![low, high], style);
+            chart.draw_series([bar])?;
+            let cap = || PathElement::new(vec![(-CAP * FINE, 0), (CAP * FINE, 0)], style);
+            chart.draw_series([low, high].map(|end| EmptyElement::at(end) + cap()))?;
+        }
+    }
+    // On top of all lines.
+    let area = chart.plotting_area();
+    for line in &plot.lines {
+        let colour = palette::line(line.style);
+        for point in marked(line) {
+            let filling = match point.standing {
+                Standing::Invalid => Filling::Hollow,
+                Standing::Valid | Standing::AfterGap => Filling::Solid,
+            };
+            let marker = Marker {
+                style: line.style,
+                colour,
+                filling,
+                radius: MARKER_RADIUS * FINE,
+            };
+            marker.draw(area, place(point))?;
+        }
+    }
+    let places = |line: &Line| {
+        let points = line.points.iter();
+        points
+            .map(|point| area.map_coordinate(&place(point)))
+            .collect()
+    };
+    Ok(plot.lines.iter().map(places).collect())
+}
+
+/// The points that the line is drawn through, cut where there are gaps.
+fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
+    let mut stretches: Vec<Vec<&Point>> = Vec::new();
+    for point in points {
+        match (point.standing, stretches.last_mut()) {
+            (Standing::Invalid, _) => {}
+            (Standing::Valid, Some(stretch)) => stretch.push(point),
+            _ => stretches.push(vec![point]),
+        }
+    }
+    stretches
+}
+
+/// The points that have markers: all, or at even distances, and all that may not
+/// be quoted.
+fn marked(line: &Line) -> impl Iterator<Item = &Point> {
+    let every = line.points.len().div_ceil(MARKERS_MAX).max(1);
+    // Lines over the same points have their markers at different ones.
+    let first = line.style % every;
+    let points = line.points.iter().enumerate();
+    points
+        .filter(move |(at, point)| point.standing == Standing::Invalid || at % every == first)
+        .map(|(_, point)| point)
+}
+
+/// The names of the lines, in rows below the chart.
+struct Legend {
+    /// Colour and shape, what the marker is filled with, and the name.
+    entries: Vec<(usize, RGBColor, Filling, String)>,
+    columns: i32,
+}
+
+impl Legend {
+    fn of(plot: &Plot) -> Self {
+        let lines = plot.lines.iter().filter(|line| !line.points.is_empty());
+        let mut entries: Vec<_> = lines
+            .map(|line| {
+                let colour = palette::line(line.style);
+                (line.style, colour, Filling::Solid, line.name.clone())
+            })
+            .collect();
+        let is_invalid = |point: &Point| point.standing == Standing::Invalid;
+        if plot.points().any(is_invalid) {
+            entries.push((0, AXIS, Filling::Hollow, "not valid".to_owned()));
+        }
+        let longest = entries.iter().map(|(.., name)| name.chars().count());
+        let longest = longest.max().unwrap_or(0);
+        let fits = |columns: &i32| longest <= Self::letters(*columns);
+        let columns = [3, 2, 1].into_iter().find(fits).unwrap_or(1);
+        Self { entries, columns }
+    }
+
+    /// Letters that a name has room for.
+    fn letters(columns: i32) -> usize {
+        letters((WIDTH - MARGIN) / columns - 4 * MARGIN, TEXT_SIZE)
+    }
+
+    fn height(&self) -> i32 {
+        LEGEND_LINE_HEIGHT * (lines(&self.entries) + self.columns - 1) / self.columns
+    }
+
+    fn draw(self, area: &Area<'_>) -> Result<(), DrawError> {
+        for (at, (style, colour, filling, name)) in self.entries.into_iter().enumerate() {
+            let (row, column) = (at as i32 / self.columns, at as i32 % self.columns);
+            let x = (MARGIN + column * (WIDTH - MARGIN) / self.columns) * FINE;
+            let y = (LEGEND_LINE_HEIGHT * row + LEGEND_LINE_HEIGHT / 2) * FINE;
+            let half = MARGIN * FINE;
+            if filling == Filling::Solid {
+                let stroke = colour.stroke_width(2 * FINE as u32);
+                area.draw(&PathElement::new(vec![(x, y), (x + 2 * half, y)], stroke))?;
+            }
+            let marker = Marker {
+                style,
+                colour,
+                filling,
+                radius: MARKER_RADIUS * FINE,
+            };
+            marker.draw(area, (x + half, y))?;
+            let name = shortened(&name, Self::letters(self.columns));
+            let style = text(TEXT_SIZE, INK, FontStyle::Normal);
+            area.draw(&Text::new(name, (x + 5 * half / 2, y), style))?;
+        }
+        Ok(())
+    }
+}
+
+/// A style of text whose left end is given, at half its height.
+fn text(size: i32, colour: RGBColor, style: FontStyle) -> TextStyle<'static> {
+    // What plotters writes as the size is this much smaller.
+    let size = f64::from(size * FINE) * 1.24;
+    let font = (FontFamily::SansSerif, size, style).into_font();
+    let style: TextStyle<'static> = font.color(&colour);
+    style.pos(Pos::new(HPos::Left, VPos::Center))
+}
+
+/// Letters of a size that are about as wide as that many pixels.
+fn letters(width: i32, size: i32) -> usize {
+    (f64::from(width) / (f64::from(size) * LETTER)) as usize
+}
+
+fn lines<T>(lines: &[T]) -> i32 {
+    i32::try_from(lines.len()).unwrap_or(i32::MAX)
+}
+
+/// The text, or as much of it as leaves room for an ellipsis.
+fn shortened(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    let kept = text.chars().take(letters.saturating_sub(1));
+    kept.chain(['…']).collect()
+}
+
+/// The text in lines of at most that many letters, three at most.
+fn wrapped(text: &str, letters: usize) -> Vec<String> {
+    const LINES_MAX: usize = 3;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
+                *line = format!("{line} {word}");
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    if lines.len() > LINES_MAX {
+        let rest = lines.split_off(LINES_MAX - 1);
+        lines.push(rest.join(" "));
+    }
+    lines.iter().map(|line| shortened(line, letters)).collect()
+}
+
+/// What is between the opening and the closing tag of a document.
+fn within(svg: &str) -> &str {
+    let start = svg.find('>').map_or(0, |at| at + 1);
+    let end = svg.rfind("</svg>").unwrap_or(svg.len());
+    svg.get(start..end).unwrap_or_default().trim()
+}

@@ -1,0 +1,78 @@
+//! Markers: the shapes that tell lines apart where colours do not.
+
+use std::f64::consts::TAU;
+
+use plotters::backend::DrawingBackend;
+use plotters::coord::CoordTranslate;
+use plotters::drawing::{DrawingArea, DrawingAreaErrorKind};
+use plotters::element::{Circle, EmptyElement, PathElement, Polygon};
+use plotters::style::{Color, RGBColor};
+use plotters_backend::BackendCoord;
+
+use super::palette;
+
+/// What a marker is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// Its colour.
+    Solid,
+    /// Nothing that can be seen.
+    Hollow,
+}
+
+/// Corners of the shapes and the direction of the first, in parts of a turn from
+/// the right, clockwise; a circle has none. Their number has no divisor in common
+/// with that of the colours.
+const SHAPES: [(u32, f64); 5] = [(0, 0.0), (4, 0.125), (3, 0.75), (4, 0.0), (3, 0.25)];
+
+/// Corners reach this much farther than a circle's edge, so that all look
+/// equally large.
+const CORNER: f64 = 1.3;
+
+/// How a marker looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marker {
+    /// The style of its line.
+    pub(super) style: usize,
+    pub(super) colour: RGBColor,
+    pub(super) filling: Filling,
+    /// In plotters' pixels.
+    pub(super) radius: i32,
+}
+
+impl Marker {
+    /// Draws one with its middle at `at`.
+    pub(super) fn draw<DB, CT>(
+        self,
+        area: &DrawingArea<DB, CT>,
+        at: CT::From,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
+    where
+        DB: DrawingBackend,
+        CT: CoordTranslate,
+    {
+        let outline = self.colour.stroke_width(self.radius.unsigned_abs() * 2 / 5);
+        let fill = match self.filling {
+            Filling::Solid => self.colour.filled(),
+            Filling::Hollow => palette::PAPER.filled(),
+        };
+        let (corners, turn) = SHAPES[self.style % SHAPES.len()];
+        if corners == 0 {
+            let circle = |style| Circle::new((0, 0), self.radius, style);
+            return area.draw(&(EmptyElement::at(at) + circle(fill) + circle(outline)));
+        }
+        let reach = f64::from(self.radius) * CORNER;
+        let corner = |at: u32| -> BackendCoord {
+            let angle = (turn + f64::from(at) / f64::from(corners)) * TAU;
+            let (x, y) = (reach * angle.cos(), reach * angle.sin());
+            (x.round() as i32, y.round() as i32)
+        };
+        let inside: Vec<_> = (0..corners).map(corner).collect();
+        // The first corner once more, and the second, so that the outline has no
+        // notch where it began.
+        let edge: Vec<_> = (0..corners + 2).map(corner).collect();
+        area.draw(
+            &(EmptyElement::at(at) + Polygon::new(inside, fill) + PathElement::new(edge, outline)),
+        )
+    }
+}

@@ -1,0 +1,121 @@
+//! Plots as SVG: as files of their own, and as parts of a page.
+//!
+//! Over what plotters has drawn lies an invisible circle for each point: it has
+//! the point's numbers as data for programs, and as a title that browsers show.
+
+use std::fmt::Write as _;
+
+use maud::{PreEscaped, html};
+
+use super::draw::{DrawError, Drawing, FINE, draw};
+use super::{Plot, Standing, palette};
+
+/// How far around a point it can be pointed at, in pixels.
+const REACH: i32 = 9;
+
+/// Why there is no picture of a plot.
+#[derive(Debug, thiserror::Error)]
+#[error("draw {name}: {source}")]
+pub struct SvgError {
+    /// The plot's.
+    name: String,
+    source: DrawError,
+}
+
+impl Plot {
+    /// An SVG document on white, in the colours of the light theme.
+    ///
+    /// # Errors
+    ///
+    /// When plotters cannot draw it.
+    pub fn to_svg(&self) -> Result<String, SvgError> {
+        let plot = self.safe();
+        let drawing = plot.drawn()?;
+        let (width, height) = drawing.size;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" \
+             viewBox=\"0 0 {width} {height}\">\n<rect width=\"{width}\" height=\"{height}\" \
+             fill=\"#FFFFFF\"/>\n",
+            width / FINE,
+            height / FINE
+        );
+        svg += &drawing.elements;
+        svg += &plot.points_over(&drawing);
+        svg += "</svg>\n";
+        Ok(svg)
+    }
+
+    /// An SVG element for a page: as wide as there is room, and its colours
+    /// variables of the page's style sheet.
+    ///
+    /// # Errors
+    ///
+    /// When plotters cannot draw it.
+    pub fn to_inline_svg(&self) -> Result<String, SvgError> {
+        let plot = self.safe();
+        let drawing = plot.drawn()?;
+        let (width, height) = drawing.size;
+        let mut elements = drawing.elements.clone();
+        for (colour, variable) in palette::variables() {
+            // In quotes, which texts cannot have: there they are escaped.
+            elements = elements.replace(&format!("\"{colour}\""), &format!("\"var({variable})\""));
+        }
+        let content = elements + &plot.points_over(&drawing);
+        let svg = html! {
+            svg viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(plot.title)
+                data-plot=(plot.name) {
+                (PreEscaped(content))
+            }
+        };
+        Ok(svg.into_string())
+    }
+
+    /// Without characters that XML cannot have.
+    fn safe(&self) -> Self {
+        let mut plot = self.clone();
+        for text in [&mut plot.title, &mut plot.x.title, &mut plot.y.title] {
+            *text = xml(text);
+        }
+        for line in &mut plot.lines {
+            line.name = xml(&line.name);
+            for point in &mut line.points {
+                point.label = xml(&point.label);
+            }
+        }
+        plot
+    }
+
+    fn drawn(&self) -> Result<Drawing, SvgError> {
+        draw(self).map_err(|source| SvgError {
+            name: self.name.clone(),
+            source,
+        })
+    }
+
+    fn points_over(&self, drawing: &Drawing) -> String {
+        let mut over = String::from("\n");
+        let lines = self.lines.iter().zip(&drawing.places).enumerate();
+        for (number, (line, places)) in lines {
+            for (point, (x, y)) in line.points.iter().zip(places) {
+                let standing = match point.standing {
+                    Standing::Valid | Standing::AfterGap => "valid",
+                    Standing::Invalid => "invalid",
+                };
+                let circle = html! {
+                    circle class="point" data-line=(number) data-x=(point.x) data-y=(point.y)
+                        data-standing=(standing) cx=(x) cy=(y) r=(REACH * FINE) fill-opacity="0" {
+                        title { (line.name) ": " (point.label) }
+                    }
+                };
+                // Writing to a String cannot fail.
+                let _ = writeln!(over, "{}", circle.into_string());
+            }
+        }
+        over
+    }
+}
+
+/// Control characters as `?`, and as well the two others that XML cannot have.
+fn xml(text: &str) -> String {
+    smbench_report::units::plain(text).replace(['\u{fffe}', '\u{ffff}'], "?")
+}

@@ -1,0 +1,143 @@
+//! Studies that are empty or in part missing: a report that says so.
+
+use std::fs;
+
+use smbench_publish::{Report, report, save, to_html, to_markdown};
+use smbench_report::study::Study;
+
+use crate::samples::{dropped, point, run, server, study};
+
+/// The report as both kinds of text; that it can be written is a part of the test.
+fn texts(study: &Study) -> (Report, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let written = save(study, folder.path()).unwrap();
+    let report = report(study);
+    assert_eq!(written.plot_count, report.plots().count());
+    assert_eq!(
+        fs::read_dir(&written.plots).unwrap().count(),
+        2 * written.plot_count,
+        "an SVG and a PNG of each"
+    );
+    let page = fs::read_to_string(&written.page).unwrap();
+    assert_eq!(page, to_html(&report).unwrap());
+    let markdown = fs::read_to_string(&written.markdown).unwrap();
+    assert_eq!(markdown, to_markdown(&report));
+    let csv = fs::read_to_string(&written.csv).unwrap();
+    assert!(
+        csv.starts_with("server,profile,clients,repeat,valid,"),
+        "{csv}"
+    );
+    (report, markdown)
+}
+
+#[test]
+fn nothing_measured() {
+    let mut study = study(&[("a", run(vec![point(1, 1, 5.0, 1000)]))]);
+    study.results.clear();
+    let (report, text) = texts(&study);
+    assert_eq!(report.plots().count(), 0);
+    assert!(text.contains("Nothing has been measured yet"), "{text}");
+    assert!(text.contains("It has no results."), "{text}");
+}
+
+#[test]
+fn nothing_asked_for() {
+    let mut study = study(&[]);
+    study.doc.profiles.clear();
+    study.doc.command.clear();
+    let (report, text) = texts(&study);
+    assert_eq!(report.plots().count(), 0);
+    assert!(text.contains("Nothing has been measured yet"), "{text}");
+}
+
+#[test]
+fn a_server_without_results_is_named() {
+    let mut study = study(&[(
+        "here",
+        run(vec![point(1, 1, 5.0, 1000), point(2, 1, 6.0, 1000)]),
+    )]);
+    study.doc.servers.push(server("there"));
+    study.doc.profiles.push("web-server".to_owned());
+    let (report, text) = texts(&study);
+    assert!(text.contains("Not measured: there."), "{text}");
+    assert!(
+        text.contains("Nothing has been measured with this profile."),
+        "{text}"
+    );
+    let lines: Vec<_> = report.plots().map(|plot| plot.lines.len()).collect();
+    assert_eq!(lines, [1; 6]);
+}
+
+#[test]
+fn a_run_that_was_stopped_before_its_first_load_point() {
+    let (report, text) = texts(&study(&[("a", run(Vec::new()))]));
+    assert_eq!(report.plots().count(), 0);
+    assert!(
+        text.contains("Nothing has been measured with this profile."),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_load_point_is_a_point() {
+    let (report, text) = texts(&study(&[("a", run(vec![point(8, 1, 5.0, 1000)]))]));
+    assert!(text.contains("there are points, not curves"), "{text}");
+    let first = report.plots().next().unwrap();
+    assert_eq!(first.lines[0].points.len(), 1);
+}
+
+#[test]
+fn nothing_valid_and_no_operation() {
+    let mut idle = dropped(point(8, 1, 0.0, 1000));
+    idle.ops.clear();
+    idle.latency_ns = None;
+    idle.ops_per_s = 0.0;
+    idle.series = None;
+    let (report, text) = texts(&study(&[("a", run(vec![idle]))]));
+    assert!(text.contains("no operation was answered"), "{text}");
+    assert!(text.contains("No load point saw an operation."), "{text}");
+    assert!(text.contains("1 client dropped out"), "{text}");
+    assert!(
+        text.contains("mean response time by clients: nothing was measured."),
+        "{text}"
+    );
+    let names: Vec<_> = report.plots().map(|plot| &plot.name[..]).collect();
+    assert_eq!(names, ["01-file-server-operations"]);
+}
+
+#[test]
+fn no_load_that_all_bore() {
+    let one = run(vec![point(1, 1, 5.0, 1000), point(2, 1, 6.0, 1000)]);
+    let other = run(vec![
+        point(4, 1, 5.0, 1000),
+        dropped(point(2, 1, 6.0, 1000)),
+    ]);
+    let (report, text) = texts(&study(&[("one", one), ("other", other)]));
+    let plot = report
+        .plots()
+        .find(|plot| plot.name.ends_with("percentiles"))
+        .unwrap();
+    assert!(
+        plot.title.ends_with("at each server's peak"),
+        "{}",
+        plot.title
+    );
+    let names: Vec<_> = plot.lines.iter().map(|line| &line.name[..]).collect();
+    assert_eq!(names, ["one (2 clients)", "other (4 clients)"]);
+    assert!(
+        text.contains("no load point is valid for all servers"),
+        "{text}"
+    );
+}
+
+#[test]
+fn numbers_that_no_machine_reaches_are_drawn_all_the_same() {
+    let (report, _) = texts(&study(&[(
+        "a",
+        run(vec![
+            point(1, 1, 1e300, 1),
+            point(u32::MAX, 1, 1e-300, 60_000_000_000),
+        ]),
+    )]));
+    assert_eq!(report.plots().count(), 6);
+}

@@ -1,0 +1,59 @@
+//! The page as text: what it says and what it refers to.
+
+use smbench_publish::{report, to_html, to_markdown};
+
+use crate::samples::full;
+
+#[test]
+fn the_page_refers_to_nothing_outside_itself() {
+    let page = to_html(&report(&full())).unwrap();
+    assert!(!page.contains("<script"), "no script");
+    for attribute in ["src=", "href=", "url(", "@import", "srcset="] {
+        for (at, _) in page.match_indices(attribute) {
+            let target = &page[at + attribute.len()..];
+            let is_own = target.starts_with("\"#section-") || target.starts_with("\"data:,\"");
+            assert!(is_own, "{attribute}{}", &target[..40.min(target.len())]);
+        }
+    }
+    // Names of namespaces are no requests, but plots in a page need none.
+    assert!(!page.contains("http://") && !page.contains("https://"));
+}
+
+#[test]
+fn everything_that_must_be_disclosed_is() {
+    let mut study = full();
+    let run = &mut study.results[0].run;
+    run.server.notes.push("a note of the run".to_owned());
+    let text = to_markdown(&report(&study));
+    for part in [
+        "SMB 3.1.1",
+        "signing aes-128-cmac",
+        "encryption off",
+        "strict sync = yes",
+        "the note of the study",
+        "a note of the run",
+        "seed 42",
+        "2cc105ebbfd5e154e3e94f483c9b5570465be0c5d113242acb655b89203b64b3",
+        "smbench suite 'my suite.toml'",
+        "smbench 0.1.0",
+        "2 threads",
+        "48 MiB of memory at most",
+        "READ 8 MiB, WRITE 8 MiB, transactions 1 MiB",
+        "signing as the server requires",
+        "2026-01-31T12:00:00Z",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+}
+
+#[test]
+fn passes_that_are_not_valid_are_in_no_number() {
+    let text = to_markdown(&report(&full()));
+    let row = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
+    assert_eq!(row("| 16 | 285.0"), "| 16 | 285.0 | \\! 20.0 |");
+    let peak = row("| Samba, ignores them | 508.0");
+    assert!(
+        peak.starts_with("| Samba, ignores them | 508.0 | 8 |"),
+        "{peak}"
+    );
+}

@@ -1,0 +1,253 @@
+//! Plots: what is in them, and whether it is drawn where the numbers say.
+
+use resvg::tiny_skia::Pixmap;
+use resvg::usvg::{Options, Tree, roxmltree};
+use smbench_publish::plot::{Axis, Line, Plot, Point, Quantity, Rasterizer, Standing};
+use smbench_publish::report;
+
+use crate::samples::{dropped, full, point, run, study};
+
+/// A plot of the report on a study.
+fn plot(study: &smbench_report::study::Study, name: &str) -> Plot {
+    let report = report(study);
+    let plot = report.plots().find(|plot| plot.name == name);
+    plot.unwrap_or_else(|| panic!("no {name}")).clone()
+}
+
+/// Numbers of a line: x, y, and whether they may be quoted.
+fn numbers(line: &Line) -> Vec<(f64, f64, bool)> {
+    let points = line.points.iter();
+    points
+        .map(|point| (point.x, point.y, point.standing != Standing::Invalid))
+        .collect()
+}
+
+#[test]
+fn throughput_is_that_of_the_valid_passes() {
+    let plot = plot(&full(), "01-file-server-throughput");
+    assert_eq!(
+        numbers(&plot.lines[0]),
+        [(1.0, 41.0, true), (8.0, 305.0, true), (16.0, 285.0, true)]
+    );
+    assert_eq!(
+        numbers(&plot.lines[1]),
+        [(1.0, 51.0, true), (8.0, 508.0, true), (16.0, 20.0, false)]
+    );
+    // Two passes: the lower and the higher. Three: 508 +- t(2) sd / sqrt(3).
+    assert_eq!(plot.lines[0].points[1].spread, Some((300.0, 310.0)));
+    let (low, high) = plot.lines[1].points[1].spread.unwrap();
+    let half = 4.303 * 112.0_f64.sqrt() / 3.0_f64.sqrt();
+    assert!((low - (508.0 - half)).abs() < 1e-9 && (high - (508.0 + half)).abs() < 1e-9);
+    assert_eq!(plot.lines[1].points[2].spread, None, "not valid");
+    let label = &plot.lines[1].points[2].label;
+    assert!(
+        label.contains("16 clients, pass 1: 1 client dropped out"),
+        "{label}"
+    );
+}
+
+#[test]
+fn percentiles_are_those_of_the_histograms_at_a_load_all_bore() {
+    let plot = plot(&full(), "01-file-server-percentiles");
+    assert!(plot.title.ends_with("at 8 clients"), "{}", plot.title);
+    // Of 2 passes: 900 reads of 400 us and as many of 500 us, 99 of 2 ms and as many
+    // of 2.5 ms, one of 20 ms and one of 25 ms.
+    let points = &plot.lines[0].points;
+    let at = |x: f64| {
+        points
+            .iter()
+            .find(|point| (point.x - x).abs() < 1e-6 * x)
+            .unwrap()
+            .y
+    };
+    let near = |x: f64, ns: f64| assert!((at(x) / ns - 1.0).abs() < 2e-3, "{x}: {}", at(x));
+    near(1.0, 400e3);
+    near(4.0 / 3.0, 400e3);
+    near(2.0, 500e3);
+    near(10.0, 500e3);
+    near(20.0, 2.5e6);
+    near(1000.0, 2.5e6);
+    near(2000.0, 25e6);
+    assert_eq!(points.last().unwrap().x, 2000.0, "the slowest of 2000");
+}
+
+#[test]
+fn time_is_that_of_the_first_pass_and_gaps_stay_gaps() {
+    let mut one = point(8, 1, 100.0, 1_000_000);
+    one.series.as_mut().unwrap().all.p99_ns[4] = None;
+    let study = study(&[("a", run(vec![one, point(8, 2, 100.0, 9_000_000)]))]);
+    let plot = plot(&study, "01-file-server-time-p99");
+    let points = &plot.lines[0].points;
+    let seconds: Vec<_> = points.iter().map(|point| point.x).collect();
+    assert_eq!(seconds, [1.0, 2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0, 10.0]);
+    assert_eq!(points[0].y, 5e6);
+    assert_eq!(points[1].y, 6e6);
+    let gaps = points
+        .iter()
+        .map(|point| point.standing == Standing::AfterGap);
+    let gaps: Vec<_> = gaps.collect();
+    assert_eq!(
+        gaps,
+        [true, false, false, false, true, false, false, false, false]
+    );
+}
+
+#[test]
+fn long_windows_keep_their_highest_intervals() {
+    let mut long = point(8, 1, 100.0, 1_000_000);
+    let all = &mut long.series.as_mut().unwrap().all;
+    all.count = vec![1; 1000];
+    all.p99_ns = (0..1000)
+        .map(|second| Some(1000 + second * 7 % 100))
+        .collect();
+    all.p99_ns[500] = Some(77_777);
+    let study = study(&[("a", run(vec![long]))]);
+    let plot = plot(&study, "01-file-server-time-p99");
+    let points = &plot.lines[0].points;
+    assert_eq!(points.len(), 112, "of 9 intervals each");
+    assert_eq!(points.last().unwrap().x, 1000.0);
+    let highest = points.iter().find(|point| point.y == 77_777.0).unwrap();
+    assert_eq!(highest.x, 504.0);
+}
+
+#[test]
+fn what_moves_no_data_is_plotted_by_operations() {
+    let mut points = vec![point(1, 1, 0.0, 1_000_000), point(8, 1, 0.0, 2_000_000)];
+    points[0].ops_per_s = 100.0;
+    points[1].ops_per_s = 300.0;
+    let plot = plot(&study(&[("a", run(points))]), "01-file-server-operations");
+    assert_eq!(
+        numbers(&plot.lines[0]),
+        [(1.0, 100.0, true), (8.0, 300.0, true)]
+    );
+    assert_eq!(plot.y.quantity, Quantity::Rate);
+}
+
+/// A line whose markers are circles over round numbers.
+fn simple() -> Plot {
+    let valid = |x: f64, y: f64, standing| Point {
+        x,
+        y,
+        spread: None,
+        standing,
+        label: String::new(),
+    };
+    Plot {
+        name: "simple".to_owned(),
+        title: "Simple".to_owned(),
+        x: Axis::new("clients", Quantity::Clients),
+        y: Axis::new("throughput", Quantity::Throughput),
+        lines: vec![Line {
+            name: "a".to_owned(),
+            style: 0,
+            points: vec![
+                valid(0.0, 0.0, Standing::Valid),
+                valid(5.0, 50.0, Standing::Invalid),
+                valid(10.0, 100.0, Standing::Valid),
+            ],
+        }],
+        notes: Vec::new(),
+    }
+}
+
+#[test]
+fn points_lie_where_the_axes_say() {
+    let svg = simple().to_svg().unwrap();
+    let tree = roxmltree::Document::parse(&svg).unwrap();
+    let number = |node: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
+        node.attribute(name).unwrap().parse().unwrap()
+    };
+    let circles = || {
+        tree.descendants()
+            .filter(|node| node.has_tag_name("circle"))
+    };
+    let is_spot = |node: &roxmltree::Node<'_, '_>| node.attribute("class") == Some("point");
+    let place = |node: roxmltree::Node<'_, '_>| (number(&node, "cx"), number(&node, "cy"));
+    let spots: Vec<_> = circles().filter(is_spot).map(place).collect();
+    let [start, middle, end] = spots[..] else {
+        panic!("{spots:?}");
+    };
+    for (one, other) in [(start, middle), (middle, end)] {
+        assert!(
+            (other.0 - one.0 - (end.0 - start.0) / 2.0).abs() <= 1.0,
+            "{spots:?}"
+        );
+        assert!(
+            (other.1 - one.1 - (end.1 - start.1) / 2.0).abs() <= 1.0,
+            "{spots:?}"
+        );
+    }
+    assert!(end.0 > start.0 && end.1 < start.1, "to the right and up");
+    // Each has the marker that is seen under it.
+    for spot in &spots {
+        let seen = |node: &roxmltree::Node<'_, '_>| !is_spot(node) && place(*node) == *spot;
+        assert!(circles().any(|node| seen(&node)), "{spot:?}");
+    }
+    // The numbers at the axes stand where points of that value lie.
+    let text = |content: &str| {
+        let mut texts = tree.descendants().filter(|node| node.has_tag_name("text"));
+        texts.find(|node| node.text().is_some_and(|text| text.trim() == content))
+    };
+    let hundred = text("100").unwrap();
+    assert!(
+        (number(&hundred, "y") - end.1).abs() <= 8.0,
+        "within a pixel"
+    );
+    let ten = text("10").unwrap();
+    assert!((number(&ten, "x") - end.0).abs() <= 8.0, "within a pixel");
+    // The line leaves out what is not valid.
+    let lines = tree
+        .descendants()
+        .filter(|node| node.has_tag_name("polyline"));
+    let drawn = lines.filter_map(|node| node.attribute("points"));
+    let whole = format!("{},{} {},{}", start.0, start.1, end.0, end.1);
+    assert!(
+        drawn.into_iter().any(|points| points.trim() == whole),
+        "{svg}"
+    );
+}
+
+#[test]
+fn plots_in_pages_have_no_colour_of_their_own() {
+    let svg = simple().to_inline_svg().unwrap();
+    assert!(!svg.contains("\"#"), "{svg}");
+    for variable in ["--ink", "--axis", "--grid", "--paper", "--line-0"] {
+        assert!(svg.contains(&format!("\"var({variable})\"")), "{variable}");
+    }
+}
+
+#[test]
+fn pictures_have_lines_and_letters() {
+    let png = Rasterizer::new().png(&simple()).unwrap();
+    let picture = Pixmap::decode_png(&png).unwrap();
+    let tree = Tree::from_str(&simple().to_svg().unwrap(), &Options::default()).unwrap();
+    assert_eq!(picture.width(), 2 * tree.size().to_int_size().width());
+    let count = |colour: (u8, u8, u8)| {
+        let pixels = picture.pixels().iter();
+        let same = pixels.filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == colour);
+        same.count()
+    };
+    // Lines are four pixels wide here; letters are of one colour within.
+    assert!(count((0x00, 0x72, 0xB2)) > 1000, "the line");
+    assert!(count((0x1B, 0x1F, 0x24)) > 1000, "titles");
+    assert!(count((0x57, 0x60, 0x6A)) > 500, "numbers and axes");
+}
+
+#[test]
+fn what_is_not_valid_is_named_in_the_legend() {
+    assert!(simple().to_svg().unwrap().contains("not valid"));
+    let study = study(&[(
+        "a",
+        run(vec![
+            point(1, 1, 5.0, 1000),
+            dropped(point(2, 1, 5.0, 1000)),
+        ]),
+    )]);
+    let named = plot(&study, "01-file-server-throughput");
+    assert!(named.to_svg().unwrap().contains("not valid"));
+    let report = format!("{:?}", report(&study));
+    assert!(
+        report.contains("Hollow, not valid: a at 2 clients, pass 1: 1 client dropped out"),
+        "{report}"
+    );
+}

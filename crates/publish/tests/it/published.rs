@@ -1,0 +1,93 @@
+//! The published studies: their peaks go in, their percentages come out, in a
+//! report.
+
+use smbench_publish::{Block, Report, report};
+use smbench_report::study::{ComparisonKind, Study};
+use smbench_report::table::Table;
+
+use crate::samples::{comparison, curve, study};
+
+/// VeriTest 2004, HP DL380: peaks in Mbit/s.
+const HONOURS: [(&str, f64); 2] = [
+    ("Windows, no update", 853.966),
+    ("Samba 3.0, strict sync on", 549.465),
+];
+const IGNORES: [(&str, f64); 2] = [
+    ("Windows, update", 935.770),
+    ("Samba 3.0, strict sync off", 586.389),
+];
+/// VeriTest 2003, DL760 with 1, 2, 4 and 8 CPUs.
+const WINDOWS: [(&str, f64); 4] = [
+    ("1 CPU", 453.0),
+    ("2 CPU", 632.0),
+    ("4 CPU", 901.0),
+    ("8 CPU", 1088.0),
+];
+
+fn of_peaks(peaks: &[(&str, f64)]) -> Study {
+    let servers: Vec<_> = peaks
+        .iter()
+        .map(|(name, peak)| (*name, curve(*peak)))
+        .collect();
+    study(&servers)
+}
+
+/// All tables of the section on comparisons.
+fn compared(report: &Report) -> Vec<&Table> {
+    let section = report
+        .sections
+        .iter()
+        .find(|section| section.title == "Comparisons");
+    let section = section.unwrap();
+    let parts = section.parts.iter().flat_map(|part| &part.blocks);
+    let blocks = section.blocks.iter().chain(parts);
+    blocks
+        .filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether a table has a row that begins with `name` and has `cell`.
+fn has(tables: &[&Table], name: &str, cell: &str) -> bool {
+    let rows = tables.iter().flat_map(|table| &table.rows);
+    rows.into_iter()
+        .any(|row| Table::cell(row, 0) == name && row.iter().any(|found| found.text == cell))
+}
+
+#[test]
+fn gains_of_flush_policies() {
+    let mut study = of_peaks(&[HONOURS[0], HONOURS[1], IGNORES[0], IGNORES[1]]);
+    let gain = |title, servers: [&str; 2]| comparison(title, ComparisonKind::Gain, &servers);
+    study.doc.comparisons = vec![
+        gain("both ignore", [IGNORES[0].0, IGNORES[1].0]),
+        gain("both honour", [HONOURS[0].0, HONOURS[1].0]),
+        gain("as shipped", [HONOURS[0].0, IGNORES[1].0]),
+    ];
+    let report = report(&study);
+    let tables = compared(&report);
+    assert!(has(&tables, IGNORES[1].0, "60 %"), "{tables:#?}");
+    assert!(has(&tables, HONOURS[1].0, "55 %"), "{tables:#?}");
+    assert!(has(&tables, IGNORES[1].0, "46 %"), "{tables:#?}");
+    // Each has a plot of its two servers, in the colours of the other plots.
+    let plots = report
+        .plots()
+        .filter(|plot| plot.title.contains(": file-server: throughput"));
+    let styles: Vec<Vec<_>> = plots
+        .map(|plot| plot.lines.iter().map(|line| line.style).collect())
+        .collect();
+    assert_eq!(styles, [[2, 3], [0, 1], [0, 3]]);
+}
+
+#[test]
+fn increases_with_processors() {
+    let mut study = of_peaks(&WINDOWS);
+    let names = WINDOWS.map(|(name, _)| name);
+    study.doc.comparisons = vec![comparison("scaling", ComparisonKind::Scaling, &names)];
+    let report = report(&study);
+    let tables = compared(&report);
+    for (name, percent) in [("2 CPU", "40 %"), ("4 CPU", "43 %"), ("8 CPU", "21 %")] {
+        assert!(has(&tables, name, percent), "{name}: {tables:#?}");
+    }
+}
