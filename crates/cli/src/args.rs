@@ -46,6 +46,7 @@ Examples:
   smbench run --target smb://ann@files.example/bench --clients 1,4..60:4 --duration 30s
   smbench plan --profile web-server --clients 500
   smbench show smbench-results/20260131T120000Z-file-server.json --csv -
+  smbench report smbench-results
 
 The password comes from --password-file, --authentication-file, the variable SMBENCH_PASSWORD,
 or a prompt.";
@@ -79,6 +80,8 @@ pub(crate) enum Command {
     /// Hold results against the first of them, with confidence intervals
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Make a report of a study: a page, Markdown, CSV and plots
+    Report(ReportArgs),
     /// Remove what runs that died have left on a share
     Cleanup(UrlArgs),
     /// Serve SMB on this machine to try things out, until interrupted
@@ -290,6 +293,16 @@ pub(crate) struct ShowArgs {
     /// Write its load points as CSV; - for standard output, in place of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Folder of a study, or of result documents that belong together
+    #[arg(value_name = "DIR", value_parser = paths())]
+    pub(crate) study: PathBuf,
+    /// Folder to write to; what is in it under the same names is replaced [default: DIR/report]
+    #[arg(long, value_name = "FOLDER", value_parser = paths())]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ use smbench_engine::run::RunError;
 use smbench_engine::target::TargetError;
 use smbench_engine::{SessionError, TicketError};
 use smbench_lab::LabError;
+use smbench_publish::WriteError;
 use smbench_report::compare::CompareError;
 use smbench_report::{LoadError, SaveError};
 
@@ -61,6 +62,8 @@ pub(crate) enum Failure {
     Compare(#[from] CompareError),
     #[error("failed to {0}")]
     Save(#[from] SaveError),
+    #[error("failed to {0}")]
+    Report(#[from] WriteError),
     #[error("interrupted before anything was measured")]
     Interrupted,
     #[error(transparent)]
@@ -103,6 +106,7 @@ impl Failure {
             Self::Run(_)
             | Self::Session(_)
             | Self::Save(_)
+            | Self::Report(_)
             | Self::Lab(_)
             | Self::Embedded(_)
             | Self::Io { .. } => Exit::Setup,

@@ -6,6 +6,7 @@ mod lab;
 mod plan;
 mod probe;
 mod profiles;
+mod report;
 mod run;
 mod show;
 
@@ -21,6 +22,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Probe(args) => probe::probe(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare_results(&args),
+        Command::Report(args) => report::report(&args),
         Command::Cleanup(args) => cleanup::cleanup(&args),
         Command::Lab(command) => lab::lab(command),
     }
