@@ -10,6 +10,7 @@ use smbench_engine::profile::{self, Profile};
 use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
+use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, Place};
 
 use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, SessionArgs, UrlArgs};
@@ -69,8 +70,10 @@ impl Request {
     /// What a reader of the results must be told.
     pub(crate) fn disclosure(&self) -> Disclosure {
         const SHARED: &str = "server and load generator share this machine";
+        let machine = Some(MachineDoc::this());
         match self.server {
             Server::Embedded => Disclosure {
+                machine,
                 place: Place::Embedded,
                 notes: vec![
                     SHARED.to_owned(),
@@ -80,6 +83,7 @@ impl Request {
                 ],
             },
             Server::Given(_) => Disclosure {
+                machine,
                 place: Place::Remote,
                 notes: is_loopback(&self.plan.target.host)
                     .then(|| SHARED.to_owned())

@@ -1,7 +1,7 @@
 //! What a reader must know to repeat the study, or to doubt it.
 
 use smbench_report::RunDoc;
-use smbench_report::doc::{ModeDoc, OutcomeDoc, PlanDoc};
+use smbench_report::doc::{MachineDoc, ModeDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::Study;
 use smbench_report::text;
 use smbench_report::units;
@@ -85,6 +85,9 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
         format!("digest {}, seed {}", plan.digest, plan.seed),
     );
     add("generator", generator(run));
+    if let Some(machine) = &run.machine {
+        add("machine", self::machine(machine));
+    }
     if run.outcome != OutcomeDoc::Complete {
         let reason = run.outcome_reason.as_deref().unwrap_or("no reason given");
         add("outcome", reason.to_owned());
@@ -130,7 +133,17 @@ fn waits(plan: &PlanDoc) -> String {
     )
 }
 
-/// The client box, as far as documents know it.
+/// The machine that generated the load.
+fn machine(machine: &MachineDoc) -> String {
+    let texts = [&machine.system, &machine.kernel, &machine.cpu];
+    let mut parts: Vec<_> = texts.into_iter().flatten().cloned().collect();
+    parts.extend(machine.cpus.map(|cpus| units::counted(cpus.into(), "CPU")));
+    let memory = machine.memory_bytes.map(units::bytes);
+    parts.extend(memory.map(|memory| format!("{memory} of memory")));
+    parts.join(", ")
+}
+
+/// What the generator was told, and what it took.
 fn generator(run: &RunDoc) -> String {
     let plan = &run.plan;
     let mut parts = vec![units::counted(plan.threads.into(), "thread")];

@@ -1,6 +1,7 @@
 //! The page as text: what it says and what it refers to.
 
 use smbench_publish::{report, to_html, to_markdown};
+use smbench_report::doc::MachineDoc;
 
 use crate::samples::full;
 
@@ -24,6 +25,12 @@ fn everything_that_must_be_disclosed_is() {
     let mut study = full();
     let run = &mut study.results[0].run;
     run.server.notes.push("a note of the run".to_owned());
+    run.machine = Some(MachineDoc {
+        system: Some("Some Linux 12".to_owned()),
+        cpus: Some(2),
+        memory_bytes: Some(8 << 30),
+        ..MachineDoc::default()
+    });
     let text = to_markdown(&report(&study));
     for part in [
         "SMB 3.1.1",
@@ -37,6 +44,7 @@ fn everything_that_must_be_disclosed_is() {
         "smbench suite 'my suite.toml'",
         "smbench 0.1.0",
         "2 threads",
+        "Some Linux 12, 2 CPUs, 8 GiB of memory",
         "48 MiB of memory at most",
         "READ 8 MiB, WRITE 8 MiB, transactions 1 MiB",
         "signing as the server requires",

@@ -16,8 +16,9 @@ use smbench_engine::record::{
 
 use super::{
     CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, GeneratorDoc,
-    LoadPointDoc, LoopDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
-    SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc, pool::summary,
+    LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc,
+    SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
+    pool::summary,
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
@@ -30,6 +31,8 @@ pub struct Disclosure {
     /// Anything that bears on the numbers, one sentence each: that server
     /// and generator share a machine, what the server does on a FLUSH.
     pub notes: Vec<String>,
+    /// The machine that generates the load; `None` to say nothing of it.
+    pub machine: Option<MachineDoc>,
 }
 
 impl RunDoc {
@@ -66,6 +69,7 @@ impl RunDoc {
                 LoadModel::Closed { .. } => LoopDoc::Closed,
                 LoadModel::Rate { .. } => LoopDoc::Rate,
             },
+            machine: disclosure.machine.clone(),
             server: server(&record.server, disclosure),
             load_points,
             repeats,

@@ -9,6 +9,7 @@
 mod convert;
 mod file;
 mod generator;
+mod machine;
 mod plan;
 mod pool;
 mod server_cpu;
@@ -23,6 +24,7 @@ pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
+pub use machine::MachineDoc;
 pub use plan::{
     AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
 };
@@ -57,6 +59,10 @@ pub struct RunDoc {
     pub pacing: LoopDoc,
     /// The server, as negotiated and as disclosed.
     pub server: ServerDoc,
+    /// The machine that generated the load. Not in documents of releases that
+    /// did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineDoc>,
     /// One element per load point and pass, in the order they ran.
     pub load_points: Vec<LoadPointDoc>,
     /// Means over passes, where there are several valid ones. Not in documents

@@ -277,6 +277,7 @@ pub(crate) fn document(record: &RunRecord) -> RunDoc {
     let disclosure = Disclosure {
         place: Place::Remote,
         notes: vec!["server and generator share this machine".to_owned()],
+        machine: None,
     };
     RunDoc::from_record(record, disclosure)
 }

@@ -1,0 +1,74 @@
+//! The machine that generated the load.
+
+use std::fs;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of machine it was. `null` is what the system did not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineDoc {
+    /// The operating system as it calls itself: `Debian GNU/Linux 12 (bookworm)`.
+    pub system: Option<String>,
+    /// Release of the kernel: `6.1.0-13-amd64`.
+    pub kernel: Option<String>,
+    /// Model of the first CPU, as the system words it.
+    pub cpu: Option<String>,
+    /// Hardware threads that this process may use.
+    pub cpus: Option<u32>,
+    /// Main memory in bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+impl MachineDoc {
+    /// This machine.
+    #[must_use]
+    pub fn this() -> Self {
+        let read = |path| fs::read_to_string(path).ok();
+        Self {
+            system: read("/etc/os-release").and_then(|text| {
+                let name = value(&text, "PRETTY_NAME", '=')?;
+                Some(name.trim_matches('"').to_owned())
+            }),
+            kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
+            cpu: read("/proc/cpuinfo").and_then(|text| value(&text, "model name", ':')),
+            cpus: thread::available_parallelism()
+                .ok()
+                .and_then(|cpus| u32::try_from(cpus.get()).ok()),
+            memory_bytes: read("/proc/meminfo").and_then(|text| {
+                let kib = value(&text, "MemTotal", ':')?;
+                let kib: u64 = kib.strip_suffix("kB")?.trim().parse().ok()?;
+                kib.checked_mul(1024)
+            }),
+        }
+    }
+}
+
+/// What the first line that begins with `name` has after the separator.
+fn value(text: &str, name: &str, separator: char) -> Option<String> {
+    let mut pairs = text.lines().filter_map(|line| line.split_once(separator));
+    let (_, value) = pairs.find(|(key, _)| key.trim() == name)?;
+    let value = value.trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_name() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU @ 2.00GHz: fast\nmodel name\t: other\n";
+        let found = value(text, "model name", ':');
+        assert_eq!(found.as_deref(), Some("Some CPU @ 2.00GHz: fast"));
+        assert_eq!(value(text, "model", ':'), None);
+        assert_eq!(value("MemTotal:\n", "MemTotal", ':'), None);
+    }
+
+    #[test]
+    fn this_machine_has_memory_and_a_kernel() {
+        let this = MachineDoc::this();
+        assert!(this.memory_bytes.unwrap() > 1 << 20, "{this:?}");
+        assert!(this.cpus.unwrap() > 0 && this.kernel.is_some(), "{this:?}");
+    }
+}
