@@ -205,12 +205,16 @@ impl Study {
             }
         }
         paths.sort();
+        // Of `.` as well.
+        let whole = fs::canonicalize(folder).map_err(unreadable)?;
+        let name = whole.file_name().unwrap_or(whole.as_os_str());
+        let name = name.to_string_lossy().into_owned();
         let mut study = Self {
             doc: StudyDoc {
                 schema_version: SCHEMA_VERSION,
                 tool: ToolDoc::this(),
-                name: stem(folder),
-                title: stem(folder),
+                name: name.clone(),
+                title: name,
                 started: String::new(),
                 command: Vec::new(),
                 profiles: Vec::new(),

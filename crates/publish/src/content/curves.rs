@@ -8,7 +8,7 @@ use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::{Measured, Profile, clients, invalid};
+use super::{Measured, Profile, clients, reasons};
 use crate::plot::{Axis, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
@@ -17,6 +17,8 @@ struct Measure {
     /// The name of the plot after that of the profile.
     name: &'static str,
     title: &'static str,
+    /// What its axis is called, which has less room.
+    axis: &'static str,
     quantity: Quantity,
     /// The unit that is printed after a number; empty where that has its own.
     unit: &'static str,
@@ -28,6 +30,7 @@ struct Measure {
 const THROUGHPUT: Measure = Measure {
     name: "throughput",
     title: "throughput",
+    axis: "throughput",
     quantity: Quantity::Throughput,
     unit: " Mbit/s",
     print: units::throughput,
@@ -37,6 +40,7 @@ const THROUGHPUT: Measure = Measure {
 const RATE: Measure = Measure {
     name: "operations",
     title: "operations per second",
+    axis: "rate",
     quantity: Quantity::Rate,
     unit: " operations/s",
     print: units::rate,
@@ -46,6 +50,7 @@ const RATE: Measure = Measure {
 const MEAN: Measure = Measure {
     name: "response-mean",
     title: "mean response time",
+    axis: "mean response time",
     quantity: Quantity::Latency,
     unit: "",
     print: units::latency,
@@ -55,6 +60,7 @@ const MEAN: Measure = Measure {
 const P99: Measure = Measure {
     name: "response-p99",
     title: "99th percentile of the response time",
+    axis: "99th percentile",
     quantity: Quantity::Latency,
     unit: "",
     print: units::latency,
@@ -119,7 +125,7 @@ fn plot(
         name: format!("{stem}-{}", measure.name),
         title: format!("{}: {} by clients", profile.name, measure.title),
         x: Axis::new("clients", Quantity::Clients),
-        y: Axis::new(measure.title, measure.quantity),
+        y: Axis::new(measure.axis, measure.quantity),
         lines: lines.collect(),
         notes: Vec::new(),
     }
@@ -140,8 +146,7 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
     let standing = match row.is_valid() {
         true => Standing::Valid,
         false => {
-            let reasons: Vec<_> = invalid(row).collect();
-            label += &format!("; not valid: {}", reasons.join("; "));
+            label += &format!("; not valid: {}", reasons(row));
             Standing::Invalid
         }
     };
@@ -198,11 +203,11 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
         );
     }
     for (server, row) in rows().filter(|(_, row)| !row.is_valid()) {
-        let reasons: Vec<_> = invalid(row).collect();
         lines.push(format!(
-            "Hollow, not valid: {} at {}",
+            "Hollow, not valid: {} at {}: {}",
             server.name,
-            reasons.join("; ")
+            clients(row.clients),
+            reasons(row)
         ));
     }
     lines

@@ -140,63 +140,67 @@ fn percentile_table(level: &Level<'_>) -> Table {
     }
 }
 
+/// Which values of a series.
+type Values = fn(&SeriesDoc) -> &[Option<u64>];
+
+/// The name of the plot after that of the profile, what is plotted, what its axis
+/// is called.
+const COURSES: [(&str, &str, &str, Values); 2] = [
+    ("median", "median response time", "median", |series| {
+        &series.all.p50_ns
+    }),
+    ("p99", "99th percentile", "99th percentile", |series| {
+        &series.all.p99_ns
+    }),
+];
+
 /// Medians and 99th percentiles in the course of a window.
 pub(super) fn over_time(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Latency over time");
     let level = Level::of(profile);
-    let mut without = Vec::new();
-    let mut merged = Vec::new();
-    let mut passes = Vec::new();
-    for (server, row) in &level.rows {
-        match first_series(row) {
-            Some((pass, series)) => {
-                passes.push((*server, *row, series));
-                if let Some(together) = together(series) {
-                    let seconds = units::seconds(series.interval_s * together as f64);
-                    merged.push(format!(
-                        "{}: points are the highest of {together} intervals, {seconds} together.",
-                        server.name
-                    ));
-                }
-                if row.passes.len() > 1 {
-                    merged.push(format!("{}: pass {} is shown.", server.name, pass.repeat));
-                }
-            }
-            None => without.push(format!(
-                "{}: its document does not tell how the window went over time.",
-                server.name
-            )),
-        }
-    }
-    type Column = fn(&SeriesDoc) -> &[Option<u64>];
-    let columns: [(&str, &str, Column); 2] = [
-        ("median", "median response time", |series| {
-            &series.all.p50_ns
-        }),
-        ("p99", "99th percentile of the response time", |series| {
-            &series.all.p99_ns
-        }),
-    ];
-    for (name, title, column) in columns {
-        let lines = passes.iter().map(|(server, row, series)| Line {
+    let rows = level.rows.iter().map(|&(server, row)| (server, row));
+    let (with, without): (Vec<_>, Vec<_>) = rows
+        .map(|(server, row)| (server, row, first_series(row)))
+        .partition(|(.., series)| series.is_some());
+    let shown: Vec<_> = with
+        .into_iter()
+        .filter_map(|(server, row, series)| Some((server, row, series?)))
+        .collect();
+    for (name, title, axis, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
+        let lines = shown.iter().map(|(server, row, (_, series))| Line {
             name: level.line(server, row),
             style: server.number,
             points: course(series, column(series)),
         });
-        let plot = Plot {
+        part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
             title: format!("{}: {title} over time {}", profile.name, level.name()),
             x: Axis::new("time since the window opened", Quantity::Time),
-            y: Axis::new(title, Quantity::Latency),
+            y: Axis::new(*axis, Quantity::Latency),
             lines: lines.collect(),
             notes: Vec::new(),
-        };
-        if !passes.is_empty() {
-            part.plot(plot);
+        });
+    }
+    let mut remarks = Vec::new();
+    for (server, row, (pass, series)) in &shown {
+        if row.passes.len() > 1 {
+            remarks.push(format!("{}: pass {} is shown.", server.name, pass.repeat));
+        }
+        if let Some(together) = together(series) {
+            let seconds = units::seconds(series.interval_s * together as f64);
+            remarks.push(format!(
+                "{}: points are the highest of {together} intervals, {seconds} together.",
+                server.name
+            ));
         }
     }
-    part.list(merged);
-    part.list(without);
+    remarks.extend(without.iter().map(|(server, ..)| {
+        format!(
+            "{}: its document does not tell how the window went over time.",
+            server.name
+        )
+    }));
+    part.list(remarks);
     part
 }
 

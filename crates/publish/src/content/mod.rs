@@ -14,7 +14,6 @@ mod summary;
 
 use smbench_report::RunDoc;
 use smbench_report::curve::{Curve, Row};
-use smbench_report::doc::LoadPointDoc;
 use smbench_report::study::{Study, slug};
 
 use crate::report::Report;
@@ -103,16 +102,16 @@ fn server_name(study: &Study, server: usize) -> &str {
     server.map_or("", |server| &server.name)
 }
 
-/// The passes of a row that are not valid and why, a line each.
-fn invalid(row: &Row<'_>) -> impl Iterator<Item = String> {
-    row.invalid.iter().map(|pass| {
+/// Why passes of a row are not valid, each reason once.
+fn reasons(row: &Row<'_>) -> String {
+    let mut reasons = Vec::new();
+    for pass in &row.invalid {
         let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
-        format!("{}: {reason}", which(pass))
-    })
-}
-
-fn which(point: &LoadPointDoc) -> String {
-    format!("{}, pass {}", clients(point.clients), point.repeat)
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons.join("; ")
 }
 
 fn clients(clients: u32) -> String {

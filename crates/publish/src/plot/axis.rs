@@ -50,8 +50,18 @@ pub(super) struct Frame {
     measure: fn(f64) -> f64,
 }
 
-/// Numbers on an axis, about.
-const TICKS: f64 = 5.0;
+/// Steps of an axis, about: of an upright one, and of one that has more room.
+const STEPS: f64 = 5.0;
+const STEPS_ACROSS: f64 = 8.0;
+/// What the steps of an axis from 0 are.
+#[derive(Clone, Copy, Debug)]
+enum Steps {
+    Upright,
+    Across,
+    /// As the last, of whole numbers.
+    Whole,
+}
+
 /// Beyond anything measured; larger numbers are no measurements but would
 /// overflow.
 const HIGHEST: f64 = 1e18;
@@ -76,13 +86,13 @@ impl Axis {
         });
         let (low, high) = ends.unwrap_or((0.0, 0.0));
         match self.quantity {
-            Quantity::Clients => self.linear(high, 1.0, None, 1.0),
-            Quantity::Throughput => self.linear(high, 0.0, Some("Mbit/s"), 1.0),
-            Quantity::Rate => self.linear(high, 0.0, Some("operations/s"), 1.0),
-            Quantity::Time => self.linear(high, 0.0, Some("s"), 1.0),
+            Quantity::Clients => self.linear(high, Steps::Whole, None, 1.0),
+            Quantity::Throughput => self.linear(high, Steps::Upright, Some("Mbit/s"), 1.0),
+            Quantity::Rate => self.linear(high, Steps::Upright, Some("operations/s"), 1.0),
+            Quantity::Time => self.linear(high, Steps::Across, Some("s"), 1.0),
             Quantity::Latency => {
                 let (scale, unit) = unit_of(high);
-                self.linear(high, 0.0, Some(unit), scale)
+                self.linear(high, Steps::Upright, Some(unit), scale)
             }
             Quantity::WideLatency => {
                 let (low, high) = (low.max(LOWEST), high.max(LOWEST));
@@ -94,12 +104,16 @@ impl Axis {
     }
 
     /// From 0 to a round number of `unit`s not below `high`.
-    fn linear(&self, high: f64, step_min: f64, unit: Option<&str>, scale: f64) -> Frame {
+    fn linear(&self, high: f64, steps: Steps, unit: Option<&str>, scale: f64) -> Frame {
         let high = match high > 0.0 {
             true => high / scale,
             false => 1.0,
         };
-        let step = round_step(high / TICKS).max(step_min);
+        let step = match steps {
+            Steps::Upright => round_step(high / STEPS),
+            Steps::Across => round_step(high / STEPS_ACROSS),
+            Steps::Whole => round_step(high / STEPS_ACROSS).max(1.0),
+        };
         // The quotient may be a hair above a whole number.
         let steps = (high / step - 1e-9).ceil();
         let ticks = (0..=steps as u32).map(|at| {

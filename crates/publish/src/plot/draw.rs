@@ -23,20 +23,22 @@ pub(super) const FINE: i32 = 8;
 /// Pixels from left to right: with the sizes below legible at half of it.
 const WIDTH: i32 = 560;
 /// Pixels of the part with the axes.
-const CHART_HEIGHT: i32 = 330;
+const CHART_HEIGHT: i32 = 334;
 const TITLE_LINE_HEIGHT: i32 = 22;
 const LEGEND_LINE_HEIGHT: i32 = 24;
+/// Free pixels between the chart and the legend.
+const LEGEND_GAP: i32 = 6;
 /// Free pixels at every edge.
 const MARGIN: i32 = 10;
 /// Pixels for the numbers and the title of the vertical axis.
-const Y_LABELS: i32 = 74;
-const X_LABELS: i32 = 48;
+const Y_LABELS: i32 = 78;
+const X_LABELS: i32 = 50;
 /// Sizes of text, in pixels.
 const TITLE_SIZE: i32 = 17;
-const TEXT_SIZE: i32 = 15;
-/// An average letter is this part of the text's size wide; a little more, so
-/// that what fits by this fits in most fonts.
-const LETTER: f64 = 0.6;
+const TEXT_SIZE: i32 = 16;
+/// An average letter is this part of the text's size wide; a little less in most
+/// fonts, so that what fits by this fits in them.
+const LETTER: f64 = 0.56;
 /// A line with more points than this has markers at some of them only.
 const MARKERS_MAX: usize = 16;
 const MARKER_RADIUS: i32 = 4;
@@ -64,7 +66,7 @@ pub(super) fn draw(plot: &Plot) -> Result<Drawing, DrawError> {
     let title = wrapped(&plot.title, letters(WIDTH - 2 * MARGIN, TITLE_SIZE));
     let legend = Legend::of(plot);
     let title_height = TITLE_LINE_HEIGHT * lines(&title) + MARGIN;
-    let height = title_height + CHART_HEIGHT + legend.height() + MARGIN;
+    let height = title_height + CHART_HEIGHT + LEGEND_GAP + legend.height() + MARGIN / 2;
     let size = (WIDTH * FINE, height * FINE);
 
     let mut svg = String::new();
@@ -73,6 +75,7 @@ pub(super) fn draw(plot: &Plot) -> Result<Drawing, DrawError> {
         let root = backend.into_drawing_area();
         let (top, rest) = root.split_vertically(title_height * FINE);
         let (middle, bottom) = rest.split_vertically(CHART_HEIGHT * FINE);
+        let (_, bottom) = bottom.split_vertically(LEGEND_GAP * FINE);
         for (at, line) in title.into_iter().enumerate() {
             let y = MARGIN + TITLE_LINE_HEIGHT * at as i32 + TITLE_LINE_HEIGHT / 2;
             let style = text(TITLE_SIZE, INK, FontStyle::Bold);
@@ -219,7 +222,7 @@ impl Legend {
     }
 
     fn height(&self) -> i32 {
-        LEGEND_LINE_HEIGHT * (lines(&self.entries) + self.columns - 1) / self.columns
+        LEGEND_LINE_HEIGHT * ((lines(&self.entries) + self.columns - 1) / self.columns)
     }
 
     fn draw(self, area: &Area<'_>) -> Result<(), DrawError> {

@@ -112,7 +112,9 @@ fn a_folder_of_results_is_a_study_of_its_files() {
         &document(&run(vec![point(2, 1, 50)])),
         &folder.path().join("a.json"),
     );
-    let found = Study::load(folder.path()).unwrap();
+    let found = Study::load(&folder.path().join(".")).unwrap();
+    let name = folder.path().file_name().unwrap().to_str().unwrap();
+    assert_eq!((&*found.doc.name, &*found.doc.title), (name, name));
     let names: Vec<_> = found
         .doc
         .servers
