@@ -12,6 +12,7 @@ mod drivers;
 mod lab;
 mod login;
 mod passwords;
+mod report;
 mod runs;
 mod samba;
 mod scale;

@@ -1,0 +1,79 @@
+//! `smbench report`, from a run to files, and what it says when it cannot.
+
+use std::fs;
+
+use crate::support::{Place, embedded, text};
+
+#[test]
+fn a_folder_of_results_becomes_a_report() {
+    let server = embedded();
+    let place = Place::new();
+    for clients in ["--clients=1,2", "--clients=2"] {
+        let run = place.run(&server.url(), server.password(), &[clients, "--quiet"]);
+        assert_eq!(run.code(), Some(0), "{run:?}");
+    }
+    let said = place.smbench(&["report", "results"]);
+    said.succeeded();
+    let lines = [
+        "page      results/report/index.html",
+        "markdown  results/report/report.md",
+        "csv       results/report/report.csv",
+        "plots     results/report/plots, 6 as SVG and PNG",
+    ];
+    assert_eq!(said.stdout.lines().collect::<Vec<_>>(), lines);
+    let read = |name: &str| fs::read_to_string(place.path("results/report").join(name)).unwrap();
+    let page = read("index.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    assert!(read("report.md").starts_with("# results\n"));
+    // Three load points, each with all, read, write and what else there was.
+    let csv = read("report.csv");
+    assert_eq!(
+        csv.lines().filter(|line| line.contains(",all,")).count(),
+        3,
+        "{csv}"
+    );
+    assert!(!page.contains(server.password()), "no secret is in it");
+
+    // Once more, elsewhere: reports are no results.
+    let said = place.smbench(&["report", "results", "--out", "elsewhere/deep"]);
+    said.succeeded();
+    let again = fs::read_to_string(place.path("elsewhere/deep/index.html")).unwrap();
+    assert_eq!(again, page);
+}
+
+#[test]
+fn what_is_no_study_is_named() {
+    let place = Place::new();
+    let file = place.write("result.json", "{}");
+    place
+        .smbench(&["report", text(&file)])
+        .failed_with(2, &["result.json is a file", "`show`"]);
+    place
+        .smbench(&["report", "missing"])
+        .failed_with(2, &["failed to read missing"]);
+    fs::create_dir(place.path("empty")).unwrap();
+    place
+        .smbench(&["report", "empty"])
+        .failed_with(2, &["empty", "there is no such file"]);
+    fs::create_dir(place.path("bad")).unwrap();
+    place.write("bad/x.json", "{");
+    place
+        .smbench(&["report", "bad"])
+        .failed_with(2, &["bad/x.json: not JSON"]);
+    assert!(!place.path("bad/report").exists(), "nothing half done");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let place = Place::new();
+    fs::create_dir(place.path("results")).unwrap();
+    let kept = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/results/v1-curve.json"
+    );
+    fs::copy(kept, place.path("results/kept.json")).unwrap();
+    place.write("file", "");
+    place
+        .smbench(&["report", "results", "--out", "file/report"])
+        .failed_with(3, &["failed to write file/report/plots: "]);
+}
