@@ -48,7 +48,11 @@ fn load_points(profile: &Profile<'_>) -> Section {
             .notes
             .push(text::peak_line(&server.curve).trim_end().to_owned());
         part.table(table);
-        if let Some(mut table) = text::repeats(&server.curve) {
+        let more = [
+            text::repeats(&server.curve),
+            text::server_cpu(&server.curve),
+        ];
+        for mut table in more.into_iter().flatten() {
             table.title = format!("{}: {}", server.name, table.title);
             part.table(table);
         }

@@ -128,6 +128,10 @@ fn block(block: &Block) -> Result<Markup, SvgError> {
 }
 
 fn table(table: &Table) -> Markup {
+    if table.columns.is_empty() {
+        let lines = [&table.title].into_iter().chain(&table.notes);
+        return html! { @for line in lines { p { (plain(line)) } } };
+    }
     let class = |column: usize| match table.columns.get(column).map(|column| column.align) {
         Some(Align::Right) => Some("number"),
         Some(Align::Left) | None => None,
