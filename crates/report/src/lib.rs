@@ -31,6 +31,6 @@ pub mod text;
 pub mod units;
 
 pub use csv::{write_csv, write_study_csv};
-pub use doc::{Disclosure, LoadError, Place, RunDoc, SaveError};
+pub use doc::{Disclosure, FlushDoc, LoadError, Place, RunDoc, SaveError};
 pub use hlog::IntervalLog;
 pub use text::render;

@@ -15,8 +15,8 @@ use smbench_engine::record::{
 };
 
 use super::{
-    CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, GeneratorDoc,
-    LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc,
+    CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, FlushDoc,
+    GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc,
     SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
     pool::summary,
 };
@@ -28,8 +28,10 @@ use crate::statistics::SteadyDoc;
 pub struct Disclosure {
     /// Where the server ran.
     pub place: Place,
-    /// Anything that bears on the numbers, one sentence each: that server
-    /// and generator share a machine, what the server does on a FLUSH.
+    /// What the server does on a FLUSH.
+    pub flush: FlushDoc,
+    /// Anything else that bears on the numbers, one sentence each: that server
+    /// and generator share a machine.
     pub notes: Vec<String>,
     /// The machine that generates the load; `None` to say nothing of it.
     pub machine: Option<MachineDoc>,
@@ -111,6 +113,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         max_read_bytes: facts.max_read,
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,
+        flush: Some(disclosure.flush),
         place: disclosure.place,
         notes: disclosure.notes,
     }

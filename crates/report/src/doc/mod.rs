@@ -138,6 +138,19 @@ pub enum Place {
     Embedded,
 }
 
+/// What a server does when a client asks it to flush (MS-SMB2 3.3.5.11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlushDoc {
+    /// What was written is on stable storage before it answers.
+    Honours,
+    /// It answers without writing.
+    Ignores,
+    /// Nobody has said, and nothing has shown it.
+    #[default]
+    Unknown,
+}
+
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerDoc {
@@ -161,6 +174,10 @@ pub struct ServerDoc {
     pub max_write_bytes: u32,
     /// Largest transaction (query, directory listing) in bytes.
     pub max_transact_bytes: u32,
+    /// What it does on a FLUSH, as disclosed, or as known of a server that
+    /// smbench set up. Not in documents of releases that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<FlushDoc>,
     /// Where the server ran.
     #[serde(rename = "where")]
     pub place: Place,

@@ -1,8 +1,10 @@
 //! What was run, in a handful of labelled lines.
 
+use smbench_engine::record::OpKind;
+
 use crate::doc::{
-    AccessDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc, ServerDoc,
-    VerifyDoc, WorkloadDoc,
+    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc,
+    ServerDoc, VerifyDoc, WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, percent, plain, seconds};
 
@@ -21,6 +23,7 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
         ("data", data(doc)),
         ("window", window(&doc.plan)),
     ];
+    facts.extend(flushes(doc).map(|told| ("flushes", told.to_owned())));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
 }
@@ -132,6 +135,21 @@ fn server(server: &ServerDoc) -> String {
         plain(&server.signing),
         plain(&server.encryption)
     )
+}
+
+/// What a FLUSH means on the server. That nobody knows is only told where it
+/// bears on the numbers.
+fn flushes(doc: &RunDoc) -> Option<&'static str> {
+    let flushes = |point: &LoadPointDoc| point.whole.contains_key(OpKind::Flush.name());
+    match doc.server.flush? {
+        FlushDoc::Honours => Some("honoured: on stable storage before they are answered"),
+        FlushDoc::Ignores => Some("ignored: answered without writing"),
+        FlushDoc::Unknown => doc
+            .load_points
+            .iter()
+            .any(flushes)
+            .then_some("nobody has said whether the server honours them"),
+    }
 }
 
 fn load(doc: &RunDoc) -> String {

@@ -61,6 +61,7 @@ fn contracted_keys_have_their_types() {
         ("server.dialect".to_owned(), string),
         ("server.signing".to_owned(), string),
         ("server.encryption".to_owned(), string),
+        ("server.flush".to_owned(), string),
         ("server.where".to_owned(), string),
         ("loop".to_owned(), string),
         ("outcome".to_owned(), string),

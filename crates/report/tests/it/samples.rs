@@ -17,7 +17,7 @@ use smbench_engine::record::{
 use smbench_engine::server_cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
 use smbench_engine::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
-use smbench_report::{Disclosure, Place, RunDoc};
+use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
 /// Occurs nowhere else, so that a leak is found by searching for it.
 pub(crate) const PASSWORD: &str = "hunter2-must-not-leak";
@@ -276,6 +276,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
 pub(crate) fn document(record: &RunRecord) -> RunDoc {
     let disclosure = Disclosure {
         place: Place::Remote,
+        flush: FlushDoc::Unknown,
         notes: vec!["server and generator share this machine".to_owned()],
         machine: None,
     };

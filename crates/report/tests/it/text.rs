@@ -5,11 +5,11 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use smbench_engine::clock::Nanos;
 use smbench_engine::record::{
-    Failure, LoadPointRecord, OpKind, Origin, Outcome, Phase, ServerFacts,
+    Failure, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord, ServerFacts,
 };
 use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
-use smbench_report::{render, write_csv};
+use smbench_report::{FlushDoc, render, write_csv};
 
 use crate::samples::{
     book, curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
@@ -29,6 +29,7 @@ fn a_plain_run() {
     load     closed loop, 4 outstanding per client, 2 threads, seed 42
     data     1 file of 1 MiB per client, 16 MiB on the share (fits the cache of any server)
     window   10 s per load point, ramps of 2 s and 0.5 s excluded, 1 pass
+    flushes  nobody has said whether the server honours them
     note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
@@ -324,4 +325,29 @@ fn cpu_of_the_server_is_told_with_what_it_bought() {
           8           -       -      -             -            -             0.05
     -: not measured: it did not answer: timeout
     ");
+}
+
+#[test]
+fn what_a_flush_means_is_told_where_it_is_known_or_matters() {
+    let told = |flush: Option<FlushDoc>, record: &RunRecord| {
+        let mut doc = document(record);
+        doc.server.flush = flush;
+        let text = render(&doc);
+        let line = text.lines().find_map(|line| line.strip_prefix("flushes  "));
+        line.unwrap_or_default().to_owned()
+    };
+    let flushing = curve();
+    let other = run(vec![metadata_point(1, 50)]);
+    let honoured = "honoured: on stable storage before they are answered";
+    let ignored = "ignored: answered without writing";
+    let unknown = "nobody has said whether the server honours them";
+    for (flush, of_flushing, of_other) in [
+        (Some(FlushDoc::Honours), honoured, honoured),
+        (Some(FlushDoc::Ignores), ignored, ignored),
+        (Some(FlushDoc::Unknown), unknown, ""),
+        (None, "", ""),
+    ] {
+        assert_eq!(told(flush, &flushing), of_flushing);
+        assert_eq!(told(flush, &other), of_other);
+    }
 }
