@@ -46,6 +46,7 @@ mod session;
 mod share;
 pub mod sources;
 pub mod spec;
+pub mod storage;
 pub mod stream;
 pub mod target;
 pub mod units;

@@ -2,6 +2,7 @@
 //! it does with a file of our own.
 
 mod trial;
+mod witness;
 
 use smbench_protocol::{
     Cipher, CipherList, Dialect, Negotiated, SessionIndex, SessionTerms, SigningAlgorithm,
@@ -14,6 +15,7 @@ use crate::share;
 use crate::target::Target;
 
 pub use trial::{Attempt, Spread, Trials};
+pub use witness::{FlushFinding, FlushPolicy};
 
 /// Sessions set up one after the other to see how long that takes.
 const SETUPS: usize = 8;
@@ -181,6 +183,24 @@ pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, Sessio
     block_on(async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::cleanup(&endpoint).await
+    })
+}
+
+/// Removes the directory that one dead run left, given from the share's root,
+/// blocking the thread. As in [`cleanup`] it is left alone, and reported, where
+/// a run is using it or it is none of ours; one that is gone is not reported.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn remove_remains(
+    target: &Target,
+    limits: Limits,
+    directory: &str,
+) -> Result<share::Cleanup, SessionError> {
+    let options = SessionOptions::default();
+    block_on(async {
+        let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
+        share::remove_remains(&endpoint, directory).await
     })
 }
 

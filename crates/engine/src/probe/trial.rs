@@ -18,6 +18,7 @@ use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
 
 use crate::clock::{self, Nanos};
 use crate::plan::{FileSet, Scope};
+use crate::probe::witness::{FlushFinding, Witness};
 use crate::session::{Endpoint, Session, SessionError, random};
 use crate::share::{Workspace, join, leftover, open};
 
@@ -46,6 +47,8 @@ pub struct Trials {
     pub write: Spread,
     /// Service time of FLUSHes, each after one such WRITE.
     pub flush: Spread,
+    /// What the server does on a FLUSH, as far as that can be seen from here.
+    pub flush_finding: FlushFinding,
     /// Whether CREATE, QUERY_INFO and CLOSE in one frame were all answered
     /// well (MS-SMB2 3.2.4.1.4).
     pub compound: Attempt<()>,
@@ -137,16 +140,26 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     for _ in 0..TRIES {
         writes.push(write(session, &doing, file_id).await?);
     }
+    let mut witness = witness(session, &path);
     let mut flushes = Vec::with_capacity(TRIES);
     for _ in 0..TRIES {
         write(session, &doing, file_id).await?;
+        let seen = witness.as_ref().ok().and_then(Witness::before);
         let begin = clock::now();
         let request = FlushRequest { file_id };
         session
             .expect(&doing, Command::Flush, 0, |out| request.encode(out))
             .await?;
-        flushes.push(clock::now().since(begin));
+        let elapsed = clock::now().since(begin);
+        flushes.push(elapsed);
+        if let Ok(witness) = &mut witness {
+            witness.after(seen, elapsed.into()).await;
+        }
     }
+    let flush_finding = match witness {
+        Ok(witness) => witness.finding(),
+        Err(why) => FlushFinding::unknown(why),
+    };
     session.close(&doing, file_id).await?;
     let compound = compound(session, &path).await?;
     let mut oplocks = Vec::new();
@@ -167,10 +180,27 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     Ok(Trials {
         write: Spread::of(writes),
         flush: Spread::of(flushes),
+        flush_finding,
         compound,
         oplocks,
         leases,
     })
+}
+
+/// Someone who sees the disk that the file at `path` is on, or why there is
+/// nobody.
+fn witness(session: &Session, path: &str) -> Result<Witness, String> {
+    let ends = session
+        .stream
+        .local_addr()
+        .and_then(|ours| Ok((ours, session.stream.peer_addr()?)));
+    let (ours, theirs) = ends.map_err(|error| error.to_string())?;
+    // The run's directory has a name that nothing else has; what is above it
+    // the server may call otherwise.
+    let mut parts = path.rsplit('\\');
+    let (file, directory) = (parts.next(), parts.next());
+    let name = join(directory.unwrap_or_default(), file.unwrap_or_default());
+    Witness::find(ours, theirs, &name)
 }
 
 async fn write(session: &mut Session, doing: &str, file_id: FileId) -> Result<Nanos, SessionError> {

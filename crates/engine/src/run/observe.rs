@@ -11,6 +11,11 @@ pub trait Observer {
     /// [`crate::run::execute`].
     fn progress(&mut self, progress: &Progress);
 
+    /// Called when the run has made the directory on the share that it works
+    /// in, with its path from the share's root. Should this process be killed,
+    /// it stays there: [`crate::probe::remove_remains`].
+    fn directory_claimed(&mut self, _directory: &str) {}
+
     /// Called for each interval of a measured window, in order, up to a second
     /// after it is over, from the same thread. An observer that keeps the run
     /// waiting for half a minute misses some.

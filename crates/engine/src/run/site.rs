@@ -56,6 +56,7 @@ pub(super) async fn run(
         Ok(workspace) => workspace,
         Err((error, leftover)) => return Err(RunError::from(error).with_leftover(leftover)),
     };
+    observer.directory_claimed(workspace.directory());
     let Operations {
         mix,
         origin,

@@ -21,7 +21,7 @@ use remove::{remove_afresh, remove_claimed};
 
 pub(crate) use files::{free_bytes_at_root, join, open};
 pub use remove::Cleanup;
-pub(crate) use remove::cleanup;
+pub(crate) use remove::{cleanup, remove_remains};
 
 const DIRECTORY_PREFIX: &str = "smbench-";
 /// Digits of [`crate::session::random_u64`] in hexadecimal.

@@ -37,18 +37,46 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
             continue;
         }
         let directory = join(&base, &entry.name);
-        match clean(&mut session, &directory).await {
-            Ok(Found::Dead) => found.removed.push(directory),
-            Ok(Found::InUse) => found.in_use.push(directory),
-            Ok(Found::Foreign) => found.foreign.push(directory),
+        found.look_into(&mut session, directory).await?;
+    }
+    session.log_off().await;
+    Ok(found)
+}
+
+/// Removes one directory, given from the share's root, if it is a dead run's.
+pub(crate) async fn remove_remains(
+    endpoint: &Endpoint,
+    directory: &str,
+) -> Result<Cleanup, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let mut found = Cleanup::default();
+    let name = directory.rsplit('\\').next().unwrap_or_default();
+    match is_run_directory(name) {
+        true => found.look_into(&mut session, directory.to_owned()).await?,
+        false => found.foreign.push(directory.to_owned()),
+    }
+    session.log_off().await;
+    Ok(found)
+}
+
+impl Cleanup {
+    /// Removes a directory if it is a dead run's, and keeps account of it.
+    async fn look_into(
+        &mut self,
+        session: &mut Session,
+        directory: String,
+    ) -> Result<(), SessionError> {
+        match clean(session, &directory).await {
+            Ok(Found::Dead) => self.removed.push(directory),
+            Ok(Found::InUse) => self.in_use.push(directory),
+            Ok(Found::Foreign) => self.foreign.push(directory),
             // A run that ends just now removes its directory itself.
             Err(error) => {
                 gone_or(error)?;
             }
         }
+        Ok(())
     }
-    session.log_off().await;
-    Ok(found)
 }
 
 /// What a directory with a name of ours turned out to be.

@@ -1,7 +1,8 @@
 //! What a probe finds out by trying, and what it leaves behind: nothing.
 
 use smbench_engine::plan::{Limits, SessionOptions};
-use smbench_engine::probe::{Probe, probe};
+use smbench_engine::probe::{FlushPolicy, Probe, probe};
+use smbench_engine::storage::{Disks, Storage};
 use smbench_engine::target::Target;
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
@@ -70,4 +71,48 @@ fn a_read_only_share_is_probed_without_trials() {
     let target = target(&server.url(), server.password());
     let reason = probed(&target, Dialect::Smb311).trials.unwrap_err();
     assert!(reason.contains("create directory"), "{reason}");
+}
+
+#[test]
+fn what_a_flush_does_is_seen_on_the_disk_or_not_known() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    for (line, policy) in [
+        ("strict sync = yes", FlushPolicy::Honours),
+        ("strict sync = no", FlushPolicy::Ignores),
+    ] {
+        let samba = ScratchSamba::start(SambaOptions {
+            extra_global: vec![line.to_owned()],
+            ..SambaOptions::default()
+        })
+        .unwrap();
+        let target = target(&samba.url(), samba.password());
+        let found = probed(&target, Dialect::Smb311).trials.unwrap();
+        let finding = found.flush_finding;
+        let disks = Storage::of(&samba.data_dir()).unwrap().disks();
+        if finding.policy == FlushPolicy::Unknown {
+            let reason = match disks.as_ref().map(Disks::have_volatile_caches) {
+                None => "no disk here",
+                Some(false) => "no volatile cache",
+                // Other tests sync files as well.
+                Some(true) => "others use it, too",
+            };
+            assert!(finding.evidence.contains(reason), "{finding:?}");
+        } else {
+            assert_eq!(finding.policy, policy, "{finding:?}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_keeps_no_files_shows_nothing() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let finding = probed(&target, Dialect::Smb311)
+        .trials
+        .unwrap()
+        .flush_finding;
+    assert_eq!(finding.policy, FlushPolicy::Unknown);
+    assert!(finding.evidence.contains("no file open"), "{finding:?}");
 }

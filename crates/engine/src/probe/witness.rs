@@ -1,0 +1,346 @@
+//! Whether a server of this machine has data on its disk when it answers a
+//! FLUSH, seen from beside it and not from how long that takes.
+//!
+//! The server's process is the one at the other end of our connection
+//! (proc_pid_fd(5), proc_net_tcp(5)); the file we write is one that it has open,
+//! and so the disk is known, and how often that has flushed its cache
+//! ([`crate::storage`]). A FLUSH that is honoured flushes it before the answer.
+//! Two controls make that an observation: pauses of the same length without a
+//! FLUSH must mostly see none, and an fsync(2) of our own on that file must see
+//! one. Where anything of this cannot be had, the finding is that nothing is
+//! known, with the reason.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::storage::{Disks, Storage};
+
+/// Syncs of our own that are looked at.
+const SYNCS: usize = 8;
+/// Of so many pauses, or answers, one may see a flush that others caused.
+const STRAY_ONE_IN: usize = 4;
+
+/// What a server does on a FLUSH (MS-SMB2 3.3.5.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushPolicy {
+    /// What was written is on stable storage before it answers.
+    Honours,
+    /// It answers without writing.
+    Ignores,
+    /// Nothing has shown it.
+    Unknown,
+}
+
+impl fmt::Display for FlushPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Honours => "honours",
+            Self::Ignores => "ignores",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// A flush policy, and what shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlushFinding {
+    /// What was found.
+    pub policy: FlushPolicy,
+    /// How, or why nothing was, as a lower-case clause.
+    pub evidence: String,
+}
+
+impl FlushFinding {
+    pub(super) fn unknown(why: impl Into<String>) -> Self {
+        Self {
+            policy: FlushPolicy::Unknown,
+            evidence: why.into(),
+        }
+    }
+}
+
+/// The disk below a file that the server has open, being watched.
+pub(super) struct Witness {
+    /// The file, through the server's own descriptor.
+    file: PathBuf,
+    disks: Disks,
+    /// FLUSHes, and those of them that saw the disk flush.
+    flushes: Sightings,
+    pauses: Sightings,
+}
+
+/// How often something was looked at, and how often a flush was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sightings {
+    looks: usize,
+    seen: usize,
+}
+
+impl Sightings {
+    fn add(&mut self, before: Option<u64>, after: Option<u64>) {
+        self.looks += 1;
+        self.seen += usize::from(matches!((before, after), (Some(a), Some(b)) if b > a));
+    }
+
+    const fn are_all(self) -> bool {
+        self.looks > 0 && self.seen == self.looks
+    }
+
+    const fn are_few(self) -> bool {
+        self.looks > 0 && self.seen * STRAY_ONE_IN <= self.looks
+    }
+}
+
+impl Witness {
+    /// Watches the disk below the file whose path ends in `name`, as the server
+    /// at the other end of a connection has it open; or says why it cannot.
+    pub(super) fn find(ours: SocketAddr, theirs: SocketAddr, name: &str) -> Result<Self, String> {
+        let socket = socket_of(theirs, ours)
+            .ok_or("its end of the connection is not on this machine, or not to be seen here")?;
+        let process = owner(&socket)
+            .ok_or("its process cannot be looked into, for which root or its user is needed")?;
+        let file = open_file(&process, name)
+            .ok_or("its process has no file open that holds what is written")?;
+        let storage = storage_of(&process, &file)
+            .ok_or("the file system that holds what is written cannot be told")?;
+        let disks = storage
+            .disks()
+            .ok_or_else(|| format!("what is written is on {storage}, which has no disk here"))?;
+        if disks.flushes().is_none() {
+            return Err(format!(
+                "this system does not count the cache flushes of {disks}"
+            ));
+        }
+        if !disks.have_volatile_caches() {
+            return Err(format!(
+                "{disks} below it has no volatile cache, so it is never told to flush one"
+            ));
+        }
+        Ok(Self {
+            file,
+            disks,
+            flushes: Sightings::default(),
+            pauses: Sightings::default(),
+        })
+    }
+
+    /// To be called before a FLUSH.
+    pub(super) fn before(&self) -> Option<u64> {
+        self.disks.flushes()
+    }
+
+    /// To be called after it was answered, which took `elapsed`; then waits as
+    /// long, to see what happens without one.
+    pub(super) async fn after(&mut self, before: Option<u64>, elapsed: Duration) {
+        let after = self.disks.flushes();
+        self.flushes.add(before, after);
+        tokio::time::sleep(elapsed).await;
+        self.pauses.add(after, self.disks.flushes());
+    }
+
+    /// What came of it. Syncs the file a few times, blocking the thread.
+    pub(super) fn finding(self) -> FlushFinding {
+        let syncs = self.sync();
+        let disks = &self.disks;
+        let Sightings { looks, seen } = self.flushes;
+        let (policy, evidence) = match (self.flushes, self.pauses, syncs) {
+            (flushes, pauses, _) if flushes.are_all() && pauses.are_few() => (
+                FlushPolicy::Honours,
+                format!(
+                    "the cache of {disks} was flushed before each of {looks} FLUSHes was answered"
+                ),
+            ),
+            (flushes, _, Ok(syncs)) if flushes.are_few() && syncs.are_all() => (
+                FlushPolicy::Ignores,
+                format!(
+                    "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but by \
+                     each fsync on the same file"
+                ),
+            ),
+            (flushes, _, Err(error)) if flushes.are_few() => (
+                FlushPolicy::Unknown,
+                format!(
+                    "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but \
+                     whether an fsync does that could not be tried: {error}"
+                ),
+            ),
+            (flushes, _, _) if flushes.are_few() => (
+                FlushPolicy::Unknown,
+                format!("an fsync does not always flush the cache of {disks}"),
+            ),
+            _ => (
+                FlushPolicy::Unknown,
+                format!(
+                    "the cache of {disks} was flushed during {seen} of {looks} FLUSHes and {} of \
+                     as many pauses: others use it, too",
+                    self.pauses.seen
+                ),
+            ),
+        };
+        FlushFinding { policy, evidence }
+    }
+
+    /// Writes to the file and syncs it, as a server would.
+    fn sync(&self) -> std::io::Result<Sightings> {
+        let file = File::options().read(true).write(true).open(&self.file)?;
+        let mut syncs = Sightings::default();
+        let mut byte = [0; 1];
+        for _ in 0..SYNCS {
+            file.read_exact_at(&mut byte, 0)?;
+            file.write_all_at(&byte, 0)?;
+            let before = self.disks.flushes();
+            file.sync_all()?;
+            syncs.add(before, self.disks.flushes());
+        }
+        Ok(syncs)
+    }
+}
+
+/// The inode of the socket from `local` to `remote`, by the kernel's list.
+fn socket_of(local: SocketAddr, remote: SocketAddr) -> Option<String> {
+    let lists = ["/proc/net/tcp", "/proc/net/tcp6"];
+    lists.iter().find_map(|list| {
+        let list = fs::read_to_string(list).ok()?;
+        list.lines().skip(1).find_map(|line| {
+            let mut fields = line.split_ascii_whitespace().skip(1);
+            let ends = (address(fields.next()?)?, address(fields.next()?)?);
+            // After state, queues, timer, retransmissions, user and timeout.
+            let inode = fields.nth(6)?;
+            (ends == (local, remote) && inode != "0").then(|| inode.to_owned())
+        })
+    })
+}
+
+/// `0100007F:1F90`: words of four bytes in this machine's order, and a port.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let mut bytes = Vec::with_capacity(16);
+    for at in (0..ip.len()).step_by(8) {
+        let word = u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?;
+        bytes.extend(word.to_ne_bytes());
+    }
+    let ip = match <[u8; 4]>::try_from(&bytes[..]) {
+        Ok(v4) => v4.into(),
+        // A server that listens with IPv6 has addresses of IPv4 mapped into it.
+        Err(_) => std::net::IpAddr::from(<[u8; 16]>::try_from(&bytes[..]).ok()?).to_canonical(),
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// The folder in /proc of the process that has a socket open.
+fn owner(socket: &str) -> Option<PathBuf> {
+    let link = format!("socket:[{socket}]");
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let mut numbered = processes.filter(|entry| {
+        let name = entry.file_name();
+        name.to_string_lossy().bytes().all(|b| b.is_ascii_digit())
+    });
+    numbered
+        .find(|process| {
+            let mut open = descriptors(&process.path());
+            open.any(|(_, target)| target.as_os_str() == link.as_str())
+        })
+        .map(|process| process.path())
+}
+
+/// The open files of a process: its descriptors, and what they are.
+fn descriptors(process: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> + use<> {
+    let open = fs::read_dir(process.join("fd"));
+    open.into_iter().flatten().filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let target = fs::read_link(&path).ok()?;
+        Some((path, target))
+    })
+}
+
+/// The descriptor of the file whose path ends in `name`, with `\` between
+/// folders.
+fn open_file(process: &Path, name: &str) -> Option<PathBuf> {
+    let name: PathBuf = name.split('\\').collect();
+    let mut open = descriptors(process).filter(|(_, target)| target.ends_with(&name));
+    open.next().map(|(descriptor, _)| descriptor)
+}
+
+/// The file system of an open file, by the number of its mount.
+fn storage_of(process: &Path, descriptor: &Path) -> Option<Storage> {
+    let info = process.join("fdinfo").join(descriptor.file_name()?);
+    let info = fs::read_to_string(info).ok()?;
+    let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?;
+    let mounts = fs::read_to_string(process.join("mountinfo")).ok()?;
+    Storage::of_mount(&mounts, mount.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_the_kernel_writes_them() {
+        let v4 = u32::from_ne_bytes([127, 0, 0, 1]);
+        assert_eq!(
+            address(&format!("{v4:08X}:01BD")),
+            Some("127.0.0.1:445".parse().unwrap())
+        );
+        let mapped = u32::from_ne_bytes([0, 0, 0xFF, 0xFF]);
+        assert_eq!(
+            address(&format!("0000000000000000{mapped:08X}{v4:08X}:01BD")),
+            Some("127.0.0.1:445".parse().unwrap())
+        );
+        for text in [
+            "",
+            ":",
+            "0100007F",
+            "0100007F:x",
+            "zz:1",
+            "01:1",
+            "é0100007:1",
+        ] {
+            assert_eq!(address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_other_end_of_a_connection_and_its_open_files_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("inner").join("file");
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        let _file = File::create(&path).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (theirs, _) = listener.accept().unwrap();
+        let socket = socket_of(theirs.local_addr().unwrap(), ours.local_addr().unwrap());
+        let process = owner(&socket.unwrap()).unwrap();
+        let own = PathBuf::from(format!("/proc/{}", std::process::id()));
+        assert_eq!(process, own);
+        let descriptor = open_file(&process, "inner\\file").unwrap();
+        assert_eq!(
+            fs::read_link(&descriptor).unwrap(),
+            path.canonicalize().unwrap()
+        );
+        assert_eq!(open_file(&process, "inner\\fil"), None);
+        assert_eq!(storage_of(&process, &descriptor), Storage::of(&path));
+        let nobody = "127.0.0.1:1".parse().unwrap();
+        assert_eq!(socket_of(nobody, nobody), None);
+    }
+
+    #[test]
+    fn a_finding_needs_both_controls() {
+        let sightings = |seen| Sightings { looks: 32, seen };
+        assert!(sightings(32).are_all() && !sightings(31).are_all());
+        assert!(sightings(8).are_few() && !sightings(9).are_few());
+        let none = Sightings::default();
+        assert!(!none.are_all() && !none.are_few());
+        let mut counted = Sightings::default();
+        for (before, after) in [(Some(1), Some(2)), (Some(2), Some(2)), (None, Some(3))] {
+            counted.add(before, after);
+        }
+        assert_eq!(counted, Sightings { looks: 3, seen: 1 });
+    }
+}

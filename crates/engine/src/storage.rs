@@ -1,0 +1,210 @@
+//! What a folder of this machine is stored on, and how often those disks were
+//! told to write their caches out.
+//!
+//! Linux counts the cache flushes that a disk has completed (field 16 of
+//! `/sys/block/DISK/stat`, Documentation/block/stat.rst, since 5.5). A file
+//! system makes one for each fsync(2) that it honours, unless the disk has no
+//! volatile cache. Not here: what a server does.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel lists what is mounted (proc_pid_mountinfo(5)).
+const MOUNTS: &str = "/proc/self/mountinfo";
+/// How deep disks may be made of disks (LVM on RAID on partitions).
+const STACK_MAX: u32 = 8;
+
+/// A file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// Its kind: `ext4`, `tmpfs`.
+    pub filesystem: String,
+    /// What is mounted: `/dev/sda1`, `tmpfs`.
+    pub source: String,
+    /// `MAJOR:MINOR`, as the kernel has it.
+    device: String,
+}
+
+/// The physical disks below a file system, as folders of sysfs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disks(Vec<PathBuf>);
+
+impl Storage {
+    /// The file system that holds `path`; `None` where there is no such path, or
+    /// the kernel does not tell.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let path = fs::canonicalize(path).ok()?;
+        Self::among(&fs::read_to_string(MOUNTS).ok()?, &path)
+    }
+
+    /// The innermost mount of `mounts` that `path` lies in; the later of two at
+    /// one place hides the other.
+    fn among(mounts: &str, path: &Path) -> Option<Self> {
+        let mut found: Option<(PathBuf, Self)> = None;
+        for line in mounts.lines() {
+            let Some((point, storage)) = mount(line) else {
+                continue;
+            };
+            let is_inner = |(outer, _): &(PathBuf, _)| point.starts_with(outer);
+            if path.starts_with(&point) && found.as_ref().is_none_or(is_inner) {
+                found = Some((point, storage));
+            }
+        }
+        found.map(|(_, storage)| storage)
+    }
+
+    /// The mount with this number.
+    pub(crate) fn of_mount(mounts: &str, number: &str) -> Option<Self> {
+        let mut lines = mounts.lines();
+        let line = lines.find(|line| line.split(' ').next() == Some(number))?;
+        mount(line).map(|(_, storage)| storage)
+    }
+
+    /// Its disks; `None` where it has none of this machine.
+    #[must_use]
+    pub fn disks(&self) -> Option<Disks> {
+        let block = |name: &Path| fs::canonicalize(name).ok();
+        // Btrfs and the like have a number of their own; what is mounted tells.
+        let device = block(&Path::new("/sys/dev/block").join(&self.device)).or_else(|| {
+            let node = fs::canonicalize(self.source.strip_prefix("/dev/").map(|_| &self.source)?);
+            let node = node.ok()?;
+            block(&Path::new("/sys/class/block").join(node.file_name()?))
+        })?;
+        let mut disks = Vec::new();
+        collect(&device, STACK_MAX, &mut disks);
+        (!disks.is_empty()).then_some(Disks(disks))
+    }
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.filesystem == self.source {
+            true => f.write_str(&self.filesystem),
+            false => write!(f, "{} of {}", self.filesystem, self.source),
+        }
+    }
+}
+
+impl Disks {
+    /// Cache flushes completed since the system started; `None` where the
+    /// kernel does not count them.
+    #[must_use]
+    pub fn flushes(&self) -> Option<u64> {
+        self.0.iter().try_fold(0_u64, |sum, disk| {
+            let stat = fs::read_to_string(disk.join("stat")).ok()?;
+            let flushes: u64 = stat.split_ascii_whitespace().nth(15)?.parse().ok()?;
+            Some(sum.saturating_add(flushes))
+        })
+    }
+
+    /// Whether each has a cache that has to be flushed: one that has not is never
+    /// told to.
+    #[must_use]
+    pub fn have_volatile_caches(&self) -> bool {
+        self.0.iter().all(|disk| {
+            fs::read_to_string(disk.join("queue/write_cache"))
+                .is_ok_and(|cache| cache.trim() == "write back")
+        })
+    }
+}
+
+impl fmt::Display for Disks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().filter_map(|disk| disk.file_name());
+        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// What a line of mountinfo says: where, and what.
+fn mount(line: &str) -> Option<(PathBuf, Storage)> {
+    let (place, what) = line.split_once(" - ")?;
+    let mut place = place.split(' ');
+    let device = place.nth(2)?;
+    let point = place.nth(1)?;
+    let mut what = what.split(' ');
+    let storage = Storage {
+        filesystem: what.next()?.to_owned(),
+        source: unescaped(what.next()?),
+        device: device.to_owned(),
+    };
+    Some((unescaped(point).into(), storage))
+}
+
+/// Blanks, tabs, newlines and backslashes are written in octal there.
+fn unescaped(text: &str) -> String {
+    [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (octal, plain)| {
+        text.replace(octal, plain)
+    })
+}
+
+/// Adds the disks that a block device is made of.
+fn collect(device: &Path, depth: u32, disks: &mut Vec<PathBuf>) {
+    if depth == 0 {
+        return;
+    }
+    if device.join("partition").exists() {
+        // Flushes are counted for the whole disk only.
+        if let Some(disk) = device.parent() {
+            collect(disk, depth - 1, disks);
+        }
+        return;
+    }
+    let parts: Vec<_> = fs::read_dir(device.join("slaves"))
+        .map(|entries| entries.filter_map(|entry| fs::canonicalize(entry.ok()?.path()).ok()))
+        .map(Iterator::collect)
+        .unwrap_or_default();
+    if parts.is_empty() && !disks.iter().any(|disk| disk == device) {
+        disks.push(device.to_owned());
+    }
+    for part in &parts {
+        collect(part, depth - 1, disks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTINFO: &str = "\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
+28 27 0:25 / /tmp rw - tmpfs tmpfs rw
+29 27 0:40 /@home /home rw master:2 - btrfs /dev/mapper/a\\040b rw
+30 27 8:1 / /home rw - xfs /dev/sda1 rw
+";
+
+    #[test]
+    fn the_innermost_and_latest_mount_is_the_one() {
+        let told = |path: &str| {
+            Storage::among(MOUNTINFO, Path::new(path)).map(|storage| storage.to_string())
+        };
+        assert_eq!(told("/var/x").as_deref(), Some("ext4 of /dev/vda1"));
+        assert_eq!(told("/tmp/x").as_deref(), Some("tmpfs"));
+        assert_eq!(told("/tmpx").as_deref(), Some("ext4 of /dev/vda1"));
+        assert_eq!(told("/home/a").as_deref(), Some("xfs of /dev/sda1"));
+        assert_eq!(Storage::among("nonsense\n", Path::new("/")), None);
+        assert_eq!(
+            mount(MOUNTINFO.lines().nth(3).unwrap()).unwrap().1.source,
+            "/dev/mapper/a b"
+        );
+    }
+
+    #[test]
+    fn this_systems_root_is_stored_somewhere() {
+        let storage = Storage::of(Path::new("/")).unwrap();
+        assert!(!storage.filesystem.is_empty());
+        assert_eq!(Storage::of(Path::new("/no/such/path")), None);
+        let memory = Storage::of(Path::new("/proc")).unwrap();
+        assert_eq!((memory.filesystem.as_str(), memory.disks()), ("proc", None));
+    }
+}
