@@ -41,7 +41,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
@@ -272,11 +272,19 @@ impl Spec {
     /// When it is not TOML, or holds a key or a kind of value that no profile
     /// has.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
-        toml::from_str(text).map_err(|error| SyntaxError::new(text, &error))
+        parse(text)
     }
 }
 
-/// Where and why a text is no profile.
+/// Reads TOML, of a profile or of anything else that is written likewise.
+///
+/// # Errors
+/// When it is not TOML, or not what `T` is read from.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, SyntaxError> {
+    toml::from_str(text).map_err(|error| SyntaxError::new(text, &error))
+}
+
+/// Where and why a text is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct SyntaxError {

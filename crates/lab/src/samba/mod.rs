@@ -31,6 +31,10 @@ use crate::{LabError, Password, ShareAccess, Signing, Tool};
 
 /// Name of the share every instance has.
 const MAIN_SHARE: &str = "bench";
+/// How the name of the folder begins that holds all of an instance.
+const ROOT_PREFIX: &str = "smbench-samba-";
+/// How long a server whose starter was killed may take to end by itself.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(10);
 /// Section names of `smb.conf` that are no further shares (smb.conf(5)).
 const SPECIAL_SECTIONS: [&str; 4] = [MAIN_SHARE, "global", "homes", "printers"];
 /// How long `smbd` may take until it accepts connections.
@@ -172,8 +176,8 @@ impl ScratchSamba {
             addr: SocketAddr::new(listen, 0),
             source,
         })?;
-        let root = TempDir::with_prefix("smbench-samba-")
-            .map_err(LabError::io("make a temporary folder"))?;
+        let root =
+            TempDir::with_prefix(ROOT_PREFIX).map_err(LabError::io("make a temporary folder"))?;
         let sections = make_folders(root.path(), &shares)?;
         let configuration = Config {
             root: root.path(),
@@ -235,6 +239,37 @@ impl ScratchSamba {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
+    }
+
+    /// The folder that holds everything it owns.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Deletes the folder of a server whose starter was killed: then nobody
+    /// else does. One that is not there any more is as good.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] when `root` is not such a folder, or cannot be deleted.
+    pub fn remove_remains(root: &Path) -> Result<(), LabError> {
+        let failed = || LabError::io(format!("delete {}", root.display()));
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(ROOT_PREFIX) {
+            return Err(failed()(io::Error::other("not a scratch Samba's folder")));
+        }
+        // The server notices that its starter is gone, but may still be writing.
+        let deadline = Instant::now() + ORPHAN_LIMIT;
+        loop {
+            match fs::remove_dir_all(root) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !root.exists() => {
+                    return Ok(());
+                }
+                Err(error) if Instant::now() >= deadline => return Err(failed()(error)),
+                Err(_) => thread::sleep(READY_INTERVAL),
+            }
+        }
     }
 
     /// The folder behind the share `bench`.
