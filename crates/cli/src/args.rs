@@ -18,15 +18,18 @@ use smbench_engine::sources::SourceList;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
+use smbench_report::FlushDoc;
 
 mod compare;
 mod load;
+mod suite;
 
 use crate::failure::Failure;
 use crate::login::LoginArgs;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use load::LoadArgs;
+pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs};
 
 /// Where lab servers listen unless told otherwise.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -38,6 +41,18 @@ Exit codes:
   2    the command line, a profile or a result file makes no sense
   3    could not set up: server, account, share, or a place for the results
   4    the run is not valid: it was given up, or a load point must not be quoted
+  130  interrupted";
+
+const SUITE_EXIT_CODES: &str = "\
+A suite that was interrupted or killed goes on where it stopped when the same command is given
+again. The password for --server comes from --password-file, --authentication-file, the variable
+SMBENCH_PASSWORD, or a prompt.
+
+Exit codes:
+  0    done
+  2    the command line, the suite or a profile makes no sense, or the folder holds another study
+  3    a server could not be set up, or there is no place for the results; the others were measured
+  4    a server failed under way, or a load point must not be quoted
   130  interrupted";
 
 const EXAMPLES: &str = "\
@@ -73,6 +88,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<ProfilesCommand>,
     },
+    /// Measure several servers or settings, to compare them, and keep it as a study
+    #[command(after_help = SUITE_EXIT_CODES)]
+    Suite(Box<SuiteArgs>),
+    /// List the built-in suites, or show one
+    Suites {
+        #[command(subcommand)]
+        command: Option<SuitesCommand>,
+    },
     /// Connect to a server and print what it offers and its limits
     Probe(ProbeArgs),
     /// Print a stored result, or the tables of a study
@@ -94,6 +117,16 @@ pub(crate) enum ProfilesCommand {
     /// Print a profile, to start one's own from
     Show {
         /// Built-in profile or path of a .toml file
+        #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SuitesCommand {
+    /// Print a suite, to start one's own from
+    Show {
+        /// Built-in suite or path of a .toml file
         #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
         name: String,
     },
@@ -136,6 +169,10 @@ pub(crate) struct ServerArgs {
     /// such as http://SERVER:9100/metrics, or off [default: its processes, where it runs here]
     #[arg(long, value_name = "URL|off")]
     pub(crate) server_metrics: Option<String>,
+    /// What the server is known to do on a FLUSH, for the result: write to stable storage first, or
+    /// just answer [default: unknown]
+    #[arg(long, value_name = "POLICY", requires = "target", value_parser = flush_policies())]
+    pub(crate) server_flush: Option<FlushDoc>,
     /// Longest wait for the answer to an operation; then the client counts as lost [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
     pub(crate) operation_timeout: Option<Duration>,
@@ -361,6 +398,13 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
     })
 }
 
+pub(crate) fn flush_policies() -> impl TypedValueParser<Value = FlushDoc> {
+    PossibleValuesParser::new(["honours", "ignores"]).map(|policy| match policy.as_str() {
+        "honours" => FlushDoc::Honours,
+        _ => FlushDoc::Ignores,
+    })
+}
+
 fn signing() -> impl TypedValueParser<Value = Signing> {
     PossibleValuesParser::new(["auto", "required"]).map(|mode| match mode.as_str() {
         "required" => Signing::Required,
@@ -415,7 +459,7 @@ fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
     }
 }
 
-fn parse_option(line: &str) -> Result<String, &'static str> {
+pub(crate) fn parse_option(line: &str) -> Result<String, &'static str> {
     if line.contains('=') && !line.contains(['\n', '\r']) {
         Ok(line.to_owned())
     } else {

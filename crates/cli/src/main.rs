@@ -15,6 +15,9 @@ mod progress;
 mod request;
 mod results;
 mod signals;
+mod suite;
+mod verdict;
+mod watch;
 
 use std::process::ExitCode;
 

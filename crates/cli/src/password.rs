@@ -33,18 +33,18 @@ pub(crate) enum PasswordError {
         path.display()
     )]
     Malformed { path: PathBuf, line: usize },
-    #[error("failed to read {VARIABLE}: it is not UTF-8")]
-    Variable,
+    #[error("failed to read {0}: it is not UTF-8")]
+    Variable(String),
     #[error(
         "the target names no user: write smb://USER@HOST/SHARE, or give --auth anonymous or \
          --auth guest"
     )]
     NoUser,
     #[error(
-        "no password for user {user}: set {VARIABLE}, or give --password-file or \
+        "no password for user {user}: set {variable}, or give --password-file or \
          --authentication-file (for Kerberos, --keytab or --ccache)"
     )]
-    Missing { user: String },
+    Missing { user: String, variable: String },
     #[error("failed to ask for the password: {0}")]
     Prompt(io::Error),
 }
@@ -53,6 +53,8 @@ pub(crate) enum PasswordError {
 /// logs on.
 #[derive(Debug)]
 pub(crate) struct Sources {
+    /// The environment variable that may hold it.
+    variable: String,
     password_file: Option<PathBuf>,
     authentication_file: Option<String>,
     url: UrlPassword,
@@ -83,17 +85,27 @@ impl Sources {
             target.domain = file.domain.unwrap_or_default();
         }
         Ok(Self {
+            variable: VARIABLE.to_owned(),
             password_file: args.password_file.clone(),
             authentication_file: file.password,
             url,
         })
     }
 
+    /// The same with another environment variable in place of
+    /// `SMBENCH_PASSWORD`.
+    pub(crate) fn with_variable(self, name: &str) -> Self {
+        Self {
+            variable: name.to_owned(),
+            ..self
+        }
+    }
+
     /// Whether there is a password without asking for it.
     pub(crate) fn are_given(&self) -> bool {
         self.password_file.is_some()
             || self.authentication_file.is_some()
-            || env::var_os(VARIABLE).is_some()
+            || env::var_os(&self.variable).is_some()
             || self.url == UrlPassword::Present
     }
 
@@ -117,9 +129,11 @@ impl Sources {
         if let Some(password) = &self.authentication_file {
             return Ok(Secret::new(password));
         }
-        match env::var(VARIABLE) {
+        match env::var(&self.variable) {
             Ok(password) => return Ok(Secret::new(password)),
-            Err(env::VarError::NotUnicode(_)) => return Err(PasswordError::Variable),
+            Err(env::VarError::NotUnicode(_)) => {
+                return Err(PasswordError::Variable(self.variable.clone()));
+            }
             Err(env::VarError::NotPresent) => {}
         }
         if self.url == UrlPassword::Present {
@@ -133,6 +147,7 @@ impl Sources {
         }
         Err(PasswordError::Missing {
             user: target.user.clone(),
+            variable: self.variable.clone(),
         })
     }
 }

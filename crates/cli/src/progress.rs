@@ -28,7 +28,7 @@ impl Line {
             Visibility::Terminal => ProgressDrawTarget::stderr(),
             Visibility::Hidden => ProgressDrawTarget::hidden(),
         };
-        let style = ProgressStyle::with_template("[{bar:10}] {wide_msg}")
+        let style = ProgressStyle::with_template("[{bar:10}] {prefix}{wide_msg}")
             .unwrap_or_else(|error| unreachable!("constant template: {error}"))
             .progress_chars("=> ");
         Self {
@@ -40,6 +40,16 @@ impl Line {
         self.bar
             .set_position((share(progress) * STEPS as f64) as u64);
         self.bar.set_message(describe(progress));
+    }
+
+    /// Says what the run that follows is a part of.
+    pub(crate) fn within(&self, whole: String) {
+        self.bar.set_prefix(whole);
+    }
+
+    /// Whether anybody sees it.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
     }
 
     /// Takes the line off the terminal while something else is written there.

@@ -11,18 +11,23 @@ use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
-use smbench_report::{Disclosure, Place};
+use smbench_report::{Disclosure, FlushDoc, Place};
 
 use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, SessionArgs, UrlArgs};
 use crate::failure::Failure;
 use crate::login;
 use crate::password::Sources;
 
+/// Why CPU time is not the server's alone.
+const SHARED: &str = "server and load generator share this machine";
+
 /// A run, judged. The plan's target has no password yet.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) plan: Plan,
     pub(crate) server: Server,
+    /// What the server is said to do on a FLUSH.
+    flush: FlushDoc,
 }
 
 /// The server of a run.
@@ -64,17 +69,21 @@ impl Request {
             // Where the system does not tell, one thread always works.
             thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         )?;
-        Ok(Self { plan, server })
+        Ok(Self {
+            plan,
+            server,
+            flush: args.server.server_flush.unwrap_or_default(),
+        })
     }
 
     /// What a reader of the results must be told.
     pub(crate) fn disclosure(&self) -> Disclosure {
-        const SHARED: &str = "server and load generator share this machine";
-        let machine = Some(MachineDoc::this());
         match self.server {
             Server::Embedded => Disclosure {
-                machine,
+                machine: Some(MachineDoc::this()),
                 place: Place::Embedded,
+                // It answers, and that is all: its files are in memory.
+                flush: FlushDoc::Ignores,
                 notes: vec![
                     SHARED.to_owned(),
                     "the embedded server keeps its files in memory: for a first look, not for \
@@ -82,15 +91,21 @@ impl Request {
                         .to_owned(),
                 ],
             },
-            Server::Given(_) => Disclosure {
-                machine,
-                place: Place::Remote,
-                notes: is_loopback(&self.plan.target.host)
-                    .then(|| SHARED.to_owned())
-                    .into_iter()
-                    .collect(),
-            },
+            Server::Given(_) => disclosure(&self.plan.target, self.flush),
         }
+    }
+}
+
+/// What a reader must be told of a server that is there already.
+pub(crate) fn disclosure(target: &Target, flush: FlushDoc) -> Disclosure {
+    Disclosure {
+        machine: Some(MachineDoc::this()),
+        place: Place::Remote,
+        flush,
+        notes: is_loopback(&target.host)
+            .then(|| SHARED.to_owned())
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -131,7 +146,7 @@ pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
     Ok(())
 }
 
-fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {
+pub(crate) fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {
     let (mut target, in_url) = Target::parse(url)?;
     let sources = Sources::open(secrets, &mut target, in_url)?;
     login::choose(&secrets.login, &mut target, &sources)?;
@@ -208,7 +223,7 @@ fn connect_limits(args: ConnectArgs) -> Limits {
 }
 
 /// Stands in for the target of a server that does not run yet.
-fn embedded() -> Target {
+pub(crate) fn embedded() -> Target {
     Target {
         domain: String::new(),
         user: String::new(),

@@ -4,10 +4,13 @@
 
 use std::thread;
 
+use smbench_engine::Cancel;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
+use crate::output::complain;
+use crate::progress::Line;
 
 /// Calls `react` with 1 on the first SIGINT or SIGTERM, with 2 on the next, and
 /// so on. The signals are caught from the moment this returns.
@@ -39,4 +42,29 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         .spawn(move || runtime.block_on(listen))
         .map_err(failed())?;
     Ok(())
+}
+
+/// The first signal ends the run in good order, the second at once, with what
+/// then is to be done about it.
+pub(crate) fn stop_on_interrupt(
+    cancel: &Cancel,
+    line: &Line,
+    remedy: String,
+) -> Result<(), Failure> {
+    let (cancel, line) = (cancel.clone(), line.clone());
+    on_interrupt(move |times| {
+        if times == 1 {
+            cancel.cancel();
+            line.suspended(|| {
+                complain(
+                    "stopping: waiting for requests in flight, then cleaning up; press Ctrl-C \
+                     again to leave at once",
+                );
+            });
+        } else {
+            line.clear();
+            complain(format_args!("left at once{remedy}"));
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    })
 }

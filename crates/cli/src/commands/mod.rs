@@ -12,6 +12,7 @@ mod show;
 
 use crate::args::Command;
 use crate::failure::{Exit, Failure};
+use crate::suite;
 
 /// Does what the command line asks for.
 pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
@@ -19,6 +20,8 @@ pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(&args),
         Command::Plan(args) => plan::plan(&args),
         Command::Profiles { command } => profiles::profiles(command),
+        Command::Suite(args) => suite::suite(&args),
+        Command::Suites { command } => suite::suites(command),
         Command::Probe(args) => probe::probe(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare_results(&args),

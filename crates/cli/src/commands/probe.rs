@@ -3,11 +3,11 @@
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use smbench_engine::probe::{self, Probe, Spread, Trials};
+use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, Spread, Trials};
 use smbench_engine::units::Size;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
-use smbench_report::units::{latency, plain};
+use smbench_report::units::{latency, plain, rate};
 
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
@@ -142,6 +142,7 @@ fn tried_out(trials: &Trials) -> Vec<Line> {
             ),
         ),
         ("flush after it", spread(&trials.flush)),
+        ("flush policy", policy(trials)),
         ("compounds", compound),
     ];
     lines.extend(granted("oplocks", &trials.oplocks, |level| {
@@ -149,6 +150,21 @@ fn tried_out(trials: &Trials) -> Vec<Line> {
     }));
     lines.extend(granted("leases", &trials.leases, |state| state.to_string()));
     lines
+}
+
+/// What the server does on a FLUSH, and what shows it; where nothing does, how
+/// it looks by time, which is no proof.
+fn policy(trials: &Trials) -> String {
+    let FlushFinding { policy, evidence } = &trials.flush_finding;
+    let evidence = plain(evidence);
+    let ratio = trials.flush.median.as_secs_f64() / trials.write.median.as_secs_f64();
+    match policy {
+        FlushPolicy::Unknown if ratio.is_finite() => format!(
+            "unknown: {evidence}; a FLUSH takes {} times a WRITE, which proves nothing",
+            rate(ratio)
+        ),
+        policy => format!("{policy}: {evidence}"),
+    }
 }
 
 /// What was granted of each when it was asked for, the first line labelled.
@@ -266,6 +282,10 @@ mod tests {
             trials: Ok(Trials {
                 write: times(80),
                 flush: times(900),
+                flush_finding: FlushFinding {
+                    policy: FlushPolicy::Unknown,
+                    evidence: "nobody saw".to_owned(),
+                },
                 compound: Ok(()),
                 oplocks: vec![
                     (OplockLevel::LevelII, Ok(OplockLevel::LevelII)),
@@ -305,6 +325,7 @@ session set-up  4.57 ms, median of 3 (1.00 us to 1.00 s)
 multichannel    refused
 write           4 KiB: 80.0 us, median of 3 (1.00 us to 1.00 s)
 flush after it  900 us, median of 3 (1.00 us to 1.00 s)
+flush policy    unknown: nobody saw; a FLUSH takes 11.2 times a WRITE, which proves nothing
 compounds       create, query and close in one frame: accepted
 oplocks         level II: granted
                 batch: none granted

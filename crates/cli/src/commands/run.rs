@@ -3,17 +3,14 @@
 //! Invariant: every finished load point is on disk before anything else that
 //! can fail is tried, and on standard output if the disk will not have it.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use smbench_engine::Cancel;
 use smbench_engine::record::RunRecord;
-use smbench_engine::run::{self, MeasuredInterval, Observer, Progress};
+use smbench_engine::run;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::units::counted;
-use smbench_report::{Disclosure, IntervalLog, RunDoc, render};
+use smbench_report::{RunDoc, render};
 
 use crate::args::{Destination, OutputArgs, RunArgs};
 use crate::embedded::Embedded;
@@ -23,6 +20,8 @@ use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server};
 use crate::results::{Results, save_csv};
 use crate::signals;
+use crate::verdict::{judge, strictly};
+use crate::watch::{Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut request = Request::resolve(args)?;
@@ -35,7 +34,14 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         false => Visibility::Terminal,
     });
     let cancel = Cancel::default();
-    stop_on_signals(&request, &cancel, &line)?;
+    let remedy = match request.server {
+        Server::Embedded => String::new(),
+        Server::Given(_) => format!(
+            "; files may be left on the share, remove them with: {}",
+            cleanup_command(&request)
+        ),
+    };
+    signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let mut results = Results::prepare(&args.output, &request.plan.profile, SystemTime::now())?;
     let server = match request.server {
         Server::Given(_) => None,
@@ -45,123 +51,23 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             Some(server)
         }
     };
-    let mut watch = Watch {
-        line: &line,
-        results: &mut results,
-        log: args.output.hlog.as_deref().map(Log::create).transpose()?,
-        disclosure: request.disclosure(),
-        trouble: Trouble::None,
-    };
+    let log = args.output.hlog.as_deref().map(Log::create).transpose()?;
+    let mut watch = Watch::new(&line, &mut results, log, request.disclosure());
     let record = run::execute(&request.plan, &mut watch, &cancel);
     line.clear();
     drop(server);
-    let logged = watch.log.map_or(Ok(()), Log::close);
+    let logged = watch.close();
     conclude(&request, &record?, &mut results, &args.output, logged)
 }
 
-/// The first signal ends the run in good order, the second at once.
-fn stop_on_signals(request: &Request, cancel: &Cancel, line: &Line) -> Result<(), Failure> {
-    let remedy = match request.server {
-        Server::Embedded => String::new(),
-        Server::Given(_) => format!(
-            "; files may be left on the share, remove them with: {}",
-            cleanup_command(request)
-        ),
-    };
-    let (cancel, line) = (cancel.clone(), line.clone());
-    signals::on_interrupt(move |times| {
-        if times == 1 {
-            cancel.cancel();
-            line.suspended(|| {
-                complain(
-                    "stopping: waiting for requests in flight, then cleaning up; press Ctrl-C \
-                     again to leave at once",
-                );
-            });
-        } else {
-            line.clear();
-            complain(format_args!("left at once{remedy}"));
-            std::process::exit(Exit::Interrupted as i32);
-        }
-    })
+impl Keep for &mut Results {
+    fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
+        Results::save(self, &doc)
+    }
 }
 
 fn cleanup_command(request: &Request) -> String {
     format!("smbench cleanup '{}'", request.plan.target.redacted())
-}
-
-/// Whether writing has failed, which is said once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trouble {
-    None,
-    Told,
-}
-
-/// The interval log that was asked for.
-struct Log {
-    path: PathBuf,
-    log: IntervalLog<File>,
-    written: io::Result<()>,
-}
-
-impl Log {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(Failure::write(path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            log: IntervalLog::new(file),
-            written: Ok(()),
-        })
-    }
-
-    /// Adds an interval, unless one before it could not be written: a log has no
-    /// gaps.
-    fn add(&mut self, interval: &MeasuredInterval<'_>) {
-        if self.written.is_ok() {
-            self.written = self.log.write(interval);
-        }
-    }
-
-    fn close(self) -> Result<(), Failure> {
-        self.written.map_err(Failure::write(&self.path))
-    }
-}
-
-/// Shows progress and saves each load point.
-struct Watch<'a> {
-    line: &'a Line,
-    results: &'a mut Results,
-    log: Option<Log>,
-    disclosure: Disclosure,
-    trouble: Trouble,
-}
-
-impl Observer for Watch<'_> {
-    fn progress(&mut self, progress: &Progress) {
-        self.line.show(progress);
-    }
-
-    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
-        if let Some(log) = &mut self.log {
-            log.add(interval);
-        }
-    }
-
-    fn load_point_ended(&mut self, record: &RunRecord) {
-        let doc = RunDoc::from_record(record, self.disclosure.clone());
-        if !doc.is_measured() {
-            // The end of the run says what becomes of it.
-            return;
-        }
-        if let (Err(failure), Trouble::None) = (self.results.save(&doc), self.trouble) {
-            self.trouble = Trouble::Told;
-            self.line.suspended(|| {
-                complain(format_args!(
-                    "{failure}; the run goes on, and writing is tried again"
-                ));
-            });
-        }
-    }
 }
 
 /// Saves and prints what was measured, and says what is wrong with it.
@@ -185,7 +91,8 @@ fn conclude(
     let saved = results.save(&doc);
     let path = saved.is_ok().then(|| results.path());
     let written = publish(&doc, path, output);
-    let exit = match judge(&doc).or_else(|| strictly(&doc, output)) {
+    let strict = || output.strict.then(|| strictly(&doc)).flatten();
+    let exit = match judge(&doc).or_else(strict) {
         Some((exit, reason)) => {
             if let Some(reason) = reason {
                 complain(reason);
@@ -218,46 +125,4 @@ fn publish(doc: &RunDoc, path: Option<&Path>, output: &OutputArgs) -> Result<(),
         Some(to) => save_csv(doc, to),
         None => Ok(()),
     }
-}
-
-/// How a run that is valid ends where its generator must not be the limit.
-fn strictly(doc: &RunDoc, output: &OutputArgs) -> Option<(Exit, Option<String>)> {
-    if !output.strict {
-        return None;
-    }
-    let mut limited = doc.load_points.iter().filter_map(|point| {
-        let reason = point.generator.as_ref()?.reason.as_deref()?;
-        Some((point.clients, reason))
-    });
-    let (clients, reason) = limited.next()?;
-    let message = format!(
-        "the generator was the limit at {} of {}, first at the one of {}: {reason}",
-        1 + limited.count(),
-        counted(doc.load_points.len() as u64, "load point"),
-        counted(clients.into(), "client"),
-    );
-    Some((Exit::Invalid, Some(message)))
-}
-
-/// How a run that is not as it should be ends, and why; an interrupted one has
-/// been told so.
-fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
-    match doc.outcome {
-        OutcomeDoc::Interrupted => return Some((Exit::Interrupted, None)),
-        OutcomeDoc::Aborted => {
-            let reason = doc.outcome_reason.as_deref().unwrap_or("no reason given");
-            return Some((Exit::Invalid, Some(format!("run given up: {reason}"))));
-        }
-        OutcomeDoc::Complete => {}
-    }
-    let mut invalid = doc.load_points.iter().filter(|point| !point.valid);
-    let first = invalid.next()?;
-    let reason = first.invalid_reason.as_deref().unwrap_or("no reason given");
-    let message = format!(
-        "{} of {} not valid, first the one of {}: {reason}",
-        1 + invalid.count(),
-        counted(doc.load_points.len() as u64, "load point"),
-        counted(first.clients.into(), "client"),
-    );
-    Some((Exit::Invalid, Some(message)))
 }

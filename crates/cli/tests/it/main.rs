@@ -18,4 +18,5 @@ mod samba;
 mod scale;
 mod server_cpu;
 mod stops;
+mod suites;
 mod support;

@@ -1,0 +1,186 @@
+//! The options of `suite`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use smbench_engine::clients::ClientList;
+use smbench_engine::units::parse_duration;
+use smbench_report::FlushDoc;
+
+use super::{SessionArgs, parse_profile, paths};
+
+/// What to run, and what of it otherwise than the suite says.
+#[derive(Debug, Args)]
+pub(crate) struct SuiteArgs {
+    /// Built-in suite (see `smbench suites`) or path of a .toml file
+    #[arg(value_name = "NAME|FILE", value_parser = parse_profile,
+        required_unless_present = "list")]
+    pub(crate) suite: Option<String>,
+    /// List the built-in suites
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) servers: NamedServerArgs,
+    #[command(flatten)]
+    pub(crate) load: SuiteLoadArgs,
+    #[command(flatten, next_help_heading = "Sessions")]
+    pub(crate) session: SessionArgs,
+    /// Folder of the study; one that holds a part of it is completed [default:
+    /// smbench-results/NAME, with --quick smbench-results/NAME-quick]
+    #[arg(long, value_name = "DIR", help_heading = "Results", value_parser = paths())]
+    pub(crate) out: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short, help_heading = "Results")]
+    pub(crate) quiet: bool,
+}
+
+/// Servers beside those of the suite.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Servers")]
+pub(crate) struct NamedServerArgs {
+    // Not a documentation comment: rustdoc would take the brackets for links.
+    // A text, because clap would repeat a password in its message about a bad
+    // value.
+    #[arg(
+        long = "server",
+        value_name = "NAME=URL",
+        help = "A server to measure as well, such as nas=smb://ann@nas/bench; repeatable"
+    )]
+    pub(crate) servers: Vec<String>,
+    /// What a server named so is known to do on a FLUSH, honours or ignores: nas=honours;
+    /// repeatable [default: unknown]
+    #[arg(
+        long = "server-flush",
+        value_name = "NAME=POLICY",
+        requires = "servers"
+    )]
+    pub(crate) flush: Vec<NamedPolicy>,
+    /// File whose first line is the password for these servers
+    #[arg(long, value_name = "FILE", requires = "servers", value_parser = paths())]
+    pub(crate) password_file: Option<PathBuf>,
+    /// File with lines `username = `, `password = ` and `domain = ` for these servers
+    #[arg(long, value_name = "FILE", requires = "servers", value_parser = paths())]
+    pub(crate) authentication_file: Option<PathBuf>,
+}
+
+/// How much of the suite, and how long.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct SuiteLoadArgs {
+    /// Windows of 3 s between ramps of 500 ms and 200 ms: to try a suite out, not to quote it
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Load points in place of the suite's: clients such as 1,8,16, or /4 for the suite's first and
+    /// every fourth after it
+    #[arg(long, value_name = "LIST|/K")]
+    pub(crate) points: Option<Points>,
+    /// Passes over the load points of each server [default: the suite's]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) passes: Option<u32>,
+    /// Built-in profile or path of a .toml file, in place of the suite's; repeatable
+    #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
+    pub(crate) profiles: Vec<String>,
+    /// Measured time per load point [default: the suite's]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time under load before it [default: the suite's]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_up: Option<Duration>,
+    /// Time at full load after it [default: the suite's]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_down: Option<Duration>,
+    /// Threads that generate the load, 1 to 1024 [default: the suite's, else one per core]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) threads: Option<u32>,
+}
+
+/// Which load points of a suite run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Points {
+    /// These, whatever the suite says.
+    These(ClientList),
+    /// The first, and every so-many-th after it.
+    Every(usize),
+}
+
+impl FromStr for Points {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().strip_prefix('/') {
+            None => match text.parse() {
+                Ok(list) => Ok(Self::These(list)),
+                Err(error) => Err(format!("{error}")),
+            },
+            Some(step) => match step.parse() {
+                Ok(step @ 1..) => Ok(Self::Every(step)),
+                _ => Err(format!("`/{step}` is no step: give /2 or more, or clients")),
+            },
+        }
+    }
+}
+
+impl Points {
+    /// The load points of a suite that has `all`.
+    pub(crate) fn of(&self, all: &[u32]) -> Vec<u32> {
+        match self {
+            Self::These(list) => list.as_slice().to_vec(),
+            Self::Every(step) => all.iter().copied().step_by(*step).collect(),
+        }
+    }
+}
+
+/// The flush policy of a server by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedPolicy {
+    pub(crate) server: String,
+    pub(crate) policy: FlushDoc,
+}
+
+impl FromStr for NamedPolicy {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let (server, policy) = match text.rsplit_once('=') {
+            Some((server, "honours")) => (server, FlushDoc::Honours),
+            Some((server, "ignores")) => (server, FlushDoc::Ignores),
+            _ => return Err("expected NAME=honours or NAME=ignores"),
+        };
+        Ok(Self {
+            server: server.to_owned(),
+            policy,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ramp_is_thinned_by_a_list_or_a_step() {
+        let ramp: Vec<u32> = (0..16).map(|at| if at == 0 { 1 } else { at * 4 }).collect();
+        let thinned = |text: &str| text.parse::<Points>().unwrap().of(&ramp);
+        assert_eq!(thinned("1,8,16"), [1, 8, 16]);
+        assert_eq!(thinned("/1"), ramp);
+        assert_eq!(thinned("/4"), [1, 16, 32, 48]);
+        assert_eq!(thinned("/99"), [1]);
+        for text in ["", "/", "/0", "/x", "0", "8..4"] {
+            text.parse::<Points>().unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_policy_goes_with_a_name() {
+        let named: NamedPolicy = "a=b=ignores".parse().unwrap();
+        assert_eq!(
+            (named.server.as_str(), named.policy),
+            ("a=b", FlushDoc::Ignores)
+        );
+        for text in ["nas", "nas=", "nas=maybe", "honours"] {
+            text.parse::<NamedPolicy>().unwrap_err();
+        }
+    }
+}

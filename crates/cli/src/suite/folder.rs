@@ -1,0 +1,404 @@
+//! The folder of a study: what of it has been measured, what has not, and that
+//! nobody else writes to it.
+//!
+//! Invariants: a load point that was measured is never measured again, and one
+//! that was not is never taken for one that was; results of other settings are
+//! never mixed with these. While a suite runs it holds a lock on [`RUNNING`],
+//! and notes there what has to be removed should it be killed.
+
+use std::collections::HashMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+use smbench_engine::plan::Plan;
+use smbench_report::RunDoc;
+use smbench_report::doc::{LoadPointDoc, OutcomeDoc, PlanDoc};
+use smbench_report::study::StudyDoc;
+
+use super::resolve::Suite;
+use crate::failure::Failure;
+
+/// Held by the suite that writes here; holds what it would leave behind.
+const RUNNING: &str = ".running";
+
+/// One pass of a profile on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Slot {
+    pub(super) server: usize,
+    pub(super) profile: usize,
+    /// From 1.
+    pub(super) pass: u32,
+}
+
+/// A study's folder, for this process alone.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    study: StudyDoc,
+    /// What has been measured, without load points that were cut short.
+    measured: HashMap<Slot, RunDoc>,
+    running: File,
+}
+
+/// Something of a suite that is left behind when it is killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Remains {
+    /// A directory on the share of a server of the suite, by its name.
+    Share { server: String, directory: String },
+    /// The folder of a scratch Samba.
+    Samba { folder: PathBuf },
+}
+
+impl Folder {
+    /// Makes the folder, or goes on with what it holds of this study.
+    pub(super) fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
+        let to = || Failure::io(format!("write results to {}", path.display()));
+        fs::create_dir_all(path).map_err(to())?;
+        if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {
+            return Err(Failure::Usage(format!(
+                "folder {} holds something, but no study: give another --out",
+                path.display()
+            )));
+        }
+        let running = lock(path)?;
+        // Of one that never came to measure anything nothing can be mixed up.
+        let begun = |study: &StudyDoc| {
+            let path_of =
+                |slot: Slot| path.join(study.run_path(slot.server, slot.profile, slot.pass));
+            slots(study).into_iter().any(|slot| path_of(slot).exists())
+        };
+        if let Some(found) = StudyDoc::load(path)?.filter(begun) {
+            if let Some(difference) = differs(&found, &suite.study) {
+                return Err(other_study(path, &difference));
+            }
+            // It is that study still.
+            suite.study.started = found.started;
+            suite.study.command = found.command;
+        }
+        let mut folder = Self {
+            path: path.to_owned(),
+            study: suite.study.clone(),
+            measured: HashMap::new(),
+            running,
+        };
+        for slot in slots(&suite.study) {
+            folder.load(slot, suite)?;
+        }
+        folder.study.save(path)?;
+        Ok(folder)
+    }
+
+    /// Takes up what was measured of a pass.
+    pub(super) fn load(&mut self, slot: Slot, suite: &Suite) -> Result<(), Failure> {
+        let path = self.run_path(slot);
+        if !path.exists() {
+            return Ok(());
+        }
+        let mut run = RunDoc::load(&path)?;
+        let plan = &suite.plans[slot.profile];
+        let (old, new) = (json(&run.plan), json(&PlanDoc::from(plan)));
+        if let Some(difference) = first_difference("plan", &old, &new) {
+            return Err(other_study(&self.path, &difference));
+        }
+        let host = &suite.hosts[slot.server];
+        if run.server.flush != Some(host.flush) {
+            return Err(other_study(
+                &self.path,
+                &format!("another flush policy of server `{}`", host.name),
+            ));
+        }
+        run.load_points.retain(|point| is_done(point, plan));
+        if !run.load_points.is_empty() {
+            // What is added to it says how that ended.
+            run.outcome = OutcomeDoc::Complete;
+            run.outcome_reason = None;
+            run.leftover = None;
+            self.measured.insert(slot, run);
+        }
+        Ok(())
+    }
+
+    /// Load points of a pass that are still to be measured.
+    pub(super) fn remaining(&self, slot: Slot) -> Vec<u32> {
+        let measured = self.measured.get(&slot);
+        let is_measured = |clients: u32| {
+            measured.is_some_and(|run| run.load_points.iter().any(|p| p.clients == clients))
+        };
+        let all = self.study.load_points.iter().copied();
+        all.filter(|&clients| !is_measured(clients)).collect()
+    }
+
+    /// What was measured of a pass by an earlier sitting.
+    pub(super) fn measured(&self, slot: Slot) -> Option<&RunDoc> {
+        self.measured.get(&slot)
+    }
+
+    /// Writes the document of a pass: what an earlier sitting measured, and `run`.
+    pub(super) fn save(&self, slot: Slot, plan: &Plan, run: RunDoc) -> Result<(), Failure> {
+        let run = joined(self.measured(slot).cloned(), run, plan);
+        let path = self.run_path(slot);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Failure::write(&path))?;
+        }
+        Ok(run.save(&path)?)
+    }
+
+    fn run_path(&self, slot: Slot) -> PathBuf {
+        let Slot {
+            server,
+            profile,
+            pass,
+        } = slot;
+        self.path.join(self.study.run_path(server, profile, pass))
+    }
+
+    /// Notes what this process leaves behind should it be killed, in place of
+    /// what was noted before.
+    pub(super) fn note(&mut self, remains: Option<&Remains>) -> Result<(), Failure> {
+        let text = match remains {
+            Some(remains) => json(remains).to_string(),
+            None => String::new(),
+        };
+        let written = self
+            .running
+            .set_len(0)
+            .and_then(|()| self.running.rewind())
+            .and_then(|()| self.running.write_all(text.as_bytes()))
+            .and_then(|()| self.running.sync_data());
+        written.map_err(Failure::write(&self.path.join(RUNNING)))
+    }
+
+    /// What a predecessor left behind.
+    pub(super) fn remains(&mut self) -> Option<Remains> {
+        let mut text = String::new();
+        self.running.rewind().ok()?;
+        self.running.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+/// Every pass, in the order in which they run: a pass on each server before the
+/// next pass on any.
+pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for pass in 1..=study.passes {
+        for profile in 0..study.profiles.len() {
+            slots.extend((0..study.servers.len()).map(|server| Slot {
+                server,
+                profile,
+                pass,
+            }));
+        }
+    }
+    slots
+}
+
+/// Whether a load point has been measured, be it well or badly: its window was
+/// over before the run ended or the server was lost.
+fn is_done(point: &LoadPointDoc, plan: &Plan) -> bool {
+    let is_whole = point.window_s >= plan.duration.as_secs_f64();
+    let is_lost = point.dropouts.len() as u64 >= u64::from(point.clients);
+    point.valid || (is_whole && !is_lost)
+}
+
+/// One document of what two sittings measured of a pass.
+fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc {
+    let started = now.started.clone();
+    let mut run = match before {
+        None => now,
+        Some(mut before) => {
+            let terms = |run: &RunDoc| {
+                let server = &run.server;
+                format!(
+                    "SMB {}, signing {}, encryption {}",
+                    server.dialect, server.signing, server.encryption
+                )
+            };
+            let (old, new) = (terms(&before), terms(&now));
+            let note = match old == new {
+                true => format!("this pass was interrupted and went on at {started}"),
+                false => format!("this pass was interrupted and went on at {started} with {new}"),
+            };
+            before.server.notes.push(note);
+            let parts = RunDoc::pooled(vec![before, now]);
+            parts.unwrap_or_else(|| unreachable!("two documents make one"))
+        }
+    };
+    // The whole pass, whatever was left of it.
+    run.plan = PlanDoc::from(plan);
+    run
+}
+
+/// Fails where another suite is at work here.
+fn lock(path: &Path) -> Result<File, Failure> {
+    let name = path.join(RUNNING);
+    let open = || {
+        File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&name)
+    };
+    let file = open().map_err(Failure::write(&name))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::Usage(format!(
+            "folder {}: another smbench is measuring this study",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(Failure::write(&name)(error)),
+    }
+}
+
+/// Whether there is nothing in a folder but traces of a suite that had not
+/// begun.
+fn is_empty(path: &Path) -> std::io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        if entry?.file_name() != RUNNING {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn other_study(path: &Path, difference: &str) -> Failure {
+    Failure::Usage(format!(
+        "folder {} holds a study with {difference}: give another --out",
+        path.display()
+    ))
+}
+
+/// In what a study is another one, if it is. What only a report shows may change.
+fn differs(old: &StudyDoc, new: &StudyDoc) -> Option<String> {
+    let other = |what: &str, old: String, new: String| {
+        (old != new).then(|| format!("{what} {old}, not {new}"))
+    };
+    let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
+    let points =
+        |study: &StudyDoc| list(&mut study.load_points.iter().map(|point| point.to_string()));
+    let servers = |study: &StudyDoc| {
+        list(&mut study.servers.iter().map(|server| {
+            let url = server.url.as_deref();
+            let settings = || server.settings.join("; ");
+            format!(
+                "`{}` ({})",
+                server.name,
+                url.map_or_else(settings, str::to_owned)
+            )
+        }))
+    };
+    other("the name", old.name.clone(), new.name.clone())
+        .or_else(|| {
+            let profiles = |study: &StudyDoc| list(&mut study.profiles.iter().cloned());
+            other("profiles", profiles(old), profiles(new))
+        })
+        .or_else(|| other("servers", servers(old), servers(new)))
+        .or_else(|| other("load points", points(old), points(new)))
+        .or_else(|| other("passes", old.passes.to_string(), new.passes.to_string()))
+}
+
+fn json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value)
+        .unwrap_or_else(|error| unreachable!("plain values have a JSON form: {error}"))
+}
+
+/// The first key at which two values differ, and both.
+fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let keys = old.keys().chain(new.keys());
+            // A digest differs whenever anything does, and says nothing.
+            let mut keys = keys.filter(|name| *name != "digest");
+            keys.find_map(|name| {
+                let of = |values: &serde_json::Map<String, Value>| {
+                    values.get(name).cloned().unwrap_or(Value::Null)
+                };
+                first_difference(&format!("{key}.{name}"), &of(old), &of(new))
+            })
+        }
+        (old, new) if old == new => None,
+        (old, new) => Some(format!("{key} {old}, not {new}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_difference_is_named_by_its_key() {
+        let plan = json!({"a": 1, "digest": "x", "limits": {"b": [1, 2], "c": 2.0}});
+        assert_eq!(first_difference("plan", &plan, &plan), None);
+        for (new, expected) in [
+            (
+                json!({"a": 2, "limits": {"b": [1, 2], "c": 2.0}}),
+                "plan.a 1, not 2",
+            ),
+            (
+                json!({"a": 1, "limits": {"b": [1, 2], "c": 2.5}}),
+                "plan.limits.c 2.0, not 2.5",
+            ),
+            (
+                json!({"a": 1, "limits": {"c": 2.0}}),
+                "plan.limits.b [1,2], not null",
+            ),
+            (
+                json!({"a": 1, "limits": {"b": [1, 2], "c": 2.0}, "d": true}),
+                "plan.d null, not true",
+            ),
+        ] {
+            assert_eq!(
+                first_difference("plan", &plan, &new).as_deref(),
+                Some(expected)
+            );
+        }
+    }
+
+    #[test]
+    fn passes_alternate_between_servers() {
+        let order: Vec<_> = {
+            let server = |name: &str| smbench_report::study::StudyServerDoc {
+                name: name.to_owned(),
+                url: None,
+                notes: Vec::new(),
+                settings: Vec::new(),
+            };
+            let study = StudyDoc {
+                schema_version: 1,
+                tool: smbench_report::doc::ToolDoc::this(),
+                name: String::new(),
+                title: String::new(),
+                started: String::new(),
+                command: Vec::new(),
+                profiles: vec!["p".to_owned(), "q".to_owned()],
+                load_points: vec![1],
+                passes: 2,
+                servers: vec![server("a"), server("b")],
+                comparisons: Vec::new(),
+            };
+            slots(&study).into_iter()
+        }
+        .map(|slot| (slot.pass, slot.profile, slot.server))
+        .collect();
+        assert_eq!(
+            order,
+            [
+                (1, 0, 0),
+                (1, 0, 1),
+                (1, 1, 0),
+                (1, 1, 1),
+                (2, 0, 0),
+                (2, 0, 1),
+                (2, 1, 0),
+                (2, 1, 1),
+            ]
+        );
+    }
+}

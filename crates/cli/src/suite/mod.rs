@@ -1,0 +1,99 @@
+//! `smbench suite`: several servers, or settings of a server, under the same
+//! profiles and load points, to be compared.
+//!
+//! ```text
+//! suite file -> SuiteSpec         spec, source    as written
+//!  + flags   -> Suite             resolve         judged: plans, hosts, the study's document
+//!            -> Folder            folder          what is measured already, and what is not
+//!            -> passes            runner          one engine run each, on one server
+//!            -> tables            tables          what is printed at the end
+//! ```
+//!
+//! Not here: what a study is and how its folder is read
+//! ([`smbench_report::study`]), and what is measured ([`smbench_engine`]).
+
+mod folder;
+mod host;
+mod resolve;
+mod runner;
+mod source;
+mod spec;
+mod tables;
+mod time_left;
+
+use std::path::{Path, PathBuf};
+
+use smbench_engine::Cancel;
+use smbench_report::study::Study;
+
+use crate::args::{SuiteArgs, SuitesCommand};
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::progress::{Line, Visibility};
+use crate::signals;
+
+use folder::Folder;
+use resolve::Suite;
+use runner::Runner;
+use source::Source;
+
+/// Where studies are put unless told otherwise.
+const RESULTS: &str = "smbench-results";
+
+/// Runs a suite, or what is left of it.
+pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
+    let Some(name) = args.suite.as_deref().filter(|_| !args.list) else {
+        source::list()?;
+        return Ok(Exit::Done);
+    };
+    let source = Source::load(name)?;
+    let mut suite = Suite::resolve(&source, args)?;
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| default_folder(&suite, args));
+    let mut folder = Folder::open(&out, &mut suite)?;
+    for host in &mut suite.hosts {
+        // Asked for before signals are caught: Ctrl-C at the prompt just ends.
+        host.ask()?;
+    }
+    let visibility = match args.quiet {
+        true => Visibility::Hidden,
+        false => Visibility::Terminal,
+    };
+    let line = Line::new(visibility);
+    let cancel = Cancel::default();
+    let remedy = "; the same command goes on where it stopped, and removes what is left";
+    signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
+    let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility);
+    let exit = runner.run()?;
+    conclude(&out)?;
+    Ok(exit)
+}
+
+/// Prints what a study has found so far, and where it is. A report of it is made
+/// here as well.
+fn conclude(folder: &Path) -> Result<(), Failure> {
+    let tables = tables::of(&Study::load(folder)?);
+    print(&format!("{tables}\nstudy: {}\n", folder.display()))
+}
+
+/// Lists the built-in suites, or prints one.
+pub(crate) fn suites(command: Option<SuitesCommand>) -> Result<Exit, Failure> {
+    match command {
+        None => source::list()?,
+        Some(SuitesCommand::Show { name }) => source::show(&name)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The same for the same command, so that it finds what it has begun.
+fn default_folder(suite: &Suite, args: &SuiteArgs) -> PathBuf {
+    let plain = |c: char| match c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
+        true => c,
+        false => '-',
+    };
+    let name: String = suite.study.name.chars().take(100).map(plain).collect();
+    let quick = if args.load.quick { "-quick" } else { "" };
+    Path::new(RESULTS).join(format!("{}{quick}", name.trim_start_matches('.')))
+}

@@ -1,0 +1,455 @@
+//! From a suite as written and the command line to what will be measured.
+
+use std::collections::HashSet;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use clap::ValueEnum as _;
+use smbench_engine::clients::ClientList;
+use smbench_engine::plan::{Limits, Place, Plan, PlanError};
+use smbench_engine::profile::{self, Profile};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::target::{Target, UrlPassword};
+use smbench_report::FlushDoc;
+use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
+use smbench_report::study::{ComparisonDoc, StudyDoc};
+
+use super::host::{Host, HostKind, samba_policy};
+use super::source::Source;
+use super::spec::{ComparisonEntry, NAMED, ProfileEntry, ServerEntry};
+use crate::args::{NamedServerArgs, SecretArgs, SuiteArgs, SuiteLoadArgs, parse_option};
+use crate::failure::Failure;
+use crate::login::{Auth, LoginArgs};
+use crate::request;
+
+/// Load points of a suite that names none: those of a run.
+const DEFAULT_CLIENTS: &str = "1,4,8,16";
+/// The most passes of a suite.
+const PASSES_MAX: u32 = 1000;
+/// With `--quick`: window, and ramps before and after it.
+const QUICK: [Duration; 3] = [
+    Duration::from_secs(3),
+    Duration::from_millis(500),
+    Duration::from_millis(200),
+];
+
+/// A suite, judged.
+#[derive(Debug)]
+pub(super) struct Suite {
+    /// What was asked for, as of now.
+    pub(super) study: StudyDoc,
+    /// One pass over all load points, for each profile; the target is another
+    /// one for each server.
+    pub(super) plans: Vec<Plan>,
+    /// As in `study`.
+    pub(super) hosts: Vec<Host>,
+}
+
+impl Suite {
+    /// Judges a suite. Connects to nothing.
+    pub(super) fn resolve(source: &Source, args: &SuiteArgs) -> Result<Self, Failure> {
+        let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
+        let spec = &source.spec;
+        if spec.run.clients.is_some() || spec.run.repeat.is_some() {
+            return Err(refuse(
+                "[run] has clients or repeat: in a suite these are `clients` and `passes` at its \
+                 top"
+                .to_owned(),
+            ));
+        }
+        let load_points = load_points(source, &args.load)?;
+        let passes = match args.load.passes.or(spec.passes).unwrap_or(1) {
+            passes @ 1..=PASSES_MAX => passes,
+            passes => {
+                return Err(refuse(format!(
+                    "passes is {passes}: give 1 to {PASSES_MAX}"
+                )));
+            }
+        };
+        let plans = plans(source, args, &load_points)?;
+        let names: Vec<_> = plans.iter().map(|plan| plan.profile.clone()).collect();
+        if let Some(twice) = twice(&names) {
+            return Err(refuse(format!(
+                "two profiles are called `{twice}`: give one of them another name"
+            )));
+        }
+        let hosts = hosts(source, &args.servers)?;
+        let comparisons = spec.comparisons.iter();
+        let comparisons = comparisons
+            .map(|entry| comparison(entry, &hosts).map_err(refuse))
+            .filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?;
+        let name = source.name();
+        let study = StudyDoc {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc::this(),
+            title: spec.title.clone().unwrap_or_else(|| name.clone()),
+            name,
+            started: humantime::format_rfc3339_seconds(
+                SystemTime::now().max(SystemTime::UNIX_EPOCH),
+            )
+            .to_string(),
+            command: std::env::args_os()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect(),
+            profiles: names,
+            load_points,
+            passes,
+            servers: hosts.iter().map(Host::doc).collect(),
+            comparisons,
+        };
+        Ok(Self {
+            study,
+            plans,
+            hosts,
+        })
+    }
+}
+
+fn load_points(source: &Source, args: &SuiteLoadArgs) -> Result<Vec<u32>, Failure> {
+    let written = match &source.spec.clients {
+        Some(list) => list.clone(),
+        None => DEFAULT_CLIENTS
+            .parse::<ClientList>()
+            .map_err(|error| Failure::Usage(error.to_string()))?,
+    };
+    Ok(match &args.points {
+        Some(points) => points.of(written.as_slice()),
+        None => written.into(),
+    })
+}
+
+/// The first name that comes twice, whatever its case.
+fn twice(names: &[String]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    let mut names = names.iter();
+    let second = names.find(|name| !seen.insert(name.to_lowercase()));
+    second.map(String::as_str)
+}
+
+fn plans(source: &Source, args: &SuiteArgs, points: &[u32]) -> Result<Vec<Plan>, Failure> {
+    let default = [ProfileEntry::named(profile::DEFAULT)];
+    let entries = match &source.spec.profiles[..] {
+        [] => &default[..],
+        entries => entries,
+    };
+    let load = |named: &str| source.profile(named);
+    let with = |profile: Profile, entry: RunOptions| plan(source, args, points, &profile, entry);
+    match &args.load.profiles[..] {
+        [] => entries
+            .iter()
+            .map(|entry| with(load(&entry.profile)?, entry.run.clone()))
+            .collect(),
+        // Paths of the command line are not the suite's.
+        given => given
+            .iter()
+            .map(|name| with(profile::load(name)?, RunOptions::default()))
+            .collect(),
+    }
+}
+
+/// One pass of a profile.
+fn plan(
+    source: &Source,
+    args: &SuiteArgs,
+    points: &[u32],
+    profile: &Profile,
+    entry: RunOptions,
+) -> Result<Plan, Failure> {
+    if entry.clients.is_some() || entry.repeat.is_some() {
+        return Err(Failure::Usage(format!(
+            "suite {}: profile {} has clients or repeat: load points and passes are the same for \
+             all profiles of a suite",
+            source.origin, profile.origin
+        )));
+    }
+    let given = options(args);
+    let is_given = given_fields(&given);
+    let points: Vec<_> = points.iter().map(u32::to_string).collect();
+    let fixed = RunOptions {
+        clients: points.join(",").parse().ok(),
+        repeat: Some(1),
+        ..RunOptions::default()
+    };
+    let options = given.or(fixed).or(entry).or(source.spec.run.clone());
+    Plan::resolve(
+        profile,
+        &options,
+        request::embedded(),
+        Limits::default(),
+        // Where the system does not tell, one thread always works.
+        thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+    )
+    .map_err(|PlanError { place, problem }| match place {
+        Place::Option(field) if !is_given.contains(&field) => Failure::Usage(format!(
+            "suite {}, profile {}: {problem}",
+            source.origin, profile.origin
+        )),
+        place => Failure::Plan(PlanError { place, problem }),
+    })
+}
+
+/// What the command line says of every run.
+fn options(args: &SuiteArgs) -> RunOptions {
+    let SuiteLoadArgs {
+        quick,
+        duration,
+        ramp_up,
+        ramp_down,
+        threads,
+        ..
+    } = args.load;
+    let [window, before, after] = match quick {
+        true => QUICK.map(Some),
+        false => [None; 3],
+    };
+    RunOptions {
+        duration: duration.or(window),
+        ramp_up: ramp_up.or(before),
+        ramp_down: ramp_down.or(after),
+        threads,
+        dialect: args.session.dialect,
+        sign: args.session.sign,
+        signing_algorithm: args.session.signing_algorithm,
+        encrypt: args.session.encrypt,
+        cipher: args.session.cipher,
+        ..RunOptions::default()
+    }
+}
+
+/// The fields of these that a refusal may name as options of the command line.
+fn given_fields(options: &RunOptions) -> Vec<&'static str> {
+    let fields = [
+        ("duration", options.duration.is_some()),
+        ("ramp_up", options.ramp_up.is_some()),
+        ("ramp_down", options.ramp_down.is_some()),
+        ("threads", options.threads.is_some()),
+        ("dialect", options.dialect.is_some()),
+        ("sign", options.sign.is_some()),
+        ("signing_algorithm", options.signing_algorithm.is_some()),
+        ("encrypt", options.encrypt.is_some()),
+        ("cipher", options.cipher.is_some()),
+    ];
+    let given = fields.into_iter().filter(|(_, is_given)| *is_given);
+    given.map(|(field, _)| field).collect()
+}
+
+/// The servers that the command line names, then those of the suite.
+fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {
+    let mut hosts = args
+        .servers
+        .iter()
+        .map(|text| named(text, args))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(stray) = args
+        .flush
+        .iter()
+        .find(|policy| hosts.iter().all(|host| host.name != policy.server))
+    {
+        return Err(Failure::Usage(format!(
+            "--server-flush {}: no --server has that name",
+            stray.server
+        )));
+    }
+    for entry in &source.spec.servers {
+        if !(entry.unless_named && !args.servers.is_empty()) {
+            hosts.push(written(source, entry)?);
+        }
+    }
+    if hosts.is_empty() {
+        return Err(Failure::Usage(format!(
+            "suite {} has no servers: add [[servers]] tables, or give --server NAME=URL",
+            source.origin
+        )));
+    }
+    let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
+    match twice(&names) {
+        Some(name) => Err(Failure::Usage(format!(
+            "two servers are called `{name}`: give one of them another name"
+        ))),
+        None => Ok(hosts),
+    }
+}
+
+/// A server of the command line.
+fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
+    let split = text.split_once('=');
+    let Some((name, url)) = split.filter(|(name, _)| !name.contains("://")) else {
+        return Err(Failure::Usage(
+            "--server: expected NAME=URL, such as nas=smb://ann@nas/bench".to_owned(),
+        ));
+    };
+    let refuse = |what: String| Failure::Usage(format!("--server {name}: {what}"));
+    check_name(name).map_err(refuse)?;
+    let secrets = SecretArgs {
+        password_file: args.password_file.clone(),
+        authentication_file: args.authentication_file.clone(),
+        login: LoginArgs::default(),
+    };
+    check_url(url).map_err(refuse)?;
+    let (target, sources) = request::account(url, &secrets)?;
+    let flush = args.flush.iter().rfind(|policy| policy.server == name);
+    Ok(Host {
+        name: name.to_owned(),
+        flush: flush.map_or(FlushDoc::Unknown, |policy| policy.policy),
+        notes: Vec::new(),
+        kind: HostKind::Given { target, sources },
+        named: true,
+    })
+}
+
+/// A server of the suite.
+fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
+    let refuse = |what: String| {
+        Failure::Usage(format!(
+            "suite {}, server `{}`: {what}",
+            source.origin, entry.name
+        ))
+    };
+    check_name(&entry.name).map_err(refuse)?;
+    let (flush, kind) = match (&entry.url, &entry.samba) {
+        (Some(url), None) => {
+            check_url(url).map_err(refuse)?;
+            let secrets = SecretArgs {
+                password_file: entry.password_file.as_ref().map(|path| source.path(path)),
+                authentication_file: entry
+                    .authentication_file
+                    .as_ref()
+                    .map(|path| source.path(path)),
+                login: login(source, entry).map_err(refuse)?,
+            };
+            let (target, sources) =
+                request::account(url, &secrets).map_err(|error| refuse(error.to_string()))?;
+            let sources = match &entry.password_env {
+                Some(name) => sources.with_variable(name),
+                None => sources,
+            };
+            let flush = entry.flush.unwrap_or_default();
+            (flush, HostKind::Given { target, sources })
+        }
+        (None, Some(lines)) => {
+            if let Some(key) = of_a_url(entry) {
+                return Err(refuse(format!(
+                    "{key} goes with url, not with samba: drop it"
+                )));
+            }
+            for line in lines {
+                parse_option(line).map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
+            }
+            let lines = lines.clone();
+            (samba_policy(&lines), HostKind::Samba { lines })
+        }
+        (None, None) => return Err(refuse("give url, or samba for a scratch Samba".to_owned())),
+        (Some(_), Some(_)) => {
+            return Err(refuse(
+                "url and samba are both given: drop one of them".to_owned(),
+            ));
+        }
+    };
+    Ok(Host {
+        name: entry.name.clone(),
+        flush,
+        notes: entry.notes.clone(),
+        kind,
+        named: false,
+    })
+}
+
+/// A key that only means something for a server that is there already.
+fn of_a_url(entry: &ServerEntry) -> Option<&'static str> {
+    let keys = [
+        ("flush", entry.flush.is_some()),
+        ("password_env", entry.password_env.is_some()),
+        ("password_file", entry.password_file.is_some()),
+        ("authentication_file", entry.authentication_file.is_some()),
+        ("auth", entry.auth.is_some()),
+        ("keytab", entry.keytab.is_some()),
+        ("ccache", entry.ccache.is_some()),
+        ("realm", entry.realm.is_some()),
+        ("kdc", entry.kdc.is_some()),
+        ("service_principal", entry.service_principal.is_some()),
+    ];
+    let given = keys.into_iter().find(|(_, is_given)| *is_given);
+    given.map(|(key, _)| key)
+}
+
+fn login(source: &Source, entry: &ServerEntry) -> Result<LoginArgs, String> {
+    let auth = match &entry.auth {
+        Some(name) => Some(Auth::from_str(name, false).map_err(|_| {
+            format!("auth is `{name}`: give auto, ntlm, kerberos, guest or anonymous")
+        })?),
+        None => None,
+    };
+    if entry.keytab.is_some() && entry.ccache.is_some() {
+        return Err("keytab and ccache are both given: drop one of them".to_owned());
+    }
+    let kdc = entry.kdc.as_ref().map(|kdc| kdc.parse());
+    Ok(LoginArgs {
+        auth,
+        keytab: entry.keytab.as_ref().map(|path| source.path(path)),
+        ccache: entry.ccache.as_ref().map(|path| source.path(path)),
+        realm: entry.realm.clone(),
+        kdc: kdc.transpose().map_err(|error| format!("kdc: {error}"))?,
+        service_principal: entry.service_principal.clone(),
+    })
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    match name {
+        _ if name.trim().is_empty() => Err("a server needs a name".to_owned()),
+        NAMED => Err("that is not a name for a server".to_owned()),
+        _ if name.chars().any(char::is_control) => {
+            Err("control characters make no name".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Suites are kept, and passed on, with their command line.
+fn check_url(url: &str) -> Result<(), String> {
+    let (_, password) = Target::parse(url).map_err(|error| error.to_string())?;
+    match password {
+        UrlPassword::Absent => Ok(()),
+        UrlPassword::Present => Err(
+            "the URL holds a password, which would be kept with the study: use password_env, \
+             password_file or SMBENCH_PASSWORD"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The servers of a comparison; `None` where it is left with fewer than two.
+fn comparison(entry: &ComparisonEntry, hosts: &[Host]) -> Result<Option<ComparisonDoc>, String> {
+    let mut found: Vec<&Host> = Vec::new();
+    match &entry.servers {
+        None => found.extend(hosts),
+        Some(names) => {
+            for name in names {
+                let before = found.len();
+                found.extend(hosts.iter().filter(|host| match name.as_str() {
+                    NAMED => host.named,
+                    name => host.name == name,
+                }));
+                if found.len() == before && name != NAMED {
+                    return Err(format!(
+                        "comparison `{}`: there is no server `{name}`",
+                        entry.title
+                    ));
+                }
+            }
+        }
+    }
+    found.retain(|host| entry.flush.is_none_or(|flush| host.flush == flush));
+    let servers: Vec<_> = found.iter().map(|host| host.name.clone()).collect();
+    if let Some(name) = twice(&servers) {
+        return Err(format!(
+            "comparison `{}` has server `{name}` twice",
+            entry.title
+        ));
+    }
+    Ok((servers.len() > 1).then(|| ComparisonDoc {
+        title: entry.title.clone(),
+        kind: entry.kind,
+        servers,
+    }))
+}

@@ -1,0 +1,323 @@
+//! The passes of a suite, one engine run each, in turn on every server.
+//!
+//! Invariants: every finished load point is on disk before the next begins; a
+//! server that fails costs its own load points only.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use smbench_engine::{Cancel, probe, run};
+use smbench_lab::ScratchSamba;
+use smbench_report::RunDoc;
+use smbench_report::doc::OutcomeDoc;
+use smbench_report::units::{counted, plain, throughput};
+
+use super::folder::{Folder, Remains, Slot, slots};
+use super::host::Standing;
+use super::resolve::Suite;
+use super::time_left::{TimeLeft, of_point};
+use crate::failure::{Exit, Failure};
+use crate::output::complain;
+use crate::progress::{Line, Visibility};
+use crate::verdict::judge;
+use crate::watch::{Keep, Watch};
+
+/// How long a server may take to notice that a suite was killed.
+const NOTICE_LIMIT: Duration = Duration::from_secs(10);
+const NOTICE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Measures what is left of a suite.
+pub(super) struct Runner<'a> {
+    suite: &'a Suite,
+    folder: &'a mut Folder,
+    line: &'a Line,
+    cancel: &'a Cancel,
+    /// Whether load points are told where no line can be shown.
+    points: Points,
+    /// Passes that could not be measured to their end.
+    failed: Vec<(Slot, Exit, String)>,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        suite: &'a Suite,
+        folder: &'a mut Folder,
+        line: &'a Line,
+        cancel: &'a Cancel,
+        visibility: Visibility,
+    ) -> Self {
+        Self {
+            suite,
+            folder,
+            line,
+            cancel,
+            points: match visibility {
+                Visibility::Terminal if line.is_hidden() => Points::Told,
+                _ => Points::Untold,
+            },
+            failed: Vec::new(),
+        }
+    }
+
+    /// Runs every pass that is not complete. How it ends is told on standard
+    /// error.
+    pub(super) fn run(mut self) -> Result<Exit, Failure> {
+        self.remove_remains();
+        let slots = slots(&self.suite.study);
+        let planned = slots.iter().map(|&slot| self.planned(slot)).sum();
+        let mut left = TimeLeft::of(planned);
+        for &slot in &slots {
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            if self.folder.remaining(slot).is_empty() {
+                continue;
+            }
+            if let Err((exit, reason)) = self.pass(slot, &mut left) {
+                if !self.cancel.is_cancelled() {
+                    let place = self.place(slot);
+                    self.tell(&format!("{place}: {reason}; the suite goes on"));
+                }
+                self.failed.push((slot, exit, reason));
+            }
+            self.folder.load(slot, self.suite)?;
+            left.forgo(self.planned(slot));
+        }
+        self.line.clear();
+        self.verdict(&slots)
+    }
+
+    /// Ramps and windows of what is left of a pass.
+    fn planned(&self, slot: Slot) -> Duration {
+        let points = self.folder.remaining(slot).len() as u32;
+        of_point(&self.suite.plans[slot.profile]) * points
+    }
+
+    fn place(&self, slot: Slot) -> String {
+        let study = &self.suite.study;
+        format!(
+            "pass {}/{}, {} on {}",
+            slot.pass,
+            study.passes,
+            plain(&study.profiles[slot.profile]),
+            plain(&study.servers[slot.server].name)
+        )
+    }
+
+    fn tell(&self, message: &str) {
+        self.line.suspended(|| complain(message));
+    }
+
+    /// One pass, as far as it was not measured before.
+    fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), (Exit, String)> {
+        let failed = |failure: Failure| (failure.exit(), failure.to_string());
+        let place = self.place(slot);
+        self.line.within(format!("{place}, {} left: ", left.told()));
+        let host = &self.suite.hosts[slot.server];
+        let whole = &self.suite.plans[slot.profile];
+        let Standing {
+            target,
+            disclosure,
+            samba,
+        } = host.stand().map_err(failed)?;
+        let remains = samba.as_ref().map(|samba| Remains::Samba {
+            folder: samba.root().to_owned(),
+        });
+        if let Some(remains) = &remains {
+            self.folder.note(Some(remains)).map_err(failed)?;
+        }
+        let mut plan = whole.clone();
+        plan.load_points = self.folder.remaining(slot);
+        let cleanup = format!("smbench cleanup '{}'", target.redacted());
+        plan.target = target;
+        let keep = Pass {
+            folder: self.folder,
+            slot,
+            plan: whole,
+            server: samba.is_none().then_some(host.name.as_str()),
+            telling: Telling {
+                line: self.line,
+                place: &place,
+                left,
+                points: self.points,
+            },
+        };
+        let mut watch = Watch::new(self.line, keep, None, disclosure.clone());
+        let record = run::execute(&plan, &mut watch, self.cancel);
+        let saved = watch.close();
+        drop(samba);
+        let doc = record
+            .map(|record| RunDoc::from_record(&record, disclosure))
+            .map_err(|error| failed(error.into()));
+        if let Ok(RunDoc {
+            leftover: Some(leftover),
+            ..
+        }) = &doc
+            && remains.is_none()
+        {
+            self.tell(&format!("{leftover}; remove it with: {cleanup}"));
+        }
+        self.folder.note(None).and(saved).map_err(failed)?;
+        let doc = doc?;
+        if doc.is_measured() {
+            self.folder.save(slot, whole, doc.clone()).map_err(failed)?;
+        }
+        match (doc.outcome, judge(&doc)) {
+            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err((exit, reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what a suite left behind that was killed here.
+    fn remove_remains(&mut self) {
+        let Some(remains) = self.folder.remains() else {
+            return;
+        };
+        let removed = match &remains {
+            Remains::Samba { folder } => {
+                ScratchSamba::remove_remains(folder).map_err(|error| error.to_string())
+            }
+            Remains::Share { server, directory } => self.clean(server, directory),
+        };
+        if let Err(reason) = removed {
+            self.tell(&format!("what a killed suite left remains: {reason}"));
+        }
+        // One that cannot be written is told when the next is noted.
+        let _ = self.folder.note(None);
+    }
+
+    /// Removes a directory on a server of the suite.
+    fn clean(&self, server: &str, directory: &str) -> Result<(), String> {
+        let mut hosts = self.suite.hosts.iter();
+        let host = hosts.find(|host| host.name == server);
+        let Some((target, limits)) = host.and_then(|host| host.given()) else {
+            return Err(format!("directory '{directory}' on a server `{server}`"));
+        };
+        let deadline = Instant::now() + NOTICE_LIMIT;
+        loop {
+            let found = probe::remove_remains(target, limits, directory)
+                .map_err(|error| format!("directory '{directory}': {error}"))?;
+            let is_left = !found.in_use.is_empty() || !found.foreign.is_empty();
+            if !is_left {
+                return Ok(());
+            }
+            if found.in_use.is_empty() || Instant::now() >= deadline {
+                return Err(format!(
+                    "directory '{directory}'; remove it with: smbench cleanup '{}'",
+                    target.redacted()
+                ));
+            }
+            thread::sleep(NOTICE_INTERVAL);
+        }
+    }
+
+    /// Says what is missing and what must not be quoted, server by server.
+    fn verdict(self, slots: &[Slot]) -> Result<Exit, Failure> {
+        let is_measured = slots
+            .iter()
+            .any(|&slot| self.folder.measured(slot).is_some());
+        if self.cancel.is_cancelled() {
+            return match is_measured {
+                true => Ok(Exit::Interrupted),
+                false => Err(Failure::Interrupted),
+            };
+        }
+        let mut worst = Exit::Done;
+        for (server, doc) in self.suite.study.servers.iter().enumerate() {
+            let of_server = || slots.iter().filter(move |slot| slot.server == server);
+            let missing: usize = of_server()
+                .map(|&slot| self.folder.remaining(slot).len())
+                .sum();
+            let name = plain(&doc.name);
+            if missing > 0 {
+                let mut failed = self.failed.iter();
+                let first = failed.find(|(slot, ..)| slot.server == server);
+                let (exit, reason) = match first {
+                    Some((_, exit, reason)) => (*exit, reason.as_str()),
+                    None => (Exit::Invalid, "no reason given"),
+                };
+                complain(format_args!(
+                    "{name}: {} not measured: {reason}",
+                    counted(missing as u64, "load point")
+                ));
+                // What was never set up is the worse of the two.
+                worst = match (worst, exit) {
+                    (Exit::Setup, _) | (_, Exit::Setup | Exit::Usage) => Exit::Setup,
+                    _ => Exit::Invalid,
+                };
+            }
+            for &slot in of_server() {
+                let run = self.folder.measured(slot);
+                if let Some((exit, Some(reason))) = run.and_then(judge) {
+                    complain(format_args!("{}: {reason}", self.place(slot)));
+                    worst = match worst {
+                        Exit::Setup => Exit::Setup,
+                        _ => exit,
+                    };
+                }
+            }
+        }
+        Ok(worst)
+    }
+}
+
+/// Whether each load point is told in a line of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Points {
+    Told,
+    Untold,
+}
+
+/// What is told while a pass runs.
+struct Telling<'a> {
+    line: &'a Line,
+    place: &'a str,
+    left: &'a mut TimeLeft,
+    points: Points,
+}
+
+/// Where the load points of a pass go.
+struct Pass<'a> {
+    folder: &'a mut Folder,
+    slot: Slot,
+    /// The whole pass.
+    plan: &'a smbench_engine::plan::Plan,
+    /// The server's name, unless it goes with all that is on it.
+    server: Option<&'a str>,
+    telling: Telling<'a>,
+}
+
+impl Keep for Pass<'_> {
+    fn directory_claimed(&mut self, directory: &str) {
+        let Some(server) = self.server else {
+            return;
+        };
+        let remains = Remains::Share {
+            server: server.to_owned(),
+            directory: directory.to_owned(),
+        };
+        // Without it the directory stays where the suite is killed; a reason not
+        // to measure it is not.
+        let _ = self.folder.note(Some(&remains));
+    }
+
+    fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
+        let Telling {
+            line,
+            place,
+            left,
+            points,
+        } = &mut self.telling;
+        left.measured(self.plan);
+        line.within(format!("{place}, {} left: ", left.told()));
+        if let (Points::Told, Some(point)) = (*points, doc.load_points.last()) {
+            complain(format_args!(
+                "{place}, {}: {} Mbit/s; {} left",
+                counted(point.clients.into(), "client"),
+                throughput(point.throughput_mbps),
+                left.told()
+            ));
+        }
+        self.folder.save(self.slot, self.plan, doc)
+    }
+}

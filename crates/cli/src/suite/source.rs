@@ -1,0 +1,229 @@
+//! Where suites come from: built in, or a file.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use smbench_engine::profile::{self, Profile};
+use smbench_engine::spec;
+
+use super::spec::SuiteSpec;
+use crate::failure::Failure;
+use crate::output::print;
+
+/// Suites shipped with the program: name and TOML text.
+const BUILTIN: [(&str, &str); 2] = [
+    (
+        "veritest-2003",
+        include_str!("../../suites/veritest-2003.toml"),
+    ),
+    (
+        "veritest-2004",
+        include_str!("../../suites/veritest-2004.toml"),
+    ),
+];
+
+/// The profile of the built-in suites: the mix of NetBench, flushes included.
+const NETBENCH_PROFILE: &str = "netbench-like";
+/// What runs in its place in a build that does not have it.
+const STAND_IN: (&str, &str) = (
+    "file-server-flush",
+    include_str!("../../suites/file-server-flush.toml"),
+);
+
+/// How a profile is written that is a recording.
+const LOADFILE: &str = "loadfile:";
+
+/// Bytes after which a file is no suite, whatever it holds.
+const SUITE_BYTES_MAX: u64 = 1 << 20;
+
+/// A suite and where it came from.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// The name or path as it was given, for messages.
+    pub(super) origin: String,
+    /// What its paths are relative to.
+    folder: PathBuf,
+    pub(super) spec: SuiteSpec,
+}
+
+impl Source {
+    /// The built-in suite of this name, or the file at this path, which contains
+    /// a `/` or ends in `.toml`.
+    pub(super) fn load(name_or_path: &str) -> Result<Self, Failure> {
+        let (text, folder) = match builtin(name_or_path) {
+            Some(text) => (text.to_owned(), PathBuf::new()),
+            None => {
+                let path = Path::new(name_or_path);
+                let folder = path.parent().unwrap_or(Path::new(""));
+                (read(name_or_path)?, folder.to_owned())
+            }
+        };
+        let spec = spec::parse(&text)
+            .map_err(|error| Failure::Usage(format!("suite {name_or_path}, {error}")))?;
+        Ok(Self {
+            origin: name_or_path.to_owned(),
+            folder,
+            spec,
+        })
+    }
+
+    /// What folders are called after.
+    pub(super) fn name(&self) -> String {
+        let own = self.spec.name.clone();
+        let stem = || {
+            let stem = Path::new(&self.origin).file_stem()?;
+            Some(stem.to_string_lossy().into_owned())
+        };
+        own.filter(|name| !name.trim().is_empty())
+            .or_else(stem)
+            .unwrap_or_else(|| self.origin.clone())
+    }
+
+    /// A path of the suite, from where this process is.
+    pub(super) fn path(&self, written: &Path) -> PathBuf {
+        self.folder.join(written)
+    }
+
+    /// A profile that the suite names.
+    pub(super) fn profile(&self, name_or_path: &str) -> Result<Profile, Failure> {
+        let (scheme, path) = match name_or_path.strip_prefix(LOADFILE) {
+            Some(path) => (LOADFILE, path),
+            None => ("", name_or_path),
+        };
+        if profile::builtin(name_or_path).is_none() && is_path(path) {
+            let path = self.path(Path::new(path));
+            return Ok(profile::load(&format!("{scheme}{}", path.display()))?);
+        }
+        match profile::load(name_or_path) {
+            Err(_) if name_or_path == NETBENCH_PROFILE => {
+                let (name, text) = STAND_IN;
+                Ok(Profile::parse(name, text)?)
+            }
+            loaded => Ok(loaded?),
+        }
+    }
+}
+
+fn builtin(name: &str) -> Option<&'static str> {
+    let found = BUILTIN.into_iter().find(|(builtin, _)| *builtin == name);
+    found.map(|(_, text)| text)
+}
+
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// The text of the file at a path.
+fn read(path: &str) -> Result<String, Failure> {
+    if !is_path(path) {
+        return Err(Failure::Usage(format!(
+            "unknown suite `{path}`: expected one of {}, or the path of a .toml file",
+            BUILTIN.map(|(name, _)| name).join(", ")
+        )));
+    }
+    let mut text = String::new();
+    let read = File::open(path)
+        .and_then(|file| file.take(SUITE_BYTES_MAX + 1).read_to_string(&mut text))
+        .and_then(|len| match len as u64 > SUITE_BYTES_MAX {
+            true => Err(io::Error::other("larger than 1 MiB")),
+            false => Ok(()),
+        });
+    match read {
+        Ok(()) => Ok(text),
+        Err(error) => Err(Failure::Usage(format!(
+            "suite {path} cannot be read: {error}"
+        ))),
+    }
+}
+
+/// Prints the built-in suites.
+pub(super) fn list() -> Result<(), Failure> {
+    let width = BUILTIN.iter().map(|(name, _)| name.len()).max();
+    let width = width.unwrap_or_default();
+    let mut text = String::new();
+    for (name, _) in BUILTIN {
+        let description = Source::load(name)?.spec.description.unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name:<width$}  {description}");
+    }
+    print(&text)
+}
+
+/// Prints the text of a suite.
+pub(super) fn show(name: &str) -> Result<(), Failure> {
+    match builtin(name) {
+        Some(text) => print(text),
+        None => {
+            let text = read(name)?;
+            // What is printed is a suite.
+            Source::load(name)?;
+            print(&text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_suites_can_be_read_and_flush() {
+        for (name, _) in BUILTIN {
+            let source = Source::load(name).unwrap();
+            assert_eq!(source.name(), name);
+            assert!(source.spec.title.is_some() && source.spec.description.is_some());
+            let clients: Vec<u32> = source.spec.clients.clone().unwrap().into();
+            assert_eq!(
+                (clients.len(), clients[15], source.spec.passes),
+                (16, 60, Some(2))
+            );
+            let [profile] = &source.spec.profiles[..] else {
+                panic!("{name} has one profile");
+            };
+            assert_eq!(profile.profile, NETBENCH_PROFILE);
+        }
+        let stand_in = Profile::parse(STAND_IN.0, STAND_IN.1).unwrap();
+        assert_eq!(stand_in.spec.name.as_deref(), Some(STAND_IN.0));
+        assert!(stand_in.spec.flush_every_writes.is_some());
+    }
+
+    #[test]
+    fn the_suite_in_the_readme_can_be_read() {
+        let readme = include_str!("../../../../README.md");
+        let blocks = readme.split("```toml\n").skip(1);
+        let mut texts = blocks.map(|block| block.split_once("```").unwrap().0);
+        let text = texts.find(|text| text.contains("[[servers]]")).unwrap();
+        let suite: SuiteSpec = spec::parse(text).unwrap();
+        assert_eq!((suite.servers.len(), suite.comparisons.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_no_suite_is_named() {
+        for (text, expected) in [
+            ("colour = 1", "line 1, column 1: unknown field `colour`"),
+            (
+                "[[servers]]\nurll = 1",
+                "line 2, column 1: unknown field `urll`",
+            ),
+            (
+                "profiles = [1]",
+                "expected a profile's name or path, or a table",
+            ),
+            (
+                "[[profiles]]\nprofile = \"a\"\nruns = 1",
+                "unknown field `runs`",
+            ),
+            ("[run]\nduratoin = \"3s\"", "unknown field `duratoin`"),
+            ("clients = \"0\"", "asks for zero clients"),
+            ("[[comparisons]]\ntitle = \"x\"", "missing field `kind`"),
+            ("[[servers]]\npassword = \"x\"", "unknown field `password`"),
+            ("[[servers]]\nflush = \"maybe\"", "unknown variant `maybe`"),
+        ] {
+            let error = spec::parse::<SuiteSpec>(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a run is watched by: its progress is shown, each load point is saved at
+//! once, and the interval log is written.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use smbench_engine::record::RunRecord;
+use smbench_engine::run::{MeasuredInterval, Observer, Progress};
+use smbench_report::{Disclosure, IntervalLog, RunDoc};
+
+use crate::failure::Failure;
+use crate::output::complain;
+use crate::progress::Line;
+
+/// What is done with what was measured so far.
+pub(crate) trait Keep {
+    /// The run works in this directory of the share from now on.
+    fn directory_claimed(&mut self, _directory: &str) {}
+
+    /// Saves the document of a run that goes on.
+    fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
+}
+
+/// The interval log that was asked for.
+pub(crate) struct Log {
+    path: PathBuf,
+    log: IntervalLog<File>,
+    written: io::Result<()>,
+}
+
+impl Log {
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(Failure::write(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            log: IntervalLog::new(file),
+            written: Ok(()),
+        })
+    }
+
+    /// Adds an interval, unless one before it could not be written: a log has no
+    /// gaps.
+    fn add(&mut self, interval: &MeasuredInterval<'_>) {
+        if self.written.is_ok() {
+            self.written = self.log.write(interval);
+        }
+    }
+
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        self.written.map_err(Failure::write(&self.path))
+    }
+}
+
+/// Whether writing has failed, which is said once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    None,
+    Told,
+}
+
+/// Shows progress and saves each load point.
+pub(crate) struct Watch<'a, K> {
+    line: &'a Line,
+    keep: K,
+    log: Option<Log>,
+    disclosure: Disclosure,
+    trouble: Trouble,
+}
+
+impl<'a, K: Keep> Watch<'a, K> {
+    pub(crate) fn new(line: &'a Line, keep: K, log: Option<Log>, disclosure: Disclosure) -> Self {
+        Self {
+            line,
+            keep,
+            log,
+            disclosure,
+            trouble: Trouble::None,
+        }
+    }
+
+    /// Completes the interval log.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        self.log.map_or(Ok(()), Log::close)
+    }
+}
+
+impl<K: Keep> Observer for Watch<'_, K> {
+    fn progress(&mut self, progress: &Progress) {
+        self.line.show(progress);
+    }
+
+    fn directory_claimed(&mut self, directory: &str) {
+        self.keep.directory_claimed(directory);
+    }
+
+    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
+        if let Some(log) = &mut self.log {
+            log.add(interval);
+        }
+    }
+
+    fn load_point_ended(&mut self, record: &RunRecord) {
+        let doc = RunDoc::from_record(record, self.disclosure.clone());
+        if !doc.is_measured() {
+            // The end of the run says what becomes of it.
+            return;
+        }
+        if let (Err(failure), Trouble::None) = (self.keep.save(doc), self.trouble) {
+            self.trouble = Trouble::Told;
+            self.line.suspended(|| {
+                complain(format_args!(
+                    "{failure}; the run goes on, and writing is tried again"
+                ));
+            });
+        }
+    }
+}
