@@ -27,10 +27,18 @@ pub(super) struct Host {
 /// Where a server comes from.
 #[derive(Debug)]
 pub(super) enum HostKind {
-    /// It is there already. The target has no password until it was asked for.
-    Given { target: Target, sources: Sources },
+    /// It is there already.
+    Given(Box<Account>),
     /// A scratch Samba, set up for each pass, with these lines in `smb.conf`.
     Samba { lines: Vec<String> },
+}
+
+/// A server that is there already, and who asks.
+#[derive(Debug)]
+pub(super) struct Account {
+    /// Has no password until it was asked for.
+    pub(super) target: Target,
+    pub(super) sources: Sources,
 }
 
 /// A server that runs.
@@ -44,8 +52,8 @@ pub(super) struct Standing {
 impl Host {
     /// Finds out the password, perhaps by asking.
     pub(super) fn ask(&mut self) -> Result<(), Failure> {
-        if let HostKind::Given { target, sources } = &mut self.kind {
-            target.password = sources.password(target)?;
+        if let HostKind::Given(account) = &mut self.kind {
+            account.target.password = account.sources.password(&account.target)?;
         }
         Ok(())
     }
@@ -53,7 +61,7 @@ impl Host {
     /// Its place in the study.
     pub(super) fn doc(&self) -> StudyServerDoc {
         let (url, settings) = match &self.kind {
-            HostKind::Given { target, .. } => (Some(target.redacted()), Vec::new()),
+            HostKind::Given(account) => (Some(account.target.redacted()), Vec::new()),
             HostKind::Samba { lines } => (None, lines.clone()),
         };
         StudyServerDoc {
@@ -67,7 +75,8 @@ impl Host {
     /// Sets it up where it is not there already.
     pub(super) fn stand(&self) -> Result<Standing, Failure> {
         match &self.kind {
-            HostKind::Given { target, .. } => {
+            HostKind::Given(account) => {
+                let target = &account.target;
                 let mut disclosure = request::disclosure(target, self.flush);
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(Standing {
@@ -101,7 +110,7 @@ impl Host {
     /// Where it is, as far as anything can be left there by a run that died.
     pub(super) fn given(&self) -> Option<(&Target, Limits)> {
         match &self.kind {
-            HostKind::Given { target, .. } => Some((target, Limits::default())),
+            HostKind::Given(account) => Some((&account.target, Limits::default())),
             HostKind::Samba { .. } => None,
         }
     }

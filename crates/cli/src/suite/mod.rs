@@ -2,20 +2,22 @@
 //! profiles and load points, to be compared.
 //!
 //! ```text
-//! suite file -> SuiteSpec         spec, source    as written
-//!  + flags   -> Suite             resolve         judged: plans, hosts, the study's document
-//!            -> Folder            folder          what is measured already, and what is not
-//!            -> passes            runner          one engine run each, on one server
-//!            -> tables            tables          what is printed at the end
+//! suite file -> SuiteSpec    spec, source        as written
+//!  + flags   -> Suite        resolve, servers    judged: plans, hosts, the study's document
+//!            -> Folder       folder, difference  what is measured already, and what is not
+//!            -> passes       runner, host        one engine run each, on one server
+//!            -> tables       tables              what is printed at the end
 //! ```
 //!
 //! Not here: what a study is and how its folder is read
 //! ([`smbench_report::study`]), and what is measured ([`smbench_engine`]).
 
+mod difference;
 mod folder;
 mod host;
 mod resolve;
 mod runner;
+mod servers;
 mod source;
 mod spec;
 mod tables;

@@ -1,0 +1,201 @@
+//! The servers of a suite, from its tables and the command line.
+
+use clap::ValueEnum as _;
+use smbench_engine::target::{Target, UrlPassword};
+use smbench_report::FlushDoc;
+
+use super::host::{Account, Host, HostKind, samba_policy};
+use super::resolve::twice;
+use super::source::Source;
+use super::spec::{NAMED, ServerEntry};
+use crate::args::{NamedServerArgs, SecretArgs, parse_option};
+use crate::failure::Failure;
+use crate::login::{Auth, LoginArgs};
+use crate::request;
+
+/// The servers that the command line names, then those of the suite.
+pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {
+    let mut hosts = args
+        .servers
+        .iter()
+        .map(|text| named(text, args))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(stray) = args
+        .flush
+        .iter()
+        .find(|policy| hosts.iter().all(|host| host.name != policy.server))
+    {
+        return Err(Failure::Usage(format!(
+            "--server-flush {}: no --server has that name",
+            stray.server
+        )));
+    }
+    for entry in &source.spec.servers {
+        if !entry.unless_named || args.servers.is_empty() {
+            hosts.push(written(source, entry)?);
+        }
+    }
+    if hosts.is_empty() {
+        return Err(Failure::Usage(format!(
+            "suite {} has no servers: add [[servers]] tables, or give --server NAME=URL",
+            source.origin
+        )));
+    }
+    let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
+    match twice(&names) {
+        Some(name) => Err(Failure::Usage(format!(
+            "two servers are called `{name}`: give one of them another name"
+        ))),
+        None => Ok(hosts),
+    }
+}
+
+/// A server of the command line.
+fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
+    let split = text.split_once('=');
+    let Some((name, url)) = split.filter(|(name, _)| !name.contains("://")) else {
+        return Err(Failure::Usage(
+            "--server: expected NAME=URL, such as nas=smb://ann@nas/bench".to_owned(),
+        ));
+    };
+    let refuse = |what: String| Failure::Usage(format!("--server {name}: {what}"));
+    check_name(name).map_err(refuse)?;
+    let secrets = SecretArgs {
+        password_file: args.password_file.clone(),
+        authentication_file: args.authentication_file.clone(),
+        login: LoginArgs::default(),
+    };
+    check_url(url).map_err(refuse)?;
+    let (target, sources) = request::account(url, &secrets)?;
+    let flush = args.flush.iter().rfind(|policy| policy.server == name);
+    Ok(Host {
+        name: name.to_owned(),
+        flush: flush.map_or(FlushDoc::Unknown, |policy| policy.policy),
+        notes: Vec::new(),
+        kind: HostKind::Given(Box::new(Account { target, sources })),
+        named: true,
+    })
+}
+
+/// A server of the suite.
+fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
+    let refuse = |what: String| {
+        Failure::Usage(format!(
+            "suite {}, server `{}`: {what}",
+            source.origin, entry.name
+        ))
+    };
+    check_name(&entry.name).map_err(refuse)?;
+    let (flush, kind) = match (&entry.url, &entry.samba) {
+        (Some(url), None) => {
+            check_url(url).map_err(refuse)?;
+            let secrets = SecretArgs {
+                password_file: entry.password_file.as_ref().map(|path| source.path(path)),
+                authentication_file: entry
+                    .authentication_file
+                    .as_ref()
+                    .map(|path| source.path(path)),
+                login: login(source, entry).map_err(refuse)?,
+            };
+            let (target, sources) =
+                request::account(url, &secrets).map_err(|error| refuse(error.to_string()))?;
+            let sources = match &entry.password_env {
+                Some(name) => sources.with_variable(name),
+                None => sources,
+            };
+            let flush = entry.flush.unwrap_or_default();
+            (
+                flush,
+                HostKind::Given(Box::new(Account { target, sources })),
+            )
+        }
+        (None, Some(lines)) => {
+            if let Some(key) = of_a_url(entry) {
+                return Err(refuse(format!(
+                    "{key} goes with url, not with samba: drop it"
+                )));
+            }
+            for line in lines {
+                parse_option(line).map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
+            }
+            let lines = lines.clone();
+            (samba_policy(&lines), HostKind::Samba { lines })
+        }
+        (None, None) => return Err(refuse("give url, or samba for a scratch Samba".to_owned())),
+        (Some(_), Some(_)) => {
+            return Err(refuse(
+                "url and samba are both given: drop one of them".to_owned(),
+            ));
+        }
+    };
+    Ok(Host {
+        name: entry.name.clone(),
+        flush,
+        notes: entry.notes.clone(),
+        kind,
+        named: false,
+    })
+}
+
+/// A key that only means something for a server that is there already.
+fn of_a_url(entry: &ServerEntry) -> Option<&'static str> {
+    let keys = [
+        ("flush", entry.flush.is_some()),
+        ("password_env", entry.password_env.is_some()),
+        ("password_file", entry.password_file.is_some()),
+        ("authentication_file", entry.authentication_file.is_some()),
+        ("auth", entry.auth.is_some()),
+        ("keytab", entry.keytab.is_some()),
+        ("ccache", entry.ccache.is_some()),
+        ("realm", entry.realm.is_some()),
+        ("kdc", entry.kdc.is_some()),
+        ("service_principal", entry.service_principal.is_some()),
+    ];
+    let given = keys.into_iter().find(|(_, is_given)| *is_given);
+    given.map(|(key, _)| key)
+}
+
+fn login(source: &Source, entry: &ServerEntry) -> Result<LoginArgs, String> {
+    let auth = match &entry.auth {
+        Some(name) => Some(Auth::from_str(name, false).map_err(|_| {
+            format!("auth is `{name}`: give auto, ntlm, kerberos, guest or anonymous")
+        })?),
+        None => None,
+    };
+    if entry.keytab.is_some() && entry.ccache.is_some() {
+        return Err("keytab and ccache are both given: drop one of them".to_owned());
+    }
+    let kdc = entry.kdc.as_ref().map(|kdc| kdc.parse());
+    Ok(LoginArgs {
+        auth,
+        keytab: entry.keytab.as_ref().map(|path| source.path(path)),
+        ccache: entry.ccache.as_ref().map(|path| source.path(path)),
+        realm: entry.realm.clone(),
+        kdc: kdc.transpose().map_err(|error| format!("kdc: {error}"))?,
+        service_principal: entry.service_principal.clone(),
+    })
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    match name {
+        _ if name.trim().is_empty() => Err("a server needs a name".to_owned()),
+        NAMED => Err("that is not a name for a server".to_owned()),
+        _ if name.chars().any(char::is_control) => {
+            Err("control characters make no name".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Suites are kept, and passed on, with their command line.
+fn check_url(url: &str) -> Result<(), String> {
+    let (_, password) = Target::parse(url).map_err(|error| error.to_string())?;
+    match password {
+        UrlPassword::Absent => Ok(()),
+        UrlPassword::Present => Err(
+            "the URL holds a password, which would be kept with the study: use password_env, \
+             password_file or SMBENCH_PASSWORD"
+                .to_owned(),
+        ),
+    }
+}
