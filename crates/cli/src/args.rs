@@ -29,7 +29,7 @@ use crate::login::LoginArgs;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use load::LoadArgs;
-pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs};
+pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 
 /// Where lab servers listen unless told otherwise.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -41,18 +41,6 @@ Exit codes:
   2    the command line, a profile or a result file makes no sense
   3    could not set up: server, account, share, or a place for the results
   4    the run is not valid: it was given up, or a load point must not be quoted
-  130  interrupted";
-
-const SUITE_EXIT_CODES: &str = "\
-A suite that was interrupted or killed goes on where it stopped when the same command is given
-again. The password for --server comes from --password-file, --authentication-file, the variable
-SMBENCH_PASSWORD, or a prompt.
-
-Exit codes:
-  0    done
-  2    the command line, the suite or a profile makes no sense, or the folder holds another study
-  3    a server could not be set up, or there is no place for the results; the others were measured
-  4    a server failed under way, or a load point must not be quoted
   130  interrupted";
 
 const EXAMPLES: &str = "\
@@ -89,7 +77,7 @@ pub(crate) enum Command {
         command: Option<ProfilesCommand>,
     },
     /// Measure several servers or settings, to compare them, and keep it as a study
-    #[command(after_help = SUITE_EXIT_CODES)]
+    #[command(after_help = suite::EXIT_CODES)]
     Suite(Box<SuiteArgs>),
     /// List the built-in suites, or show one
     Suites {
@@ -117,16 +105,6 @@ pub(crate) enum ProfilesCommand {
     /// Print a profile, to start one's own from
     Show {
         /// Built-in profile or path of a .toml file
-        #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
-        name: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SuitesCommand {
-    /// Print a suite, to start one's own from
-    Show {
-        /// Built-in suite or path of a .toml file
         #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
         name: String,
     },

@@ -1,15 +1,37 @@
-//! The options of `suite`.
+//! The options of `suite` and `suites`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use smbench_engine::clients::ClientList;
 use smbench_engine::units::parse_duration;
 use smbench_report::FlushDoc;
 
 use super::{SessionArgs, parse_profile, paths};
+
+pub(super) const EXIT_CODES: &str = "\
+A suite that was interrupted or killed goes on where it stopped when the same command is given
+again. The password for --server comes from --password-file, --authentication-file, the variable
+SMBENCH_PASSWORD, or a prompt.
+
+Exit codes:
+  0    done
+  2    the command line, the suite or a profile makes no sense, or the folder holds another study
+  3    a server could not be set up, or there is no place for the results; the others were measured
+  4    a server failed under way, or a load point must not be quoted
+  130  interrupted";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SuitesCommand {
+    /// Print a suite, to start one's own from
+    Show {
+        /// Built-in suite or path of a .toml file
+        #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
+        name: String,
+    },
+}
 
 /// What to run, and what of it otherwise than the suite says.
 #[derive(Debug, Args)]

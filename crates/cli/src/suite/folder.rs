@@ -41,6 +41,7 @@ pub(super) struct Folder {
     /// What has been measured, without load points that were cut short.
     measured: HashMap<Slot, RunDoc>,
     running: File,
+    remains: Vec<Remains>,
 }
 
 /// Something of a suite that is left behind when it is killed.
@@ -64,7 +65,7 @@ impl Folder {
                 path.display()
             )));
         }
-        let running = lock(path)?;
+        let mut running = lock(path)?;
         // Of one that never came to measure anything nothing can be mixed up.
         let begun = |study: &StudyDoc| {
             let path_of =
@@ -83,6 +84,7 @@ impl Folder {
             path: path.to_owned(),
             study: suite.study.clone(),
             measured: HashMap::new(),
+            remains: noted(&mut running),
             running,
         };
         for slot in slots(&suite.study) {
@@ -155,13 +157,26 @@ impl Folder {
         self.path.join(self.study.run_path(server, profile, pass))
     }
 
-    /// Notes what this process leaves behind should it be killed, in place of
-    /// what was noted before.
-    pub(super) fn note(&mut self, remains: Option<&Remains>) -> Result<(), Failure> {
-        let text = match remains {
-            Some(remains) => json(remains).to_string(),
-            None => String::new(),
-        };
+    /// What is left behind should this process be killed now, or was by one
+    /// that has been.
+    pub(super) fn remains(&self) -> &[Remains] {
+        &self.remains
+    }
+
+    /// Notes something that is left behind should this process be killed.
+    pub(super) fn add_remains(&mut self, remains: Remains) -> Result<(), Failure> {
+        self.remains.push(remains);
+        self.note()
+    }
+
+    /// Takes these for all that would be left behind.
+    pub(super) fn set_remains(&mut self, remains: Vec<Remains>) -> Result<(), Failure> {
+        self.remains = remains;
+        self.note()
+    }
+
+    fn note(&mut self) -> Result<(), Failure> {
+        let text = json(&self.remains).to_string();
         let written = self
             .running
             .set_len(0)
@@ -170,14 +185,14 @@ impl Folder {
             .and_then(|()| self.running.sync_data());
         written.map_err(Failure::write(&self.path.join(RUNNING)))
     }
+}
 
-    /// What a predecessor left behind.
-    pub(super) fn remains(&mut self) -> Option<Remains> {
-        let mut text = String::new();
-        self.running.rewind().ok()?;
-        self.running.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
-    }
+/// What was noted in a file; nothing where it was not written to its end.
+fn noted(running: &mut File) -> Vec<Remains> {
+    let mut text = String::new();
+    let read = running.read_to_string(&mut text);
+    let remains = read.ok().and_then(|_| serde_json::from_str(&text).ok());
+    remains.unwrap_or_default()
 }
 
 /// Every pass, in the order in which they run: a pass on each server before the

@@ -54,11 +54,11 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
         .out
         .clone()
         .unwrap_or_else(|| default_folder(&suite, args));
-    let mut folder = Folder::open(&out, &mut suite)?;
     for host in &mut suite.hosts {
         // Asked for before signals are caught: Ctrl-C at the prompt just ends.
         host.ask()?;
     }
+    let mut folder = Folder::open(&out, &mut suite)?;
     let visibility = match args.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,

@@ -6,6 +6,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use smbench_engine::run::RunError;
 use smbench_engine::{Cancel, probe, run};
 use smbench_lab::ScratchSamba;
 use smbench_report::RunDoc;
@@ -120,11 +121,11 @@ impl<'a> Runner<'a> {
             disclosure,
             samba,
         } = host.stand().map_err(failed)?;
-        let remains = samba.as_ref().map(|samba| Remains::Samba {
-            folder: samba.root().to_owned(),
-        });
-        if let Some(remains) = &remains {
-            self.folder.note(Some(remains)).map_err(failed)?;
+        let before = self.folder.remains().to_vec();
+        if let Some(samba) = &samba {
+            let folder = samba.root().to_owned();
+            let noted = self.folder.add_remains(Remains::Samba { folder });
+            noted.map_err(failed)?;
         }
         let mut plan = whole.clone();
         plan.load_points = self.folder.remaining(slot);
@@ -144,46 +145,50 @@ impl<'a> Runner<'a> {
         };
         let mut watch = Watch::new(self.line, keep, None, disclosure.clone());
         let record = run::execute(&plan, &mut watch, self.cancel);
-        let saved = watch.close();
+        let closed = watch.close();
+        let is_scratch = samba.is_some();
         drop(samba);
-        let doc = record
-            .map(|record| RunDoc::from_record(&record, disclosure))
-            .map_err(|error| failed(error.into()));
-        if let Ok(RunDoc {
-            leftover: Some(leftover),
-            ..
-        }) = &doc
-            && remains.is_none()
-        {
-            self.tell(&format!("{leftover}; remove it with: {cleanup}"));
+        let leftover = match &record {
+            Ok(record) => record.leftover.clone(),
+            Err(RunError::Leftover { leftover, .. }) => Some(leftover.clone()),
+            Err(_) => None,
+        };
+        let doc = record.map(|record| RunDoc::from_record(&record, disclosure));
+        // Before anything else that can fail.
+        let saved = match &doc {
+            Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),
+            _ => closed,
+        };
+        match leftover.filter(|_| !is_scratch) {
+            Some(leftover) => self.tell(&format!("{leftover}; remove it with: {cleanup}")),
+            // All that was noted is gone.
+            None => self.folder.set_remains(before).map_err(failed)?,
         }
-        self.folder.note(None).and(saved).map_err(failed)?;
-        let doc = doc?;
-        if doc.is_measured() {
-            self.folder.save(slot, whole, doc.clone()).map_err(failed)?;
-        }
+        saved.map_err(failed)?;
+        let doc = doc.map_err(|error| failed(error.into()))?;
         match (doc.outcome, judge(&doc)) {
             (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err((exit, reason)),
             _ => Ok(()),
         }
     }
 
-    /// Removes what a suite left behind that was killed here.
+    /// Removes what a suite left behind that was killed here, or lost a server.
     fn remove_remains(&mut self) {
-        let Some(remains) = self.folder.remains() else {
-            return;
-        };
-        let removed = match &remains {
-            Remains::Samba { folder } => {
-                ScratchSamba::remove_remains(folder).map_err(|error| error.to_string())
+        let mut stay = Vec::new();
+        for remains in self.folder.remains() {
+            let removed = match remains {
+                Remains::Samba { folder } => {
+                    ScratchSamba::remove_remains(folder).map_err(|error| error.to_string())
+                }
+                Remains::Share { server, directory } => self.clean(server, directory),
+            };
+            if let Err(reason) = removed {
+                self.tell(&format!("what an earlier suite left remains: {reason}"));
+                stay.push(remains.clone());
             }
-            Remains::Share { server, directory } => self.clean(server, directory),
-        };
-        if let Err(reason) = removed {
-            self.tell(&format!("what a killed suite left remains: {reason}"));
         }
-        // One that cannot be written is told when the next is noted.
-        let _ = self.folder.note(None);
+        // What cannot be written now is told when the next is noted.
+        let _ = self.folder.set_remains(stay);
     }
 
     /// Removes a directory on a server of the suite.
@@ -296,9 +301,9 @@ impl Keep for Pass<'_> {
             server: server.to_owned(),
             directory: directory.to_owned(),
         };
-        // Without it the directory stays where the suite is killed; a reason not
-        // to measure it is not.
-        let _ = self.folder.note(Some(&remains));
+        // Without it the directory stays should the suite be killed, which is no
+        // reason not to measure.
+        let _ = self.folder.add_remains(remains);
     }
 
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {

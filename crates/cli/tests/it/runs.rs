@@ -69,6 +69,7 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
     assert_contract(&doc, &[1, 2]);
     assert_eq!(doc["outcome"], "complete");
     assert_eq!(doc["server"]["where"], "embedded");
+    assert_eq!(doc["server"]["flush"], "ignores");
     let notes = doc["server"]["notes"].to_string();
     assert!(notes.contains("share this machine"), "{notes}");
     assert!(notes.contains("not for quoting"), "{notes}");
@@ -122,9 +123,28 @@ fn standard_output_can_be_the_document() {
     said.succeeded();
     assert_eq!(json(&said.stdout), place.document());
     assert_eq!(place.document()["server"]["where"], "remote");
+    assert_eq!(place.document()["server"]["flush"], "unknown");
     let notes = place.document()["server"]["notes"].to_string();
     assert!(notes.contains("share this machine"), "{notes}");
     assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_known_of_flushes_is_in_the_document() {
+    let server = embedded();
+    for policy in ["honours", "ignores"] {
+        let place = Place::new();
+        let option = format!("--server-flush={policy}");
+        let args = ["--clients=1", "--profile=read-4k", &option];
+        let said = place.run(&server.url(), server.password(), &args);
+        said.succeeded();
+        assert_eq!(place.document()["server"]["flush"], policy);
+        assert!(said.stdout.contains("\nflushes  "), "{said:?}");
+    }
+    let place = Place::new();
+    place
+        .smbench(&["run", "--server-flush=honours"])
+        .failed_with(2, &["--target"]);
 }
 
 #[test]

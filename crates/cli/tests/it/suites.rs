@@ -185,6 +185,7 @@ fn a_killed_suite_goes_on_where_it_stopped_and_cleans_up() {
     }
     assert_eq!(server.memory().paths(), Vec::<String>::new());
     assert_eq!(entries(&place.path("tmp")), 0);
+    assert_eq!(read(&place.path("study/.running")), serde_json::json!([]));
 }
 
 #[test]
@@ -198,6 +199,8 @@ fn an_interrupt_ends_with_what_there_is() {
     args.push("--duration=2s");
     let running = start(&place, server.password(), &args);
     wait_until(|| pass(&place, "01-memory", "file-server", 1).is_some());
+    let beside = suite(&place, server.password(), &args);
+    beside.failed_with(2, &["another smbench is measuring this study"]);
     running.signal(Signal::SIGINT);
     let said = running.wait();
     assert_eq!(said.code(), Some(130), "{said:?}");
@@ -274,6 +277,8 @@ fn a_server_that_dies_costs_only_its_own_points() {
     let last = said.stderr.lines().last().unwrap();
     assert!(last.starts_with("smbench: dying: "), "{said:?}");
     assert!(last.contains(" not measured: run given up: "), "{said:?}");
+    let noted = read(&place.path("study/.running"));
+    assert_eq!(noted[0]["share"]["server"], "dying", "for whoever goes on");
     let run = pass(&place, "01-dying", "file-server", 1).unwrap();
     assert_eq!(run["outcome"], "aborted");
     assert_eq!(run["load_points"][0]["valid"], true);
@@ -411,6 +416,7 @@ fn hostile_suites_are_refused_in_one_line() {
         let said = suite(&place, "", &[text(&file), "--out=study"]);
         said.failed_with(2, parts);
         assert!(!said.stderr.contains("hunter2"), "{said:?}");
+        assert!(!place.path("study").exists());
     }
     for (args, parts) in [
         (
