@@ -28,11 +28,9 @@ impl Line {
             Visibility::Terminal => ProgressDrawTarget::stderr(),
             Visibility::Hidden => ProgressDrawTarget::hidden(),
         };
-        let style = ProgressStyle::with_template("[{bar:10}] {prefix}{wide_msg}")
-            .unwrap_or_else(|error| unreachable!("constant template: {error}"))
-            .progress_chars("=> ");
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         Self {
-            bar: ProgressBar::with_draw_target(Some(STEPS), target).with_style(style),
+            bar: bar.with_style(style("[{bar:10}] {wide_msg}")),
         }
     }
 
@@ -42,8 +40,10 @@ impl Line {
         self.bar.set_message(describe(progress));
     }
 
-    /// Says what the run that follows is a part of.
+    /// Says in a line above what the run is a part of.
     pub(crate) fn within(&self, whole: String) {
+        self.bar
+            .set_style(style("{prefix:!79}\n[{bar:10}] {wide_msg}"));
         self.bar.set_prefix(whole);
     }
 
@@ -61,6 +61,12 @@ impl Line {
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|error| unreachable!("constant template: {error}"))
+        .progress_chars("=> ")
 }
 
 /// How much of the current phase is done, 0 to 1.

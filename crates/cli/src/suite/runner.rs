@@ -113,7 +113,7 @@ impl<'a> Runner<'a> {
     fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), (Exit, String)> {
         let failed = |failure: Failure| (failure.exit(), failure.to_string());
         let place = self.place(slot);
-        self.line.within(format!("{place}, {} left: ", left.told()));
+        self.line.within(format!("{place}, {} left", left.told()));
         let host = &self.suite.hosts[slot.server];
         let whole = &self.suite.plans[slot.profile];
         let Standing {
@@ -314,7 +314,7 @@ impl Keep for Pass<'_> {
             points,
         } = &mut self.telling;
         left.measured(self.plan);
-        line.within(format!("{place}, {} left: ", left.told()));
+        line.within(format!("{place}, {} left", left.told()));
         if let (Points::Told, Some(point)) = (*points, doc.load_points.last()) {
             complain(format_args!(
                 "{place}, {}: {} Mbit/s; {} left",
