@@ -200,6 +200,55 @@ mod tests {
     }
 
     #[test]
+    fn disks_are_found_below_volumes_and_partitions() {
+        use std::os::unix::fs::symlink;
+
+        let sysfs = tempfile::tempdir().unwrap();
+        let sysfs = sysfs.path().canonicalize().unwrap();
+        for (disk, flushes) in [("sda", 30), ("sdb", 12)] {
+            let part = sysfs.join(disk).join(format!("{disk}1"));
+            fs::create_dir_all(&part).unwrap();
+            fs::create_dir_all(sysfs.join(disk).join("queue")).unwrap();
+            fs::write(part.join("partition"), "1\n").unwrap();
+            let stat = format!("{} {flushes} 7\n", "0 ".repeat(15).trim_end());
+            fs::write(sysfs.join(disk).join("stat"), stat).unwrap();
+            fs::write(sysfs.join(disk).join("queue/write_cache"), "write back\n").unwrap();
+        }
+        let volume = sysfs.join("dm-0");
+        fs::create_dir_all(volume.join("slaves")).unwrap();
+        for (disk, part) in [("sda", "sda1"), ("sdb", "sdb1")] {
+            symlink(
+                sysfs.join(disk).join(part),
+                volume.join("slaves").join(part),
+            )
+            .unwrap();
+        }
+        let below = |device: &Path| {
+            let mut disks = Vec::new();
+            collect(device, STACK_MAX, &mut disks);
+            disks.sort();
+            Disks(disks)
+        };
+        assert_eq!(below(&sysfs.join("sda/sda1")).to_string(), "sda");
+        let both = below(&volume);
+        assert_eq!(
+            (both.to_string().as_str(), both.flushes()),
+            ("sda, sdb", Some(42))
+        );
+        assert!(both.have_volatile_caches());
+        fs::write(sysfs.join("sdb/queue/write_cache"), "write through\n").unwrap();
+        assert!(!both.have_volatile_caches());
+        // A kernel before 5.5.
+        fs::write(sysfs.join("sdb/stat"), "0 ".repeat(15)).unwrap();
+        assert_eq!(both.flushes(), None);
+        // What is made of itself has no disk.
+        symlink(&volume, volume.join("slaves/dm-0")).unwrap();
+        fs::remove_file(volume.join("slaves/sda1")).unwrap();
+        fs::remove_file(volume.join("slaves/sdb1")).unwrap();
+        assert_eq!(below(&volume), Disks(Vec::new()));
+    }
+
+    #[test]
     fn this_systems_root_is_stored_somewhere() {
         let storage = Storage::of(Path::new("/")).unwrap();
         assert!(!storage.filesystem.is_empty());

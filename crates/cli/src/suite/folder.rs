@@ -112,7 +112,10 @@ impl Folder {
                 &format!("another flush policy of server `{}`", host.name),
             ));
         }
-        run.load_points.retain(|point| is_done(point, plan));
+        if run.outcome != OutcomeDoc::Complete {
+            // Those before the last were over when the last began.
+            run.load_points.pop_if(|point| !is_done(point, plan));
+        }
         if !run.load_points.is_empty() {
             // What is added to it says how that ended.
             run.outcome = OutcomeDoc::Complete;
@@ -211,8 +214,9 @@ pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
     slots
 }
 
-/// Whether a load point has been measured, be it well or badly: its window was
-/// over before the run ended or the server was lost.
+/// Whether the last load point of a run that did not end well was measured, be
+/// it well or badly: its window was over before the run ended or the server was
+/// lost.
 fn is_done(point: &LoadPointDoc, plan: &Plan) -> bool {
     let is_whole = point.window_s >= plan.duration.as_secs_f64();
     let is_lost = point.dropouts.len() as u64 >= u64::from(point.clients);
