@@ -196,14 +196,17 @@ fn options(args: &RunArgs) -> RunOptions {
 
 /// Where the server's CPU time is looked up, as the command line says.
 fn server_cpu(args: &RunArgs) -> Result<Option<CpuSource>, Failure> {
-    let source = match args.server.server_metrics.as_deref() {
-        None => return Ok(None),
-        Some("off") => CpuSource::Off,
-        Some(url) => CpuSource::Exporter(url.parse().map_err(|error: MetricsUrlError| {
-            Failure::Usage(format!("--server-metrics: {error}"))
-        })?),
-    };
-    Ok(Some(source))
+    let written = args.server.server_metrics.as_deref().map(cpu_source);
+    let source = written.transpose();
+    source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
+}
+
+/// Where CPU time is looked up, as a URL or `off`.
+pub(crate) fn cpu_source(text: &str) -> Result<CpuSource, MetricsUrlError> {
+    Ok(match text {
+        "off" => CpuSource::Off,
+        url => CpuSource::Exporter(url.parse()?),
+    })
 }
 
 fn limits(args: &RunArgs) -> Limits {

@@ -2,6 +2,7 @@
 //! to do on a FLUSH.
 
 use smbench_engine::plan::Limits;
+use smbench_engine::server_cpu::CpuSource;
 use smbench_engine::storage::Storage;
 use smbench_engine::target::{Secret, Target};
 use smbench_lab::{SambaOptions, ScratchSamba};
@@ -20,6 +21,8 @@ pub(super) struct Host {
     /// What a reader must be told, as the suite says.
     pub(super) notes: Vec<String>,
     pub(super) kind: HostKind,
+    /// Where its CPU time is looked up.
+    pub(super) cpu: CpuSource,
     /// Whether the command line named it.
     pub(super) named: bool,
 }

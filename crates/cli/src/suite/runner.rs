@@ -128,6 +128,7 @@ impl<'a> Runner<'a> {
             noted.map_err(failed)?;
         }
         let mut plan = whole.clone();
+        plan.server_cpu = host.cpu.clone();
         plan.load_points = self.folder.remaining(slot);
         let cleanup = format!("smbench cleanup '{}'", target.redacted());
         plan.target = target;

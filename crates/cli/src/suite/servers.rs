@@ -1,6 +1,7 @@
 //! The servers of a suite, from its tables and the command line.
 
 use clap::ValueEnum as _;
+use smbench_engine::server_cpu::CpuSource;
 use smbench_engine::target::{Target, UrlPassword};
 use smbench_report::FlushDoc;
 
@@ -73,6 +74,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
         flush: flush.map_or(FlushDoc::Unknown, |policy| policy.policy),
         notes: Vec::new(),
         kind: HostKind::Given(Box::new(Account { target, sources })),
+        cpu: CpuSource::default(),
         named: true,
     })
 }
@@ -128,11 +130,16 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
             ));
         }
     };
+    let cpu = entry.server_metrics.as_deref().map(request::cpu_source);
+    let cpu = cpu
+        .transpose()
+        .map_err(|error| refuse(format!("server_metrics: {error}")))?;
     Ok(Host {
         name: entry.name.clone(),
         flush,
         notes: entry.notes.clone(),
         kind,
+        cpu: cpu.unwrap_or_default(),
         named: false,
     })
 }

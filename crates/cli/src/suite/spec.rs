@@ -137,6 +137,7 @@ pub(super) struct ServerEntry {
     pub(super) realm: Option<String>,
     pub(super) kdc: Option<String>,
     pub(super) service_principal: Option<String>,
+    pub(super) server_metrics: Option<String>,
 }
 
 /// One `[[comparisons]]` table.

@@ -408,6 +408,10 @@ fn hostile_suites_are_refused_in_one_line() {
             &["comparison `t`: there is no server `b`"],
         ),
         (
+            &format!("{url}server_metrics = \"here\""),
+            &["server `a`", "server_metrics: "],
+        ),
+        (
             &format!("{url}password_env = \"SMBENCH_TEST_UNSET\""),
             &["no password for user ann: set SMBENCH_TEST_UNSET"],
         ),
