@@ -42,6 +42,25 @@ impl WireName {
         Ok(())
     }
 
+    /// Becomes these names, one behind the other, in the memory it has if that
+    /// suffices.
+    ///
+    /// # Errors
+    /// When they are too long for the length field; the old name is kept.
+    pub fn set_joined<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a Self, IntoIter: Clone>,
+    ) -> Result<(), EncodeError> {
+        let parts = parts.into_iter();
+        let len = parts.clone().map(|part| part.0.len()).sum();
+        EncodeError::fit::<u16>("file name", len)?;
+        self.0.clear();
+        for part in parts {
+            self.0.extend_from_slice(&part.0);
+        }
+        Ok(())
+    }
+
     /// The name as it lies on the wire.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -122,6 +141,19 @@ mod tests {
         let before = name.as_bytes().as_ptr();
         name.set("another").unwrap();
         assert_eq!(name.as_bytes().as_ptr(), before);
+    }
+
+    #[test]
+    fn parts_make_one_name_unless_it_is_too_long() {
+        let part = |text: &str| WireName::new(text).unwrap();
+        let mut name = WireName::default();
+        name.set_joined(&[part(r"a\"), part("é"), part("")])
+            .unwrap();
+        assert_eq!(name, part(r"a\é"));
+        let half = part(&"n".repeat(16_384));
+        let error = name.set_joined([&half, &half]).unwrap_err();
+        assert_eq!((error.what, error.len), ("file name", 65_536));
+        assert_eq!(name, part(r"a\é"));
     }
 
     #[test]
