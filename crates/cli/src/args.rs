@@ -13,7 +13,7 @@ use clap::builder::{
 };
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
-use smbench_engine::plan::Mode;
+use smbench_engine::plan::{Mode, Timing};
 use smbench_engine::sources::SourceList;
 use smbench_engine::units::{Size, parse_duration};
 use smbench_lab::Signing;
@@ -200,9 +200,22 @@ pub(crate) struct ConnectArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
-    /// Built-in profile (see `smbench profiles`) or path of a .toml file [default: file-server]
+    /// Built-in profile (see `smbench profiles`), path of a .toml file, or loadfile: and the path
+    /// of a loadfile of dbench to replay [default: file-server]
     #[arg(long, value_name = "NAME|FILE", value_parser = parse_profile)]
     pub(crate) profile: Option<String>,
+    /// When operations of a replay begin: each after the one before, or as recorded [default: the
+    /// profile's, else fast]
+    #[arg(long, value_name = "KIND", value_parser = timings())]
+    pub(crate) timing: Option<Timing>,
+    /// Times each client goes through what it replays, all of it measured, after which the load
+    /// point ends [default: the profile's, else over and over until the measured time is up]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) loops: Option<u32>,
+    /// Leave out lines of a loadfile with an unknown verb, or of a handle that is not open, and
+    /// count them
+    #[arg(long)]
+    pub(crate) skip_unknown: bool,
     /// Bytes in each file, such as 64MiB [default: the profile's]
     #[arg(long, value_name = "SIZE")]
     pub(crate) file_size: Option<Size>,
@@ -405,6 +418,13 @@ fn files() -> impl TypedValueParser<Value = PathBuf> {
 
 fn destinations() -> impl TypedValueParser<Value = Destination> {
     OsStringValueParser::new().try_map(|text| not_a_server(text).map(Destination::from))
+}
+
+fn timings() -> impl TypedValueParser<Value = Timing> {
+    PossibleValuesParser::new(["fast", "recorded"]).map(|timing| match timing.as_str() {
+        "recorded" => Timing::Recorded,
+        _ => Timing::Fast,
+    })
 }
 
 fn parse_profile(text: &str) -> Result<String, &'static str> {

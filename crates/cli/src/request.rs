@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::thread;
 
+use smbench_engine::loadfile::Unknown;
 use smbench_engine::login::Login;
 use smbench_engine::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
 use smbench_engine::profile::{self, Profile};
@@ -50,7 +51,18 @@ impl Request {
     /// Judges the options of `run` and `plan`. Connects to nothing.
     pub(crate) fn resolve(args: &RunArgs) -> Result<Self, Failure> {
         let name = args.workload.profile.as_deref();
-        let profile = profile::load(name.unwrap_or(profile::DEFAULT))?;
+        let unknown = match args.workload.skip_unknown {
+            true => Unknown::Skip,
+            false => Unknown::Refuse,
+        };
+        let name = name.unwrap_or(profile::DEFAULT);
+        if args.workload.skip_unknown && !name.starts_with(profile::LOADFILE) {
+            return Err(Failure::Usage(format!(
+                "--skip-unknown means nothing with profile {name}: it is for loadfiles, such as \
+                 --profile loadfile:client.txt"
+            )));
+        }
+        let profile = profile::load_with(name, unknown)?;
         let (target, server) = match &args.server.target {
             None => (embedded(), Server::Embedded),
             Some(url) => {
@@ -168,6 +180,8 @@ fn options(args: &RunArgs) -> RunOptions {
         arrivals: load.arrivals,
         think_time: load.think_time,
         think_distribution: load.think_distribution,
+        timing: workload.timing,
+        loops: workload.loops,
         ramp: load.ramp,
         duration: load.duration,
         ramp_up: load.ramp_up,

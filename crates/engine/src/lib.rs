@@ -32,7 +32,9 @@ pub mod clients;
 pub mod clock;
 pub mod driver;
 mod kerberos;
+pub mod loadfile;
 pub mod login;
+pub mod netbench;
 pub mod pattern;
 pub mod plan;
 pub mod probe;
@@ -49,6 +51,7 @@ pub mod spec;
 pub mod storage;
 pub mod stream;
 pub mod target;
+pub mod trace;
 pub mod units;
 pub mod verify;
 

@@ -37,7 +37,10 @@ pub use resolve::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
     REQUEST_BYTES_MAX, SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
 };
-pub use workload::{Access, FileSet, Requests, Scope, SizeWeight, Workload};
+pub use workload::{Access, FileSet, Replay, Requests, Scope, SizeWeight, Timing, Workload};
+
+/// Credits of the costliest frame of a replay: CREATE, something, CLOSE.
+const REPLAY_CHARGE: u16 = 3;
 
 /// A complete, immutable run.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +104,9 @@ impl Plan {
     #[must_use]
     pub fn largest_request(&self) -> u32 {
         let sizes = self.workload.sizes.iter().map(|size| size.size);
-        sizes.max().unwrap_or(0)
+        let replay = self.workload.replay();
+        let recorded = replay.map(|replay| replay.trace.summary().largest);
+        sizes.chain(recorded).max().unwrap_or(0)
     }
 
     /// Credits that the costliest operation takes at once, all requests of its
@@ -109,6 +114,9 @@ impl Plan {
     #[must_use]
     pub fn largest_charge(&self) -> u16 {
         let moved = charge_for(self.largest_request());
+        if self.workload.replay().is_some() {
+            return moved.max(REPLAY_CHARGE);
+        }
         let charge = |action: &Action| match action {
             Action::Read { .. } | Action::Write { .. } => moved,
             Action::CreateReadClose => moved.saturating_add(2),
@@ -130,6 +138,10 @@ impl Plan {
     /// Bytes of all files together at the largest load point.
     #[must_use]
     pub fn bytes_on_share(&self) -> u64 {
+        if let Some(replay) = self.workload.replay() {
+            let clients = u64::from(self.max_clients());
+            return replay.trace.bytes_per_client().saturating_mul(clients);
+        }
         match self.workload.uses_files() {
             true => self.workload.files.bytes(self.max_clients()),
             false => 0,

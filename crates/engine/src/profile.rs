@@ -7,14 +7,20 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::loadfile::{self, LoadfileError, Unknown};
 use crate::spec::{Spec, SyntaxError};
+use crate::trace::Trace;
+
+/// What stands before the path of a loadfile.
+pub const LOADFILE: &str = "loadfile:";
 
 /// The profile that runs when none is named.
 pub const DEFAULT: &str = "file-server";
 
 /// Profiles shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 5] = [
+pub const BUILTIN: [(&str, &str); 7] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -22,6 +28,14 @@ pub const BUILTIN: [(&str, &str); 5] = [
     (
         "all-commands",
         include_str!("../profiles/all-commands.toml"),
+    ),
+    (
+        "netbench-like",
+        include_str!("../profiles/netbench-like.toml"),
+    ),
+    (
+        "netbench-like-oplocks",
+        include_str!("../profiles/netbench-like-oplocks.toml"),
     ),
 ];
 
@@ -36,6 +50,8 @@ pub struct Profile {
     pub origin: String,
     /// Its content.
     pub spec: Spec,
+    /// What is replayed instead of what the content says.
+    pub trace: Option<Arc<Trace>>,
 }
 
 /// Why there is no profile to run.
@@ -43,7 +59,8 @@ pub struct Profile {
 pub enum ProfileError {
     /// Neither built in nor a path.
     #[error(
-        "unknown profile `{0}`: expected one of {list}, or the path of a .toml file",
+        "unknown profile `{0}`: expected one of {list}, the path of a .toml file, or loadfile: and \
+         the path of a loadfile",
         list = BUILTIN.map(|(name, _)| name).join(", ")
     )]
     Unknown(String),
@@ -55,6 +72,9 @@ pub enum ProfileError {
         /// The system's reason.
         reason: io::Error,
     },
+    /// The loadfile is none.
+    #[error(transparent)]
+    Loadfile(#[from] LoadfileError),
     /// The file is not a profile.
     #[error("profile {origin}, {error}")]
     Malformed {
@@ -75,12 +95,33 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 }
 
 /// The built-in profile of this name, or else the file at this path. A path is
-/// what contains a `/` or ends in `.toml`.
+/// what contains a `/` or ends in `.toml`; behind `loadfile:` it is that of a
+/// loadfile to be replayed.
 ///
 /// # Errors
 /// When there is no such profile, its file cannot be read (or is larger than
 /// 1 MiB), or its text is no profile.
 pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
+    load_with(name_or_path, Unknown::Refuse)
+}
+
+/// The same; of a loadfile, with this done about lines that mean nothing here.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
+    if let Some(path) = name_or_path.strip_prefix(LOADFILE) {
+        let trace = loadfile::read(path, unknown)?;
+        let stem = Path::new(path).file_stem().unwrap_or_default();
+        let spec = Spec {
+            name: Some(format!("loadfile-{}", stem.to_string_lossy())),
+            ..Spec::default()
+        };
+        return Ok(Profile {
+            trace: Some(Arc::new(trace)),
+            ..Profile::from_spec(name_or_path, spec)
+        });
+    }
     if let Some(text) = builtin(name_or_path) {
         return Profile::parse(name_or_path, text);
     }
@@ -113,6 +154,7 @@ impl Profile {
         Self {
             origin: name.to_owned(),
             spec,
+            trace: None,
         }
     }
 
@@ -122,10 +164,7 @@ impl Profile {
     /// When the text is no profile.
     pub fn parse(origin: &str, text: &str) -> Result<Self, ProfileError> {
         match Spec::parse(text) {
-            Ok(spec) => Ok(Self {
-                origin: origin.to_owned(),
-                spec,
-            }),
+            Ok(spec) => Ok(Self::from_spec(origin, spec)),
             Err(error) => Err(ProfileError::Malformed {
                 origin: origin.to_owned(),
                 error,
@@ -236,7 +275,8 @@ mod tests {
         assert_eq!(
             load("file-sever").unwrap_err().to_string(),
             "unknown profile `file-sever`: expected one of file-server, web-server, read-4k, \
-             metadata, all-commands, or the path of a .toml file"
+             metadata, all-commands, netbench-like, netbench-like-oplocks, the path of a .toml file, \
+             or loadfile: and the path of a loadfile"
         );
         for path in ["./no-such-profile", "no-such-profile.toml"] {
             assert_eq!(
@@ -254,7 +294,7 @@ mod tests {
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
              `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, \
-             `operations`, `run`"
+             `operations`, `netbench`, `run`"
         );
     }
 

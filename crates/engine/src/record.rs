@@ -28,7 +28,8 @@ pub use health::{GeneratorRecord, WorkerRecord, lateness_histogram};
 pub use kind::{Direction, OpKind};
 pub use punctuality::Punctuality;
 pub use recorder::{
-    Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, Recorder, Times, latency_histogram,
+    Difference, Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, Recorder, Times,
+    latency_histogram,
 };
 pub use series::{INTERVALS_MAX, IntervalSummary, Series};
 pub use tally::{OpTotals, Phase, Tally};

@@ -45,7 +45,10 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::clients::ClientList;
-use crate::plan::{Access, Caching, DriverKind, Mode, Pinning, Ramp, Rate, Scope, Spacing, Verify};
+use crate::netbench::Variant;
+use crate::plan::{
+    Access, Caching, DriverKind, Mode, Pinning, Ramp, Rate, Scope, Spacing, Timing, Verify,
+};
 use crate::server_cpu::CpuSource;
 use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
@@ -73,6 +76,8 @@ pub struct Spec {
     pub sizes: Vec<SizeSpec>,
     /// A mix of any commands, instead of reads and writes alone.
     pub operations: Vec<OperationSpec>,
+    /// What office clients do, instead of either: `without-cache` or `oplocks`.
+    pub netbench: Option<Variant>,
     /// Defaults for options that the command line leaves out.
     pub run: RunOptions,
 }
@@ -118,6 +123,11 @@ pub struct RunOptions {
     pub think_time: Option<Duration>,
     /// How think times vary: `fixed` or `exponential`.
     pub think_distribution: Option<Spacing>,
+    /// When operations of a replay begin: `fast` or `recorded`.
+    pub timing: Option<Timing>,
+    /// How often each client goes through what it replays, after which the load
+    /// point ends.
+    pub loops: Option<u32>,
     /// How clients begin: `full` or `linear`.
     pub ramp: Option<Ramp>,
     /// Length of the measured window.
@@ -206,6 +216,8 @@ impl RunOptions {
                 Some(_) => None,
                 None => fallback.think_distribution,
             }),
+            timing: self.timing.or(fallback.timing),
+            loops: self.loops.or(fallback.loops),
             ramp: self.ramp.or(fallback.ramp),
             duration: self.duration.or(fallback.duration),
             ramp_up: self.ramp_up.or(fallback.ramp_up),

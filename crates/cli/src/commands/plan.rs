@@ -1,5 +1,6 @@
 //! `smbench plan`: what `run` would do with the same options.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -8,9 +9,10 @@ use smbench_engine::clients::ClientList;
 use smbench_engine::login::{Login, Proof};
 use smbench_engine::plan::{
     Access, Caching, Connections, DriverKind, LoadModel, Mode, Pinning, Plan, Ramp, RateScope,
-    Requests, Scope, Verify, WeightedAction,
+    Replay, Requests, Scope, Timing, Verify, WeightedAction,
 };
 use smbench_engine::stream::{Mix, OpStream, Operation};
+use smbench_engine::trace::Replays;
 use smbench_engine::units::{Size, format_duration};
 use smbench_protocol::{CipherList, DialectRange};
 use smbench_report::units::{self, counted, percent, plain};
@@ -155,6 +157,9 @@ fn outstanding(plan: &Plan) -> String {
 fn load(plan: &Plan) -> String {
     let model = match plan.load {
         LoadModel::Closed { think: None } => "closed loop, without think times".to_owned(),
+        LoadModel::Recorded => {
+            "each operation when it was recorded, after the one before".to_owned()
+        }
         LoadModel::Closed { think: Some(think) } => format!(
             "closed loop, {} think time of {}",
             think.spacing.of_think_times(),
@@ -204,7 +209,50 @@ fn requests(plan: &Plan) -> String {
             }
             lines.join("\n")
         }
+        Requests::Replay(replay) => replayed(replay),
     }
+}
+
+/// What is replayed, verb by verb.
+fn replayed(replay: &Replay) -> String {
+    let summary = replay.trace.summary();
+    let operations: u64 = summary.operations.values().sum();
+    let length = match (replay.timing, summary.length) {
+        (Timing::Recorded, Some(length)) => {
+            format!(", as recorded over {}", format_duration(length))
+        }
+        _ => String::new(),
+    };
+    let loops = match replay.loops {
+        Some(loops) => format!("{} of each client", counted(loops.into(), "loop")),
+        None => "over and over".to_owned(),
+    };
+    let mut lines = vec![format!(
+        "replay of {}, {}{length}, {loops}",
+        plain(&summary.source),
+        counted(operations, "operation")
+    )];
+    let mut verbs: Vec<_> = summary.operations.iter().collect();
+    verbs.sort_by_key(|(_, count)| Reverse(**count));
+    lines.extend(verbs.into_iter().map(|(verb, &count)| {
+        let share = percent(count as f64 / operations.max(1) as f64 * 100.0);
+        format!("{share:>8}  {verb:<22}  {count:>9}")
+    }));
+    lines.push(format!(
+        "{} read and {} written per loop",
+        Size(summary.bytes_read),
+        Size(summary.bytes_written)
+    ));
+    if summary.closed > 0 {
+        let handles = counted(summary.closed, "handle");
+        lines.push(format!("{handles} left open, which are closed"));
+    }
+    lines.extend(
+        summary.skipped.iter().map(|(what, &lines)| {
+            format!("{} of {} left out", counted(lines, "line"), plain(what))
+        }),
+    );
+    lines.join("\n")
 }
 
 /// An operation of a mix, with the parameters that say something.
@@ -229,6 +277,12 @@ fn weighted(entry: &WeightedAction) -> String {
 }
 
 fn sizes(plan: &Plan) -> String {
+    if plan.workload.replay().is_some() {
+        return format!(
+            "as recorded, up to {:#}",
+            Size(plan.largest_request().into())
+        );
+    }
     if plan.workload.sizes.is_empty() {
         return "none: no operation has one".to_owned();
     }
@@ -242,6 +296,16 @@ fn sizes(plan: &Plan) -> String {
 fn files(plan: &Plan) -> String {
     let files = &plan.workload.files;
     let on_share = plan.bytes_on_share();
+    if plan.workload.replay().is_some() {
+        return match files.count {
+            0 => "those that the replay makes".to_owned(),
+            count => format!(
+                "{} per client at first, {:#} on the share; and those that the replay makes",
+                counted(count.into(), "file"),
+                Size(on_share)
+            ),
+        };
+    }
     if on_share == 0 {
         return "none: no operation needs them".to_owned();
     }
@@ -339,6 +403,12 @@ fn limits(plan: &Plan) -> String {
 }
 
 fn operations(plan: &Plan) -> String {
+    if let Some(replay) = plan.workload.replay() {
+        let first = Replays::new(replay.clone(), plan.seed).of_client(0);
+        let shown = first.take(OPERATIONS_SHOWN);
+        let describe = |operation: Operation| replay.trace.describe(operation.file as usize, 0);
+        return shown.map(describe).collect::<Vec<_>>().join("\n");
+    }
     let mix = Mix::new(&plan.workload);
     let mut stream = OpStream::new(&mix, plan.seed, 0);
     let mut lines = Vec::new();

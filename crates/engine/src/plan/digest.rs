@@ -61,6 +61,10 @@ struct Requested<'a> {
     files: FileSet,
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<&'a [WeightedAction]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loops: Option<u32>,
 }
 
 impl<'a> From<&'a Workload> for Requested<'a> {
@@ -68,6 +72,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
         let (read_percent, operations) = match &workload.requests {
             Requests::Data { read_percent, .. } => (Some(*read_percent), None),
             Requests::Mix(actions) => (None, Some(actions.as_slice())),
+            Requests::Replay(_) => (None, None),
         };
         Self {
             sizes: &workload.sizes,
@@ -76,6 +81,8 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             flush_every_writes: workload.flush_every_writes(),
             files: workload.files,
             operations,
+            trace: workload.replay().map(|replay| replay.trace.digest()),
+            loops: workload.replay().and_then(|replay| replay.loops),
         }
     }
 }
@@ -134,6 +141,7 @@ fn load(model: &LoadModel) -> Option<String> {
         LoadModel::Rate { rate, arrivals } => {
             Some(format!("rate {} {rate}", arrivals.of_arrivals()))
         }
+        LoadModel::Recorded => Some("as recorded".to_owned()),
     }
 }
 

@@ -126,6 +126,13 @@ impl super::resolve::Written<'_> {
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let session = &plan.session;
+    if plan.workload.replay().is_some() {
+        return Some(Objection {
+            field: "driver",
+            is_given: |options| options.driver.is_some(),
+            why: Cow::Borrowed("does not replay: use --driver native"),
+        });
+    }
     let actions = plan.workload.actions();
     let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
     if !missing.is_empty() {

@@ -38,6 +38,9 @@ pub enum LoadModel {
         /// process.
         arrivals: Spacing,
     },
+    /// The clock, at the instants that were recorded, but not before the
+    /// operation before it has ended.
+    Recorded,
 }
 
 impl Default for LoadModel {

@@ -6,6 +6,7 @@
 
 mod operations;
 mod problem;
+mod replay;
 
 use std::collections::HashSet;
 use std::thread::available_parallelism;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use super::{
     Access, Connections, FileSet, Limits, LoadModel, Plan, Ramp, Requests, Scope, SessionOptions,
-    SizeWeight, THINK_TIME_MAX, ThinkTime, Verify, Workload,
+    SizeWeight, THINK_TIME_MAX, ThinkTime, Timing, Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
@@ -45,6 +46,9 @@ pub const REPEAT_MAX: u32 = 1000;
 pub const SIZES_MAX: usize = 1000;
 /// The most operations of a mix.
 pub const OPERATIONS_MAX: usize = 100;
+/// The longest that going through something so many times may take, unless
+/// somebody says otherwise.
+const LOOPS_DURATION: Duration = Duration::from_secs(3600);
 /// How far from 100 the weights may add up, for sums of rounded thirds.
 const WEIGHT_TOLERANCE: f64 = 0.01;
 /// The most memory verification may take, in bytes: enough for 85 GiB of files.
@@ -110,8 +114,17 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         let written = Written { profile, options };
         let merged = options.clone().or(profile.spec.run.clone());
-        let workload = written.workload()?;
-        let load = written.load(&merged)?;
+        let workload = written.workload(&merged)?;
+        let load = written.load(&merged, &workload)?;
+        // What is gone through so many times takes as long as it takes.
+        let (ramp, duration, ramp_down) = match merged.loops {
+            Some(_) => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
+            None => (
+                Duration::from_secs(1),
+                Duration::from_secs(3),
+                Duration::from_millis(500),
+            ),
+        };
         let load_points = match merged.clients {
             Some(list) => list.into(),
             None => vec![1, 4, 8, 16],
@@ -125,9 +138,9 @@ impl Plan {
             outstanding: merged.outstanding.unwrap_or(1),
             load,
             ramp: merged.ramp.unwrap_or_default(),
-            ramp_up: merged.ramp_up.unwrap_or(Duration::from_secs(1)),
-            duration: merged.duration.unwrap_or(Duration::from_secs(3)),
-            ramp_down: merged.ramp_down.unwrap_or(Duration::from_millis(500)),
+            ramp_up: merged.ramp_up.unwrap_or(ramp),
+            duration: merged.duration.unwrap_or(duration),
+            ramp_down: merged.ramp_down.unwrap_or(ramp_down),
             seed: merged.seed.unwrap_or(1),
             threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
             pinning: merged.pin_threads.unwrap_or_default(),
@@ -152,6 +165,7 @@ impl Plan {
             limits,
         };
         written.check_run(&plan)?;
+        written.check_replay(&plan)?;
         written.check_connections(&plan)?;
         written.check_driver(&plan)?;
         written.check_share(&plan)?;
@@ -197,8 +211,28 @@ impl Written<'_> {
         self.in_option("file_size", self.options.file_size.is_some(), problem)
     }
 
-    fn workload(&self) -> Result<Workload, PlanError> {
+    fn workload(&self, merged: &RunOptions) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;
+        if let Some(trace) = self.trace(merged)? {
+            return self.replay(trace, merged);
+        }
+        for (name, given, is_given) in [
+            (
+                "timing",
+                merged.timing.is_some(),
+                self.options.timing.is_some(),
+            ),
+            (
+                "loops",
+                merged.loops.is_some(),
+                self.options.loops.is_some(),
+            ),
+        ] {
+            if given {
+                let problem = Problem::Without(name, "something to replay");
+                return Err(self.in_option(name, is_given, problem));
+            }
+        }
         let requests = match spec.operations.as_slice() {
             [] => self.data()?,
             operations => self.mix(operations)?,
@@ -299,8 +333,13 @@ impl Written<'_> {
     }
 
     /// What makes actions begin.
-    fn load(&self, merged: &RunOptions) -> Result<LoadModel, PlanError> {
+    fn load(&self, merged: &RunOptions, workload: &Workload) -> Result<LoadModel, PlanError> {
         let options = self.options;
+        if let Some(replay) = workload.replay()
+            && replay.timing == Timing::Recorded
+        {
+            return self.recorded(merged);
+        }
         let fail = |field, is_given, problem| Err(self.in_option(field, is_given, problem));
         match (merged.rate, merged.think_time) {
             (Some(_), Some(_)) => fail(

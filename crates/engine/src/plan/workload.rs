@@ -1,10 +1,13 @@
 //! What each client does: requests and their shares, the sizes they come in,
 //! and the files they go to.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Range, WeightedAction};
 use crate::record::OpKind;
+use crate::trace::Trace;
 
 /// The operations of one client.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +35,32 @@ pub enum Requests {
     },
     /// Any commands; weights sum to 100.
     Mix(Vec<WeightedAction>),
+    /// What somebody did, in that order; each client for itself.
+    Replay(Replay),
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// What is replayed.
+    pub trace: Arc<Trace>,
+    /// When operations begin.
+    pub timing: Timing,
+    /// How often each client goes through it, after which the load point ends;
+    /// `None` is over and over until the window closes.
+    pub loops: Option<u32>,
+}
+
+/// When operations of a replay begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Timing {
+    /// Each when the one before it has ended.
+    #[default]
+    Fast,
+    /// Each when it began as it was recorded, or as soon after that as the one
+    /// before it has ended.
+    Recorded,
 }
 
 /// One request size of a mix.
@@ -96,6 +125,7 @@ impl Workload {
                 let share = |entry: &WeightedAction| (entry.action.clone(), entry.weight / total);
                 actions.iter().map(share).collect()
             }
+            Requests::Replay(_) => Vec::new(),
         };
         drawn
             .into_iter()
@@ -115,6 +145,9 @@ impl Workload {
     /// Kinds of operations that can occur, each once.
     #[must_use]
     pub fn kinds(&self) -> Vec<OpKind> {
+        if let Requests::Replay(replay) = &self.requests {
+            return replay.trace.kinds();
+        }
         let actions = self.actions();
         let mut kinds: Vec<_> = actions.iter().flat_map(Action::kinds).copied().collect();
         kinds.sort_unstable();
@@ -129,7 +162,16 @@ impl Workload {
             Requests::Data {
                 flush_every_writes, ..
             } => flush_every_writes,
-            Requests::Mix(_) => None,
+            Requests::Mix(_) | Requests::Replay(_) => None,
+        }
+    }
+
+    /// What is replayed, if something is.
+    #[must_use]
+    pub const fn replay(&self) -> Option<&Replay> {
+        match &self.requests {
+            Requests::Replay(replay) => Some(replay),
+            Requests::Data { .. } | Requests::Mix(_) => None,
         }
     }
 

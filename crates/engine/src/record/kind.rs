@@ -1,6 +1,8 @@
 //! What is told apart in a result: one kind for each SMB2 command, or use of
 //! one, that is measured on its own. Each has a histogram and a table of errors.
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Deserialize, Serialize};
 
 macro_rules! kinds {
@@ -84,6 +86,24 @@ kinds! {
     CreateQueryClose = "create_query_close";
     /// CREATE, SET_INFO and CLOSE in one frame.
     CreateSetClose = "create_set_close";
+    /// QUERY_INFO about a file by its name, in a replay: CREATE, QUERY_INFO and
+    /// CLOSE in one frame.
+    QueryPath = "query_path";
+    /// The first names of a directory, in a replay: CREATE, QUERY_DIRECTORY and
+    /// CLOSE in one frame.
+    FindFirst = "find_first";
+    /// A file deleted by its name, in a replay: CREATE and CLOSE in one frame.
+    Unlink = "unlink";
+    /// Another name for a file, in a replay: CREATE, SET_INFO and CLOSE in one
+    /// frame.
+    RenamePath = "rename_path";
+    /// A directory made, in a replay: CREATE and CLOSE in one frame.
+    Mkdir = "mkdir";
+    /// A directory deleted, in a replay: CREATE and CLOSE in one frame.
+    Rmdir = "rmdir";
+    /// A directory listed and deleted with all that is in it, in a replay: as
+    /// many frames as that takes.
+    Deltree = "deltree";
     /// The acknowledgement of an oplock or lease break. The server asks for
     /// it, not the workload, so that it is in no sum over operations.
     OplockBreak = "oplock_break";
@@ -123,6 +143,30 @@ impl OpKind {
 
     pub(super) const fn index(self) -> usize {
         self as usize
+    }
+}
+
+/// One of something for each kind.
+#[derive(Clone, Debug)]
+pub(super) struct ByKind<T>([T; OpKind::ALL.len()]);
+
+impl<T: Default> Default for ByKind<T> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| T::default()))
+    }
+}
+
+impl<T> Deref for ByKind<T> {
+    type Target = [T; OpKind::ALL.len()];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for ByKind<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use smbench_protocol::NtStatus;
 
+use super::kind::ByKind;
 use super::{CachingRecord, OpKind};
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
@@ -165,12 +166,50 @@ impl Failures {
     }
 }
 
+/// What an operation of a replay did that was not recorded of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Difference {
+    /// What was done.
+    pub kind: OpKind,
+    /// The status that was recorded; `None` where there were more differences
+    /// than are told apart.
+    pub recorded: Option<NtStatus>,
+    /// What was seen instead.
+    pub seen: Failure,
+}
+
+/// Operations of a replay that did not go as recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Differences(pub(super) BTreeMap<Difference, u64>);
+
+impl Differences {
+    fn count(&mut self, difference: Difference, count: u64) {
+        let is_full = self.0.len() >= CAUSES_MAX;
+        let told = match is_full && !self.0.contains_key(&difference) {
+            true => Difference {
+                recorded: None,
+                seen: Failure::Other,
+                ..difference
+            },
+            false => difference,
+        };
+        *self.0.entry(told).or_default() += count;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (&difference, &count) in &other.0 {
+            self.count(difference, count);
+        }
+    }
+}
+
 /// What one worker recorded in an interval, or several workers after merging.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// A quarter of a megabyte each, so only for kinds that occur.
-    ops: [Option<OpRecord>; OpKind::ALL.len()],
+    ops: ByKind<Option<OpRecord>>,
     failures: Failures,
+    differences: Differences,
     caching: CachingRecord,
     first_wrong_data: Option<String>,
 }
@@ -208,6 +247,11 @@ impl Recorder {
         self.failures.count(kind, failure, 1);
     }
 
+    /// Counts an operation of a replay that was answered, but not as recorded.
+    pub fn difference(&mut self, difference: Difference) {
+        self.differences.count(difference, 1);
+    }
+
     /// Counts an operation that read other data than had been written.
     pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
         self.failure(kind, Failure::WrongData);
@@ -221,6 +265,7 @@ impl Recorder {
             self.ops[kind.index()].get_or_insert_default().merge(theirs);
         }
         self.failures.merge(&other.failures);
+        self.differences.merge(&other.differences);
         self.caching.merge(&other.caching);
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);
@@ -233,13 +278,14 @@ impl Recorder {
             op.clear();
         }
         self.failures.0.clear();
+        self.differences.0.clear();
         self.caching = CachingRecord::default();
         self.first_wrong_data = None;
     }
 
     /// What was recorded, by kind; only kinds of which anything was.
     pub fn ops(&self) -> impl Iterator<Item = (OpKind, &OpRecord)> {
-        let ops = OpKind::ALL.into_iter().zip(&self.ops);
+        let ops = OpKind::ALL.into_iter().zip(self.ops.iter());
         ops.filter_map(|(kind, op)| Some((kind, op.as_ref().filter(|op| !op.is_empty())?)))
     }
 
@@ -256,6 +302,11 @@ impl Recorder {
     /// Failures by operation and cause.
     pub(super) const fn failures(&self) -> &Failures {
         &self.failures
+    }
+
+    /// Operations of a replay that did not go as recorded.
+    pub(super) const fn differences(&self) -> &Differences {
+        &self.differences
     }
 
     /// Where and how data was first found wrong, under verification.

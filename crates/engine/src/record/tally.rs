@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::recorder::Failures;
-use super::{CachingRecord, Direction, Failure, OpKind, OpRecord, Recorder};
+use super::kind::ByKind;
+use super::recorder::{Differences, Failures};
+use super::{CachingRecord, Difference, Direction, Failure, OpKind, OpRecord, Recorder};
 
 /// Operations from the first to the last of a load point, ramps included:
 /// what the server's side must have seen.
@@ -35,9 +36,10 @@ static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 /// The operations of a load point, over all its intervals and workers.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    window: [Option<OpRecord>; OpKind::ALL.len()],
-    whole: [OpTotals; OpKind::ALL.len()],
+    window: ByKind<Option<OpRecord>>,
+    whole: ByKind<OpTotals>,
     failures: Failures,
+    differences: Differences,
     caching: CachingRecord,
     first_wrong_data: Option<String>,
 }
@@ -55,6 +57,7 @@ impl Tally {
             }
         }
         self.failures.merge(part.failures());
+        self.differences.merge(part.differences());
         self.caching.merge(part.caching());
         if self.first_wrong_data.is_none() {
             self.first_wrong_data = part.first_wrong_data().cloned();
@@ -105,6 +108,13 @@ impl Tally {
     #[must_use]
     pub const fn failures(&self) -> &BTreeMap<(OpKind, Failure), u64> {
         &self.failures.0
+    }
+
+    /// Operations of the whole load point that did not go as the trace that is
+    /// replayed has it. They are among neither its operations nor its failures.
+    #[must_use]
+    pub const fn differences(&self) -> &BTreeMap<Difference, u64> {
+        &self.differences.0
     }
 
     /// What was granted to be cached, and taken back.

@@ -13,6 +13,7 @@ use crate::run::driver::{Acknowledged, Answer, Extent, Sink};
 use crate::run::group::Orders;
 use crate::run::member::Member;
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
+use crate::run::replay;
 use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
 use crate::stream::{Mix, Went};
@@ -185,7 +186,13 @@ impl<S: Supply> Clients<S> {
         }
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
-            match judge(slot, answer, member.ledger.as_deref_mut())? {
+            let judged = match self.mix.trace() {
+                None => judge(slot, answer, member.ledger.as_deref_mut())?,
+                Some(trace) => {
+                    replay::judge(trace, &slot.operation, answer)?.map_err(Unfit::Recorded)
+                }
+            };
+            match judged {
                 Ok(()) if answer.extent == Extent::Part => {}
                 Ok(()) => {
                     let times = Times {
@@ -199,6 +206,7 @@ impl<S: Supply> Clients<S> {
                     slot.state = SlotState::Failing;
                     match unfit {
                         Unfit::Answer(failure) => recorder.failure(kind, failure),
+                        Unfit::Recorded(difference) => recorder.difference(difference),
                         Unfit::Data(mismatch) => {
                             let place = (member.number, slot.operation.file);
                             recorder.wrong_data(kind, place, &mismatch);
@@ -219,7 +227,11 @@ impl<S: Supply> Clients<S> {
             (_, Extent::Interim) => Went::Pending,
             _ => Went::Well,
         };
-        match self.mix.after(&slot.operation, went) {
+        let next = match self.mix.trace() {
+            None => self.mix.after(&slot.operation, went),
+            Some(trace) => replay::after(trace, &slot.operation, answer.status),
+        };
+        match next {
             Some(next) => {
                 slot.operation = next;
                 slot.intended = now;

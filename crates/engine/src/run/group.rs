@@ -381,6 +381,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 DueFor::Rested(at) | DueFor::Arrival(at) => (member.next_operation(), at),
             };
             let Some(operation) = operation else {
+                if member.is_over() {
+                    member.retire();
+                    return Filled::AsPlanned;
+                }
                 return Filled::AtFault(at);
             };
             let call = Call {

@@ -40,6 +40,8 @@ pub(super) struct Member<S> {
     run: u32,
     operations: S,
     pace: Pace,
+    /// Whether there is nothing left to begin.
+    is_retired: bool,
     /// Slots that are this client's and free.
     free: Vec<u32>,
     /// Slots that are free, but not before an instant.
@@ -78,6 +80,7 @@ impl<S: Supply> Member<S> {
             run,
             operations,
             pace: Pace::Closed,
+            is_retired: false,
             free: Vec::new(),
             resting: BinaryHeap::new(),
             patience: Nanos::MAX,
@@ -105,7 +108,7 @@ impl<S: Supply> Member<S> {
         self.window = (schedule.open, schedule.close);
         self.pace = Pace::new(plan, self.number, clients, starts);
         self.patience = plan.limits.operation.into();
-        if !matches!(self.pace, Pace::Rate(_)) {
+        if !matches!(self.pace, Pace::Rate(_) | Pace::Recorded(_)) {
             let free = self.free.drain(..);
             self.resting
                 .extend(free.map(|slot| Reverse((starts, slot))));
@@ -126,7 +129,9 @@ impl<S: Supply> Member<S> {
             let what = match &self.pace {
                 Pace::Rate(arrivals) if arrivals.next() > now => return None,
                 Pace::Rate(arrivals) => DueFor::Arrival(arrivals.next()),
-                Pace::Closed | Pace::Thinking(_) => DueFor::Next,
+                Pace::Recorded(instants) if instants.next() > now => return None,
+                Pace::Recorded(instants) => DueFor::Arrival(instants.next()),
+                Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => DueFor::Next,
             };
             return Some(Due { slot, what });
         }
@@ -139,7 +144,10 @@ impl<S: Supply> Member<S> {
     pub(super) fn due_at(&self) -> Option<Nanos> {
         match &self.pace {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
-            Pace::Closed | Pace::Thinking(_) => self.resting.peek().map(|&Reverse((at, _))| at),
+            Pace::Recorded(instants) => self.free.last().map(|_| instants.next()),
+            Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {
+                self.resting.peek().map(|&Reverse((at, _))| at)
+            }
         }
     }
 
@@ -158,8 +166,12 @@ impl<S: Supply> Member<S> {
             }
             DueFor::Arrival(at) => {
                 self.free.pop();
-                if let Pace::Rate(arrivals) = &mut self.pace {
-                    arrivals.take();
+                match &mut self.pace {
+                    Pace::Rate(arrivals) => {
+                        arrivals.take();
+                    }
+                    Pace::Recorded(instants) => instants.take(),
+                    Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {}
                 }
                 self.count(at, now.since(at));
             }
@@ -225,8 +237,15 @@ impl<S: Supply> Member<S> {
 
     /// A slot's action has ended.
     pub(super) fn release(&mut self, slot: u32, now: Nanos) {
+        if self.is_retired {
+            return;
+        }
         match &mut self.pace {
-            Pace::Closed | Pace::Rate(_) => self.free.push(slot),
+            Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
+            Pace::Pausing(pauses) => match pauses.next_pause() {
+                Nanos(0) => self.free.push(slot),
+                pause => self.resting.push(Reverse((now + pause, slot))),
+            },
             Pace::Thinking(gaps) => {
                 self.resting.push(Reverse((now + gaps.next_gap(), slot)));
             }
@@ -239,6 +258,19 @@ impl<S: Supply> Member<S> {
             Some(operation) => Some(operation),
             None => self.operations.next(),
         }
+    }
+
+    /// Whether there is no operation any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.operations.is_over()
+    }
+
+    /// Begins no action any more: all have been.
+    pub(super) fn retire(&mut self) {
+        self.free.clear();
+        self.resting.clear();
+        self.pace = Pace::Closed;
+        self.is_retired = true;
     }
 
     /// Why it cannot be.

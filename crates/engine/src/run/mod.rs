@@ -22,6 +22,7 @@ mod observe;
 pub(crate) mod operation;
 mod pace;
 mod point;
+mod replay;
 mod schedule;
 mod setup;
 mod site;
@@ -47,6 +48,7 @@ use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
 use crate::server_cpu::Meter;
 use crate::session::{SessionError, Whereabouts};
 use crate::stream::{Drawn, Mix, Streams};
+use crate::trace::Replays;
 use driver::Connector;
 use guest::Guests;
 use schedule::Schedule;
@@ -172,17 +174,29 @@ pub fn execute(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let mix = Mix::new(&plan.workload);
-    let seed = plan.seed;
-    let supplies = Drawn {
-        mix: Arc::clone(&mix),
-        seed,
-    };
-    let operations = Operations {
-        mix,
-        origin: Origin::Plan,
-        supplies,
-    };
-    execute_on_share(plan, operations, observer, cancel)
+    let (seed, origin) = (plan.seed, Origin::Plan);
+    match plan.workload.replay() {
+        Some(replay) => {
+            let operations = Operations {
+                mix,
+                origin,
+                supplies: Replays::new(replay.clone(), seed),
+            };
+            execute_on_share(plan, operations, observer, cancel)
+        }
+        None => {
+            let supplies = Drawn {
+                mix: Arc::clone(&mix),
+                seed,
+            };
+            let operations = Operations {
+                mix,
+                origin,
+                supplies,
+            };
+            execute_on_share(plan, operations, observer, cancel)
+        }
+    }
 }
 
 /// Runs `plan` as [`execute`] does, with operations of your own in place of those

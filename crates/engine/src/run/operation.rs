@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
-use crate::record::{Failure, OpKind};
+use crate::record::{Difference, Failure, OpKind};
 use crate::run::driver::{Answer, Extent};
 use crate::stream::Operation;
 use crate::verify::{Epoch, Ledger};
@@ -177,6 +177,7 @@ impl SlotState {
 pub(super) enum Unfit {
     Answer(Failure),
     Data(Mismatch),
+    Recorded(Difference),
 }
 
 /// A driver that forgets what reads are verified by.
@@ -221,15 +222,21 @@ pub(super) fn judge(
         _ if succeeded && !is_uneven => Ok(Ok(())),
         _ if succeeded && slot.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
         _ if succeeded => Ok(Err(Unfit::Answer(Failure::Long))),
-        // The session goes on, only this is over.
-        status if answer.extent == Extent::Expired => {
-            Ok(Err(Unfit::Answer(Failure::Status(status))))
-        }
-        NtStatus::USER_SESSION_DELETED
-        | NtStatus::NETWORK_SESSION_EXPIRED
-        | NtStatus::NETWORK_NAME_DELETED => Err(Dropped::SessionEnded(answer.status)),
+        status if ends_session(answer) => Err(Dropped::SessionEnded(status)),
         status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
     }
+}
+
+/// Whether an answer says that there is no session any more.
+pub(super) fn ends_session(answer: &Answer<'_>) -> bool {
+    // Of one that has expired, the session goes on; only this is over.
+    answer.extent != Extent::Expired
+        && matches!(
+            answer.status,
+            NtStatus::USER_SESSION_DELETED
+                | NtStatus::NETWORK_SESSION_EXPIRED
+                | NtStatus::NETWORK_NAME_DELETED
+        )
 }
 
 /// Whether as many bytes as asked for must have moved.

@@ -5,9 +5,12 @@
 //! clients. Instants are computed from sums kept in floating point, never from
 //! rounded gaps, so that a rate does not drift.
 
+use std::sync::Arc;
+
 use crate::clock::Nanos;
 use crate::plan::{LoadModel, Plan, Spacing};
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
+use crate::trace::{Trace, pause_before};
 
 /// Sent later than this after it was due, an operation counts as late: far more
 /// than timers and threads of an idle machine need, far less than people wait.
@@ -19,15 +22,28 @@ pub(super) enum Pace {
     Closed,
     /// The same, and then a think time.
     Thinking(Gaps),
+    /// The same, and now and then a pause that was recorded.
+    Pausing(Pauses),
     /// The clock.
     Rate(Arrivals),
+    /// The clock, as recorded.
+    Recorded(Instants),
 }
 
 impl Pace {
     /// The pace of one client of a load point that begins at `starts` for it.
     pub(super) fn new(plan: &Plan, client: u32, clients: u32, starts: Nanos) -> Self {
         match plan.load {
-            LoadModel::Closed { think: None } => Self::Closed,
+            LoadModel::Closed { think: None } => match plan.workload.replay() {
+                Some(replay) if replay.trace.has_pauses() => {
+                    Self::Pausing(Pauses::new(Arc::clone(&replay.trace)))
+                }
+                _ => Self::Closed,
+            },
+            LoadModel::Recorded => match plan.workload.replay() {
+                Some(replay) => Self::Recorded(Instants::new(Arc::clone(&replay.trace), starts)),
+                None => Self::Closed,
+            },
             LoadModel::Closed { think: Some(think) } => {
                 let mean_ns = think.mean.as_nanos() as f64;
                 Self::Thinking(Gaps::new(mean_ns, think.spacing, plan.seed, client))
@@ -128,6 +144,58 @@ impl Arrivals {
         let gap_ns = self.gaps.next_ns();
         self.pass(gap_ns);
         taken
+    }
+}
+
+/// Pauses of a trace that is gone through from its begin, over and over.
+pub(super) struct Pauses {
+    trace: Arc<Trace>,
+    /// The record that comes next.
+    at: u32,
+}
+
+impl Pauses {
+    fn new(trace: Arc<Trace>) -> Self {
+        Self { trace, at: 0 }
+    }
+
+    /// How long the client pauses behind the record that it has come to; to be
+    /// called once for each.
+    pub(super) fn next_pause(&mut self) -> Nanos {
+        self.at = (self.at + 1) % self.trace.len() as u32;
+        Nanos(pause_before(&self.trace, self.at))
+    }
+}
+
+/// Instants at which the operations of a trace are due, over and over.
+pub(super) struct Instants {
+    trace: Arc<Trace>,
+    /// When this turn has begun.
+    began: Nanos,
+    at: usize,
+}
+
+impl Instants {
+    fn new(trace: Arc<Trace>, starts: Nanos) -> Self {
+        Self {
+            trace,
+            began: starts,
+            at: 0,
+        }
+    }
+
+    /// The next one that has not been taken.
+    pub(super) fn next(&self) -> Nanos {
+        self.began + Nanos(self.trace.times[self.at])
+    }
+
+    /// Takes it.
+    pub(super) fn take(&mut self) {
+        let last = self.next();
+        self.at += 1;
+        if self.at == self.trace.times.len() {
+            (self.at, self.began) = (0, last);
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use crate::run::worker::{Assignment, Outcome, Report};
 use crate::run::{Context, RunError};
 use crate::server_cpu::{Reading, ServerCpuRecord};
 use crate::session::SessionError;
+use crate::units::format_duration;
 
 /// How often the observer hears of progress.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
@@ -437,6 +438,11 @@ fn objection(
     outcome: &Outcome,
     ops: &Tally,
 ) -> Option<String> {
+    let loops = context
+        .plan
+        .workload
+        .replay()
+        .and_then(|replay| replay.loops);
     let cut_short = Nanos::from(context.plan.duration) > observed.window;
     if cut_short && context.cancel.is_cancelled() {
         return Some("interrupted".to_owned());
@@ -460,5 +466,14 @@ fn objection(
     if ops.window_all().count() == 0 {
         return Some("no operation completed in the window".to_owned());
     }
-    cut_short.then(|| "the window was cut short".to_owned())
+    match loops {
+        None => cut_short.then(|| "the window was cut short".to_owned()),
+        // It is over when the clients are.
+        Some(_) => (!cut_short).then(|| {
+            format!(
+                "the replay did not come to its end within {}: give it a longer duration",
+                format_duration(context.plan.duration)
+            )
+        }),
+    }
 }

@@ -10,13 +10,20 @@ use crate::record::Origin;
 use crate::run::guest::{Part, in_guest};
 use crate::run::operation::Dropped;
 use crate::stream::{Drawn, Mix, OpStream, Operation, Stream, Streams};
+use crate::trace::{Player, Replays};
 
 /// The operations of one client.
 pub(super) trait Supply: 'static {
-    /// The first request of the next action; `None` when it cannot be sent.
+    /// The first request of the next action; `None` when it cannot be sent, or
+    /// when there is none.
     fn next(&mut self) -> Option<Operation>;
 
-    /// Why not.
+    /// Whether there is none because all have been sent.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Why it cannot be sent.
     fn fault(&self) -> Dropped;
 }
 
@@ -42,6 +49,28 @@ impl Supplies for Drawn {
 
     fn of_client(&self, client: u32) -> OpStream {
         Streams::of_client(self, client)
+    }
+}
+
+impl Supply for Player {
+    fn next(&mut self) -> Option<Operation> {
+        Self::next(self)
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("all that a trace holds can be sent")
+    }
+}
+
+impl Supplies for Replays {
+    type Supply = Player;
+
+    fn of_client(&self, client: u32) -> Player {
+        self.player(client)
     }
 }
 

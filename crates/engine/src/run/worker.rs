@@ -253,7 +253,9 @@ async fn put_load_on<D: Driver, S: Supply>(
     outcome: &mut Outcome,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
-    let alarm = match plan.load.is_paced() || plan.ramp != Ramp::Full {
+    let replay = plan.workload.replay();
+    let has_pauses = replay.is_some_and(|replay| replay.trace.has_pauses());
+    let alarm = match plan.load.is_paced() || has_pauses || plan.ramp != Ramp::Full {
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };

@@ -9,6 +9,7 @@
 mod files;
 mod prepare;
 mod remove;
+mod replay;
 
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -22,6 +23,7 @@ use remove::{remove_afresh, remove_claimed};
 pub(crate) use files::{free_bytes_at_root, join, open};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
+pub(crate) use replay::{REPLAY_DIRECTORY, populate};
 
 const DIRECTORY_PREFIX: &str = "smbench-";
 /// Digits of [`crate::session::random_u64`] in hexadecimal.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::command::write::{WriteRequest, WriteResponse};
 use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
@@ -130,7 +131,6 @@ async fn fill_file(
         )
         .await?
         .file_id;
-    let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
     let stamp = Stamp {
         client: file.client,
         file: file.file,
@@ -140,36 +140,49 @@ async fn fill_file(
     let mut offset = 0;
     let size = jobs.files.size;
     while offset < size && !jobs.cancel.is_cancelled() {
-        let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
-        let length = u64::from(limit.min(paid_for)).min(size - offset) as u32;
-        let request = WriteRequest {
-            file_id: id,
-            offset,
-            length,
-            flags: 0,
-        };
-        let message = session
-            .expect(&doing, Command::Write, length, |out| {
-                request.encode(out);
-                pattern::append(out, length as usize, offset, stamp);
-            })
-            .await?;
-        let written = WriteResponse::decode(&message)
-            .map_err(|error| session.malformed(&doing, error))?
-            .count;
-        // A server that cannot take all of it says so with a status. One that
-        // takes a byte at a time would keep this busy for ever.
-        if written != length {
-            return Err(SessionError::ShortWrite {
-                doing,
-                at: session.share(),
-                taken: written,
-                length,
-            });
-        }
+        let written = write_some(session, &doing, id, (offset, size), stamp).await?;
         offset += u64::from(written);
         // The receiver only goes away when the run is over.
         let _ = report.send(written).await;
     }
     session.close(&doing, id).await
+}
+
+/// Writes the beginning of a range, as much as one request carries.
+pub(super) async fn write_some(
+    session: &mut Session,
+    doing: &str,
+    file_id: FileId,
+    (offset, end): (u64, u64),
+    stamp: Stamp,
+) -> Result<u32, SessionError> {
+    let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
+    let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
+    let length = u64::from(limit.min(paid_for)).min(end - offset) as u32;
+    let request = WriteRequest {
+        file_id,
+        offset,
+        length,
+        flags: 0,
+    };
+    let message = session
+        .expect(doing, Command::Write, length, |out| {
+            request.encode(out);
+            pattern::append(out, length as usize, offset, stamp);
+        })
+        .await?;
+    let written = WriteResponse::decode(&message)
+        .map_err(|error| session.malformed(doing, error))?
+        .count;
+    // A server that cannot take all of it says so with a status. One that
+    // takes a byte at a time would keep this busy for ever.
+    match written == length {
+        true => Ok(written),
+        false => Err(SessionError::ShortWrite {
+            doing: doing.to_owned(),
+            at: session.share(),
+            taken: written,
+            length,
+        }),
+    }
 }

@@ -7,7 +7,8 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::files::{Kind, delete, join, list, open};
-use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER};
+use super::replay::delete_tree;
+use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER, REPLAY_DIRECTORY};
 use crate::plan::FileSet;
 use crate::session::{Endpoint, Session, SessionError};
 
@@ -179,15 +180,18 @@ async fn try_remove(
         Err(error) => return gone_or(error),
     };
     for entry in &entries {
-        if let Some(kind) = own_kind(entry) {
-            delete(session, &join(directory, &entry.name), kind).await?;
+        let path = join(directory, &entry.name);
+        match own(entry) {
+            Some(Own::One(kind)) => delete(session, &path, kind).await?,
+            Some(Own::Tree) => delete_tree(session, &path).await?,
+            None => {}
         }
     }
     // Servers differ in what they say when a directory to be deleted on close
     // is not empty: some say nothing and keep it. So this asks first.
     let mut rest = list(session, directory).await?;
     rest.retain(|entry| entry.name != MARKER);
-    if let Some(foreign) = rest.iter().find(|entry| own_kind(entry).is_none()) {
+    if let Some(foreign) = rest.iter().find(|entry| own(entry).is_none()) {
         return Err(SessionError::NotEmpty {
             directory: directory.to_owned(),
             at: session.share(),
@@ -225,10 +229,20 @@ fn is_run_directory(name: &str) -> bool {
     })
 }
 
+/// What a run of ours makes.
+enum Own {
+    /// A file, or a directory that is empty.
+    One(Kind),
+    /// A directory in which everything is ours.
+    Tree,
+}
+
 /// What a run of ours makes under this name; `None` if it is not of our making.
-fn own_kind(entry: &Entry) -> Option<Kind> {
-    match entry.is_directory {
+fn own(entry: &Entry) -> Option<Own> {
+    let kind = match entry.is_directory {
+        true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
         true => FileSet::is_directory_name(&entry.name).then_some(Kind::Directory),
         false => FileSet::is_file_name(&entry.name).then_some(Kind::File),
-    }
+    };
+    kind.map(Own::One)
 }

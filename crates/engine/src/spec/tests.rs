@@ -28,6 +28,8 @@ fn a_full_profile_is_read() {
         arrivals = "poisson"
         think_time = "10ms"
         think_distribution = "fixed"
+        timing = "recorded"
+        loops = 5
         ramp = "linear"
         duration = "3s"
         ramp_up = "1s"
@@ -64,6 +66,7 @@ fn a_full_profile_is_read() {
             size: Some(Size(2 << 20)),
         },
         operations: Vec::new(),
+        netbench: None,
         sizes: vec![
             SizeSpec {
                 size: Size(512),
@@ -81,6 +84,8 @@ fn a_full_profile_is_read() {
             arrivals: Some(Spacing::Exponential),
             think_time: Some(Duration::from_millis(10)),
             think_distribution: Some(Spacing::Fixed),
+            timing: Some(Timing::Recorded),
+            loops: Some(5),
             ramp: Some(Ramp::Linear),
             duration: Some(Duration::from_secs(3)),
             ramp_up: Some(Duration::from_secs(1)),
@@ -119,7 +124,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "name = \"x\"\n\nread_percnt = 8",
-            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `run`",
+            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `netbench`, `run`",
         ),
         (
             "# ä\nname = 3",
@@ -160,7 +165,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         (
             "[run]\nfile_size = 1",
             "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
-             `think_distribution`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `pin_threads`, `setup_rate`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
+             `think_distribution`, `timing`, `loops`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `pin_threads`, `setup_rate`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

@@ -7,6 +7,7 @@ use crate::plan::action::{Action, Range};
 use crate::plan::{Access, FileSet, Scope, Workload};
 use crate::random::{GOLDEN_GAMMA, below, draw};
 use crate::record::OpKind;
+use crate::trace::Trace;
 
 /// Probabilities are scaled to this, and compared with draws of 63 bits, so
 /// that 0 % never and 100 % always happens.
@@ -27,6 +28,8 @@ pub struct Mix {
     pub(super) access: Access,
     pub(super) files: FileSet,
     pub(super) flush: Option<FlushRule>,
+    /// What is replayed instead.
+    trace: Option<Arc<Trace>>,
 }
 
 /// What the stream has to know of an action.
@@ -111,7 +114,14 @@ impl Mix {
             access: workload.access,
             files: workload.files,
             flush,
+            trace: workload.replay().map(|replay| Arc::clone(&replay.trace)),
         })
+    }
+
+    /// What is replayed, where nothing is drawn.
+    #[must_use]
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
     }
 
     /// What an operation belongs to.

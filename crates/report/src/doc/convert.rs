@@ -15,10 +15,10 @@ use smbench_engine::record::{
 };
 
 use super::{
-    CachingDoc, ClientDoc, ConcurrencyDoc, DropoutDoc, FailureDoc, FairnessDoc, FlushDoc,
-    GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc, Place, PlanDoc, RunDoc,
-    SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc, TotalsDoc,
-    pool::summary,
+    CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DropoutDoc, FailureDoc, FairnessDoc,
+    FlushDoc, GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc,
+    Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc,
+    TotalsDoc, pool::summary,
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
@@ -70,6 +70,7 @@ impl RunDoc {
             pacing: match record.plan.load {
                 LoadModel::Closed { .. } => LoopDoc::Closed,
                 LoadModel::Rate { .. } => LoopDoc::Rate,
+                LoadModel::Recorded => LoopDoc::Recorded,
             },
             machine: disclosure.machine.clone(),
             server: server(&record.server, disclosure),
@@ -143,6 +144,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         }),
         whole: by_kind(&record.ops, |kind| totals(record.ops.whole(kind))),
         failures: failures(&record.ops),
+        differences: differences(&record.ops),
         clients_served: Some(record.clients_served),
         dropouts: record
             .dropouts
@@ -272,17 +274,6 @@ fn totals(totals: OpTotals) -> TotalsDoc {
 }
 
 fn failures(ops: &Tally) -> Vec<FailureDoc> {
-    let named = |failure: &Failure| match failure {
-        Failure::Short => ("short".to_owned(), None),
-        Failure::Long => ("long".to_owned(), None),
-        Failure::WrongData => ("wrong-data".to_owned(), None),
-        Failure::Other => ("other".to_owned(), None),
-        Failure::Status(status) => {
-            let code = format!("0x{:08X}", status.0);
-            let name = status.name().unwrap_or(&code).to_owned();
-            (name, Some(code))
-        }
-    };
     ops.failures()
         .iter()
         .map(|((kind, failure), count)| {
@@ -292,6 +283,36 @@ fn failures(ops: &Tally) -> Vec<FailureDoc> {
                 status,
                 code,
                 count: *count,
+            }
+        })
+        .collect()
+}
+
+/// A failure by its name, and by its number if it is a status.
+fn named(failure: &Failure) -> (String, Option<String>) {
+    match failure {
+        Failure::Short => ("short".to_owned(), None),
+        Failure::Long => ("long".to_owned(), None),
+        Failure::WrongData => ("wrong-data".to_owned(), None),
+        Failure::Other => ("other".to_owned(), None),
+        Failure::Status(status) => {
+            let code = format!("0x{:08X}", status.0);
+            let name = status.name().unwrap_or(&code).to_owned();
+            (name, Some(code))
+        }
+    }
+}
+
+fn differences(ops: &Tally) -> Vec<DifferenceDoc> {
+    let differences = ops.differences().iter();
+    differences
+        .map(|(difference, &count)| {
+            let recorded = difference.recorded.map_or(Failure::Other, Failure::Status);
+            DifferenceDoc {
+                op: difference.kind.name().to_owned(),
+                recorded: named(&recorded).0,
+                seen: named(&difference.seen).0,
+                count,
             }
         })
         .collect()

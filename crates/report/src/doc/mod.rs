@@ -26,7 +26,8 @@ pub(crate) use file::{parse, read, save};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use plan::{
-    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ScopeDoc, SizeDoc, VerifyDoc, WorkloadDoc,
+    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc, VerifyDoc,
+    WorkloadDoc,
 };
 
 pub use server_cpu::ServerCpuDoc;
@@ -126,6 +127,9 @@ pub enum LoopDoc {
     /// The clock. Response times count from the instant at which an operation
     /// was due, whenever it was sent; service times from then.
     Rate,
+    /// The clock, at the instants of what is replayed, but one operation after
+    /// the other. Response times count as at a rate.
+    Recorded,
 }
 
 /// Where a server ran, seen from the generator.
@@ -223,6 +227,11 @@ pub struct LoadPointDoc {
     pub whole: BTreeMap<String, TotalsDoc>,
     /// Failed operations by cause, ramps included.
     pub failures: Vec<FailureDoc>,
+    /// Operations of a replay that did not go as recorded, ramps included: in
+    /// none of the numbers of `ops` and `whole`, and no failures. Absent where
+    /// all went as recorded, or nothing is replayed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<DifferenceDoc>,
     /// Clients that completed an operation in the window. Not in documents of
     /// releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -380,6 +389,21 @@ pub struct FailureDoc {
     pub status: String,
     /// The NTSTATUS as `0xC0000022`; `null` when it was no status.
     pub code: Option<String>,
+    /// How many.
+    pub count: u64,
+}
+
+/// Operations of one kind that did not go as recorded, in the same way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DifferenceDoc {
+    /// The kind of operation.
+    pub op: String,
+    /// The NTSTATUS that was recorded, as in `failures`; `other` where there were
+    /// more differences than are told apart.
+    pub recorded: String,
+    /// What was seen instead: an NTSTATUS, or `short` or `long` for other than
+    /// the recorded number of bytes.
+    pub seen: String,
     /// How many.
     pub count: u64,
 }

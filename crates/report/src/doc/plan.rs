@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::{
-    Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Requests, Scope,
-    SessionOptions, Verify, WeightedAction, Workload,
+    Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay, Requests,
+    Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
 };
 
 /// What was asked for.
@@ -130,12 +130,49 @@ pub struct WorkloadDoc {
     /// write only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationDoc>,
+    /// What is replayed; absent where something else is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayDoc>,
     /// Whether clients have files of their own.
     pub scope: ScopeDoc,
     /// Files per client, or in all when shared.
     pub files: u32,
     /// Bytes in each file.
     pub file_bytes: u64,
+}
+
+/// What clients replay, each for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayDoc {
+    /// The loadfile, or the name of what was made up.
+    pub source: String,
+    /// SHA-256 of the loadfile (and of whether lines were left out), or of what
+    /// the other was made of.
+    pub sha256: String,
+    /// Lines of the file, comments included.
+    pub lines: u64,
+    /// Operations in it, by the verb of a loadfile.
+    pub operations: BTreeMap<String, u64>,
+    /// Lines left out, by what they begin with; absent where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, u64>,
+    /// Handles that the file leaves open, and that are closed all the same.
+    #[serde(default)]
+    pub closed: u64,
+    /// Bytes that READs in it ask for.
+    pub bytes_read: u64,
+    /// Bytes that WRITEs in it carry.
+    pub bytes_written: u64,
+    /// When operations began: `fast`, or `recorded` as the file has it.
+    pub timing: String,
+    /// How often each client went through it; absent where until the window
+    /// closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loops: Option<u32>,
+    /// Seconds from the first operation to the last; absent where the file does
+    /// not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_s: Option<f64>,
 }
 
 /// One request size of a mix.
@@ -227,6 +264,7 @@ impl From<&Plan> for PlanDoc {
         let (rate, think) = match plan.load {
             LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
             LoadModel::Closed { think } => (None, think),
+            LoadModel::Recorded => (None, None),
         };
         Self {
             profile: plan.profile.clone(),
@@ -299,11 +337,13 @@ impl From<&Workload> for WorkloadDoc {
         let (read_percent, operations) = match &workload.requests {
             Requests::Data { read_percent, .. } => (Some(*read_percent), Vec::new()),
             Requests::Mix(mix) => (None, mix.iter().map(OperationDoc::from).collect()),
+            Requests::Replay(_) => (None, Vec::new()),
         };
         Self {
             sizes: sizes.collect(),
             read_percent,
             operations,
+            replay: workload.replay().map(ReplayDoc::from),
             access: match workload.access {
                 Access::Random => AccessDoc::Random,
                 Access::Sequential => AccessDoc::Sequential,
@@ -315,6 +355,32 @@ impl From<&Workload> for WorkloadDoc {
             },
             files: workload.files.count,
             file_bytes: workload.files.size,
+        }
+    }
+}
+
+impl From<&Replay> for ReplayDoc {
+    fn from(replay: &Replay) -> Self {
+        let summary = replay.trace.summary();
+        let operations = summary.operations.iter();
+        Self {
+            source: summary.source.clone(),
+            sha256: replay.trace.digest(),
+            lines: summary.lines,
+            operations: operations
+                .map(|(verb, &count)| (verb.name().to_owned(), count))
+                .collect(),
+            skipped: summary.skipped.clone(),
+            closed: summary.closed,
+            bytes_read: summary.bytes_read,
+            bytes_written: summary.bytes_written,
+            timing: match replay.timing {
+                Timing::Fast => "fast",
+                Timing::Recorded => "recorded",
+            }
+            .to_owned(),
+            loops: replay.loops,
+            length_s: summary.length.map(|length| length.as_secs_f64()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use smbench_engine::record::OpKind;
 
 use crate::doc::{
-    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, RunDoc, ScopeDoc,
+    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, ReplayDoc, RunDoc, ScopeDoc,
     ServerDoc, VerifyDoc, WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, percent, plain, seconds};
@@ -74,10 +74,30 @@ fn workload(plan: &PlanDoc) -> String {
     if !workload.operations.is_empty() {
         parts.push(operations(workload));
     }
+    parts.extend(workload.replay.as_ref().map(replay));
     if let Some(writes) = workload.flush_every_writes {
         parts.push(format!("flush every {}", counted(writes.into(), "write")));
     }
     format!("{}: {}", plain(&plan.profile), parts.join(", "))
+}
+
+/// What is replayed, and how.
+fn replay(replay: &ReplayDoc) -> String {
+    let operations: u64 = replay.operations.values().sum();
+    let loops = match replay.loops {
+        Some(loops) => format!("{} of each client", counted(loops.into(), "loop")),
+        None => "over and over".to_owned(),
+    };
+    let skipped: u64 = replay.skipped.values().sum();
+    let skipped = match skipped {
+        0 => String::new(),
+        lines => format!(", {} left out", counted(lines, "line")),
+    };
+    format!(
+        "replay of {}, {}, {loops}{skipped}",
+        plain(&replay.source),
+        counted(operations, "operation")
+    )
 }
 
 /// Operations spelled out; the document has them all.
@@ -199,6 +219,7 @@ fn pacing(doc: &RunDoc) -> String {
             format!("{rate} operations/s{scope}, {arrivals} arrivals{ramp}, at most")
         }
         (LoopDoc::Rate, None, _) => "at a rate, at most".to_owned(),
+        (LoopDoc::Recorded, ..) => format!("as recorded{ramp}, at most"),
         (LoopDoc::Closed, _, Some(think_s)) => {
             let kind = plain(plan.think_distribution.as_deref().unwrap_or("fixed"));
             let think = units::latency(think_s * 1e9);
@@ -224,6 +245,9 @@ fn data(doc: &RunDoc) -> String {
         return "that of a target that smbench does not know".to_owned();
     }
     let workload = &plan.workload;
+    if workload.replay.is_some() && plan.bytes_on_share == 0 {
+        return "files that the replay makes".to_owned();
+    }
     if plan.bytes_on_share == 0 {
         return "no files on the share".to_owned();
     }
@@ -236,6 +260,13 @@ fn data(doc: &RunDoc) -> String {
     } else {
         ""
     };
+    if workload.replay.is_some() {
+        return format!(
+            "{} per client at first, {} on the share{hint}, and files that the replay makes",
+            counted(workload.files.into(), "file"),
+            bytes(plan.bytes_on_share)
+        );
+    }
     format!(
         "{} of {} {scope}, {} on the share{hint}",
         counted(workload.files.into(), "file"),
@@ -245,6 +276,17 @@ fn data(doc: &RunDoc) -> String {
 }
 
 fn window(plan: &PlanDoc) -> String {
+    if plan
+        .workload
+        .replay
+        .as_ref()
+        .is_some_and(|replay| replay.loops.is_some())
+    {
+        return format!(
+            "until all clients have ended, {} at most",
+            seconds(plan.duration_s)
+        );
+    }
     let passes = match plan.repeat {
         1 => "1 pass".to_owned(),
         repeat => format!("{repeat} passes"),

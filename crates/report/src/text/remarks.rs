@@ -68,6 +68,7 @@ fn limited_points(curve: &Curve<'_>) -> String {
 #[must_use]
 pub fn remarks(doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
+    text += &differences(&doc.load_points);
     let cap = doc.plan.credits;
     text.extend(
         doc.load_points
@@ -125,6 +126,48 @@ fn failures(points: &[LoadPointDoc]) -> String {
     };
     causes.into_iter().map(line).collect()
 }
+
+/// A line per difference between what a replay recorded and what it saw, over
+/// all load points.
+fn differences(points: &[LoadPointDoc]) -> String {
+    type Difference<'a> = (&'a str, &'a str, &'a str);
+    let mut all: BTreeMap<Difference<'_>, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    for point in points {
+        for found in &point.differences {
+            let key = (&*found.op, &*found.recorded, &*found.seen);
+            let (count, clients) = all.entry(key).or_default();
+            *count = count.saturating_add(found.count);
+            clients.insert(point.clients);
+        }
+    }
+    let line =
+        |((op, recorded, seen), (count, clients)): (Difference<'_>, (u64, BTreeSet<u32>))| {
+            let clients: Vec<_> = clients.iter().map(u32::to_string).collect();
+            format!(
+                "not as recorded: {}, {} -> {}: {}, at load points {}\n",
+                plain(op),
+                plain(recorded),
+                plain(seen),
+                counted(count, "time"),
+                clients.join(", ")
+            )
+        };
+    let mut lines: Vec<_> = all.into_iter().collect();
+    lines.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let more = lines.len().saturating_sub(DIFFERENCES_SHOWN);
+    let mut text: String = lines
+        .into_iter()
+        .take(DIFFERENCES_SHOWN)
+        .map(line)
+        .collect();
+    if more > 0 {
+        text += &format!("and {}\n", counted(more as u64, "other difference"));
+    }
+    text
+}
+
+/// Differences spelled out; the document has them all.
+const DIFFERENCES_SHOWN: usize = 10;
 
 /// Below this share of the clients' time, a wait changes nothing.
 const WAIT_WORTH_TELLING: f64 = 0.01;

@@ -119,6 +119,20 @@ pub enum Problem {
     /// A think time beyond measure.
     #[error("think_time is {}: at most {} are possible", format_duration(*.0), format_duration(THINK_TIME_MAX))]
     ThinkTime(Duration),
+    /// Something that a replay cannot have.
+    #[error("{what} cannot be had in a replay: {why}")]
+    InReplay {
+        /// As written.
+        what: &'static str,
+        /// What to do.
+        why: &'static str,
+    },
+    /// Times that nobody recorded.
+    #[error("timing is recorded, but {0} has no times: give fast, or a file with times")]
+    NoTimes(String),
+    /// No loop at all.
+    #[error("loops is 0: the least is 1")]
+    LoopsZero,
     /// An empty mix.
     #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
     NoSizes,

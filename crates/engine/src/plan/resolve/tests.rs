@@ -52,16 +52,96 @@ fn built_in_defaults_hold_when_nobody_says_otherwise() {
 #[test]
 fn every_builtin_profile_runs_and_can_be_verified() {
     for (name, _) in profile::BUILTIN {
+        // Nobody knows what is in the files of a replay.
+        let is_replay = name.starts_with("netbench-like");
         let options = RunOptions {
-            verify: Some(Verify::ReadBack),
+            verify: (!is_replay).then_some(Verify::ReadBack),
             ..RunOptions::default()
         };
         let plan = resolve(&profile::load(name).unwrap(), &options).unwrap();
         assert_eq!(plan.profile, name);
         let writes = plan.workload.kinds().contains(&OpKind::Write);
-        let expected = ["file-server", "all-commands"].contains(&name);
+        let expected = is_replay || ["file-server", "all-commands"].contains(&name);
         assert_eq!(writes, expected, "{name}");
     }
+}
+
+/// A replay with other options than it can have, and what is said about it.
+#[test]
+fn what_a_replay_cannot_have_is_refused() {
+    let office = profile::load("netbench-like").unwrap();
+    let none = RunOptions::default;
+    for (options, told) in [
+        (
+            RunOptions {
+                outstanding: Some(2),
+                ..none()
+            },
+            "--outstanding: outstanding cannot be had in a replay: operations depend on those before \
+             them; give outstanding 1",
+        ),
+        (
+            RunOptions {
+                verify: Some(Verify::ReadBack),
+                ..none()
+            },
+            "--verify: verify cannot be had in a replay: nobody recorded the data; drop it",
+        ),
+        (
+            RunOptions {
+                file_size: Some(Size(1)),
+                ..none()
+            },
+            "--file-size: file_size cannot be had in a replay: files are as large as recorded",
+        ),
+        (
+            RunOptions {
+                loops: Some(0),
+                ..none()
+            },
+            "--loops: loops is 0: the least is 1",
+        ),
+        (
+            RunOptions {
+                loops: Some(1),
+                ramp_up: Some(Duration::from_secs(1)),
+                ..none()
+            },
+            "--ramp-up: ramp_up cannot be had in a replay: with loops everything is measured; give 0s",
+        ),
+        (
+            RunOptions {
+                timing: Some(Timing::Recorded),
+                ..none()
+            },
+            "--timing: timing is recorded, but netbench-like (without-cache) has no times: give fast, or \
+             a file with times",
+        ),
+    ] {
+        assert_eq!(resolve(&office, &options).unwrap_err().to_string(), told);
+    }
+    let loops = RunOptions {
+        loops: Some(1),
+        ..none()
+    };
+    let plan = resolve(&office, &loops).unwrap();
+    assert_eq!(
+        (plan.ramp_up, plan.ramp_down),
+        (Duration::ZERO, Duration::ZERO)
+    );
+    assert_eq!(plan.duration, Duration::from_secs(3600));
+    assert_eq!(
+        resolve(&profile::load("read-4k").unwrap(), &loops)
+            .unwrap_err()
+            .to_string(),
+        "--loops: loops means nothing without something to replay: give that as well, or drop it"
+    );
+    let two = Profile::parse("x.toml", "netbench = \"oplocks\"\nread_percent = 5").unwrap();
+    assert_eq!(
+        resolve(&two, &none()).unwrap_err().to_string(),
+        "profile x.toml: read_percent cannot be had in a replay: netbench says what is done; drop one \
+         of them"
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod answer;
 mod further;
 pub(super) mod open;
 mod renewal;
+mod replay;
 pub(super) mod request;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::session::{self, Session, SessionError};
 use crate::stream::Mix;
 use further::{Came, Further};
 use renewal::{Renewals, member_of};
+use replay::Replay;
 
 /// The sessions of a group on the connections that they share, and what they
 /// hold open.
@@ -56,6 +58,8 @@ pub(super) struct Native {
     file_size: u64,
     unique: Unique,
     payload: Payload,
+    /// Where a trace is replayed.
+    replay: Option<Box<Replay>>,
 }
 
 /// What a client works on, and in which session.
@@ -124,17 +128,25 @@ impl Connector for Connect {
         let dialect = first.connection.negotiated().dialect;
         first.cache = Cache::new(site.plan.caching, dialect, session::random_u64());
         let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
+        let mut players = Vec::new();
         for (at, &client) in clients.iter().enumerate() {
             if at > 0 {
                 sessions.open_next().await?;
             }
             let (index, session) = (sessions.indices[at], &mut sessions.first);
             let (of_client, to_client) = open::hold(site, client, at, index, session).await?;
+            if let Some(trace) = site.mix.trace() {
+                players.push(replay::open(site, trace, client, session).await?);
+            }
             held.push(of_client);
             granted.extend(to_client);
         }
         // Whoever makes what is to be there already.
         let places = open::places(site, clients, &mut sessions.first).await?;
+        let replay = match site.mix.trace() {
+            Some(_) => Some(Box::new(Replay::new(site, players)?)),
+            None => None,
+        };
         let further = sessions.connect(site, clients).await?;
         let payloads = payloads(&site.plan, &sessions.first);
         let sessions_of_all = [sessions.first].into_iter().chain(further);
@@ -164,6 +176,7 @@ impl Connector for Connect {
                     Verify::Off => Payload::Discard,
                     Verify::ReadBack => Payload::Keep,
                 },
+                replay,
             },
             granted,
             breaks,
@@ -241,6 +254,7 @@ impl Driver for Native {
         } = self.links.received(&mut scratch.output);
         let cache = &mut self.cache;
         let places = &mut self.places;
+        let replay = &mut self.replay;
         let mut refused = None;
         let mut input = &mut scratch.input[..received];
         while let Some(frame) = inbound
@@ -295,7 +309,17 @@ impl Driver for Native {
                             self.renewals.found(member, now);
                         }
                         if let Some(answer) = answer {
-                            sink.answer(&answer)?;
+                            let answer = match (&mut *replay, places.get_mut(done.tag as usize)) {
+                                (Some(replay), Some(place)) => {
+                                    let session = self.held[done.tag as usize].session;
+                                    let to = (&mut *connection, session);
+                                    replay.answered(answer, &done, place, to, out)?
+                                }
+                                _ => Some(answer),
+                            };
+                            if let Some(answer) = answer {
+                                sink.answer(&answer)?;
+                            }
                         }
                     }
                     Event::Pending { tag } if tag >= caching::FIRST_TAG => {}
@@ -309,6 +333,10 @@ impl Driver for Native {
                     Event::Break(notification) => {
                         sink.broken();
                         cache.broken(&notification, |open| {
+                            if let Some(replay) = replay {
+                                let (member, level) = replay.find(open)?;
+                                return Some((self.held[member].session, level));
+                            }
                             let at = places.iter().position(|place| place.open == open)?;
                             let session = self.held[at / self.outstanding].session;
                             Some((session, &mut places[at].level))

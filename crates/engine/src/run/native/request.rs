@@ -18,6 +18,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Connection, FileId, SessionIndex};
 
 use super::Native;
+use super::replay::FRAME_CHARGES;
 use crate::plan::ScratchName;
 use crate::plan::action::Action;
 use crate::record::OpKind;
@@ -43,6 +44,9 @@ impl Native {
         out: &mut Vec<u8>,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
+        if self.replay.is_some() {
+            return self.encode_recorded(call, out, fill);
+        }
         match call.operation.kind {
             OpKind::Read => {
                 let request = self.read_request(call, self.held_file(call));
@@ -127,6 +131,13 @@ impl Native {
             OpKind::CreateReadClose | OpKind::CreateQueryClose | OpKind::CreateSetClose => {
                 self.frame(call, out)
             }
+            OpKind::QueryPath
+            | OpKind::FindFirst
+            | OpKind::Unlink
+            | OpKind::RenamePath
+            | OpKind::Mkdir
+            | OpKind::Rmdir
+            | OpKind::Deltree => unreachable!("no mix holds what replays alone have"),
         }
     }
 
@@ -405,6 +416,13 @@ pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
         OpKind::Read | OpKind::Write => connection.affords(&[moved]),
         OpKind::CreateReadClose => connection.affords(&[1, moved, 1]),
         OpKind::CreateQueryClose | OpKind::CreateSetClose => connection.affords(&[1; 3]),
+        OpKind::QueryPath
+        | OpKind::FindFirst
+        | OpKind::Unlink
+        | OpKind::RenamePath
+        | OpKind::Mkdir
+        | OpKind::Rmdir
+        | OpKind::Deltree => connection.affords(&FRAME_CHARGES),
         _ => connection.affords(&[1]),
     }
 }

@@ -15,9 +15,9 @@ use smbench_protocol::command::{FileTime, FileTimes, WireName};
 use crate::plan::action::{Change, DirectoryClass, QueryClass, SetClass};
 
 /// Room for an answer about one file.
-const ANSWER_LEN: u32 = 16 * 1024;
+pub(in crate::run::native) const ANSWER_LEN: u32 = 16 * 1024;
 /// Room for names: what one credit pays for.
-const LISTING_LEN: u32 = 64 * 1024;
+pub(in crate::run::native) const LISTING_LEN: u32 = 64 * 1024;
 /// Room for changes, of which only the first few matter.
 const CHANGES_LEN: u32 = 4 * 1024;
 

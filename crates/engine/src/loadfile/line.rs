@@ -1,0 +1,325 @@
+//! One line of a loadfile.
+
+use std::time::Duration;
+
+use smbench_protocol::NtStatus;
+use thiserror::Error;
+
+use super::level;
+use crate::trace::{Handle, Step, StepError, Verb};
+
+/// Words of a line at most; those of known verbs have eight.
+const WORDS_MAX: usize = 16;
+
+/// The words of a line, in the order they stand.
+#[derive(Default)]
+pub(super) struct Words<'a>([&'a str; WORDS_MAX]);
+
+/// What a line says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Line<'a> {
+    pub(super) at: Option<Duration>,
+    pub(super) verb: Verb,
+    pub(super) step: Step<'a>,
+    pub(super) status: NtStatus,
+}
+
+/// Why a line makes no sense, as a lower-case clause.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub(super) enum LineError {
+    #[error(
+        "unknown verb `{0}`: expected one of {verbs}; --skip-unknown leaves such lines out",
+        verbs = Verb::ALL.map(Verb::name).join(", ")
+    )]
+    Unknown(String),
+    #[error(
+        "{verb} of handle {handle}, which no line before has opened; --skip-unknown leaves such \
+         lines out"
+    )]
+    NotOpen { verb: Verb, handle: Handle },
+    #[error("{verb}: {error}")]
+    Step { verb: Verb, error: StepError },
+    #[error("{verb} has {found} arguments: expected {expected}, and a status")]
+    Arguments {
+        verb: Verb,
+        found: usize,
+        expected: &'static str,
+    },
+    #[error("the {what} of {verb} is `{word}`: expected {expected}")]
+    Word {
+        verb: Verb,
+        what: &'static str,
+        word: String,
+        expected: &'static str,
+    },
+    #[error("level {level} of {verb} is none that SMB2 has an equivalent of")]
+    Level { verb: Verb, level: u32 },
+    #[error("a quotation mark is missing")]
+    Quote,
+    #[error("there are more than {WORDS_MAX} words")]
+    TooLong,
+    #[error("`{0}` is no time in seconds")]
+    Time(String),
+    #[error("there is a time, but no operation")]
+    NoVerb,
+    #[error(
+        "this is a loadfile of dbench 4's SMB2 format, of which nothing is known here: expected \
+         lines such as `ReadX 11 0 4096 4096 NT_STATUS_OK`"
+    )]
+    OtherFormat,
+}
+
+impl LineError {
+    pub(super) fn of(verb: Verb, error: StepError) -> Self {
+        match error {
+            StepError::NotOpen(handle) => Self::NotOpen { verb, handle },
+            error => Self::Step { verb, error },
+        }
+    }
+}
+
+/// What is wrong with a word, said with at most so many characters of it.
+fn shown(word: &str) -> String {
+    word.chars().take(60).flat_map(char::escape_debug).collect()
+}
+
+/// Reads a line; `None` for one that says nothing.
+pub(super) fn parse<'a>(
+    text: &'a str,
+    words: &mut Words<'a>,
+) -> Result<Option<Line<'a>>, LineError> {
+    let mut words = split(text, words)?;
+    let Some(first) = words.first() else {
+        return Ok(None);
+    };
+    let mut at = None;
+    if first.starts_with(|first: char| first.is_ascii_digit()) {
+        at = Some(seconds(first)?);
+        words = &words[1..];
+    }
+    let Some((name, arguments)) = words.split_first() else {
+        return Err(LineError::NoVerb);
+    };
+    let Some(verb) = Verb::of(name) else {
+        return Err(match name.starts_with("SMB2_") {
+            true => LineError::OtherFormat,
+            false => LineError::Unknown(shown(name)),
+        });
+    };
+    let expected = arguments_of(verb);
+    let arity = expected.split(' ').count();
+    let (arguments, status) = match arguments.len() {
+        len if len == arity => (arguments, NtStatus::SUCCESS),
+        len if len == arity + 1 => (&arguments[..arity], status(verb, arguments[arity])?),
+        found => {
+            return Err(LineError::Arguments {
+                verb,
+                found,
+                expected,
+            });
+        }
+    };
+    let step = step(&Arguments {
+        verb,
+        words: arguments,
+    })?;
+    Ok(Some(Line {
+        at,
+        verb,
+        step,
+        status,
+    }))
+}
+
+/// What follows a verb, before the status.
+const fn arguments_of(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Create => "path create_options disposition handle",
+        Verb::Read => "handle offset size returned",
+        Verb::Write => "handle offset size written",
+        Verb::Lock | Verb::Unlock => "handle offset size",
+        Verb::Unlink => "path attributes",
+        Verb::Rename => "path path",
+        Verb::QueryPath => "path level",
+        Verb::QueryFile | Verb::SetFile => "handle level",
+        Verb::QueryFs => "level",
+        Verb::Find => "pattern level maxcount count",
+        Verb::Close | Verb::Flush => "handle",
+        Verb::Mkdir | Verb::Rmdir | Verb::Deltree => "path",
+        Verb::Sleep => "microseconds",
+    }
+}
+
+/// The words of a line, names without their quotation marks; none of a comment.
+fn split<'a, 'w>(text: &'a str, words: &'w mut Words<'a>) -> Result<&'w [&'a str], LineError> {
+    let mut rest = text.trim();
+    let mut count = 0;
+    while !rest.is_empty() && !(count == 0 && rest.starts_with('#')) {
+        let word;
+        (word, rest) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').ok_or(LineError::Quote)?,
+            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        *words.0.get_mut(count).ok_or(LineError::TooLong)? = word;
+        count += 1;
+        rest = rest.trim_start();
+    }
+    Ok(&words.0[..count])
+}
+
+fn seconds(word: &str) -> Result<Duration, LineError> {
+    let seconds: Option<f64> = word.parse().ok();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| LineError::Time(shown(word)))
+}
+
+/// A status by its name as Samba has it, or as the specification has it, or by
+/// its number.
+fn status(verb: Verb, word: &str) -> Result<NtStatus, LineError> {
+    let by_number = || {
+        let digits = word.strip_prefix("0x").or(word.strip_prefix("0X"))?;
+        u32::from_str_radix(digits, 16).ok().map(NtStatus)
+    };
+    let by_name = || match word.strip_prefix("NT_").unwrap_or(word) {
+        "STATUS_OK" | "STATUS_SUCCESS" | "SUCCESS" => Some(NtStatus::SUCCESS),
+        name => NtStatus::from_name(name),
+    };
+    by_number().or_else(by_name).ok_or_else(|| LineError::Word {
+        verb,
+        what: "status",
+        word: shown(word),
+        expected: "a name such as NT_STATUS_OK, or a number such as 0xC0000034",
+    })
+}
+
+/// The words between verb and status.
+struct Arguments<'a, 'w> {
+    verb: Verb,
+    words: &'w [&'a str],
+}
+
+impl<'a> Arguments<'a, '_> {
+    fn text(&self, at: usize) -> &'a str {
+        self.words[at]
+    }
+
+    /// A number, decimal or after `0x` hexadecimal.
+    fn number<T: TryFrom<i128>>(
+        &self,
+        at: usize,
+        what: &'static str,
+        expected: &'static str,
+    ) -> Result<T, LineError> {
+        let word = self.text(at);
+        let number = match word.strip_prefix("0x").or(word.strip_prefix("0X")) {
+            // No sign after the prefix.
+            Some(digits) => u64::from_str_radix(digits, 16).ok().map(i128::from),
+            None => word.parse::<i128>().ok(),
+        };
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| LineError::Word {
+                verb: self.verb,
+                what,
+                word: shown(word),
+                expected,
+            })
+    }
+
+    fn u32(&self, at: usize, what: &'static str) -> Result<u32, LineError> {
+        self.number(at, what, "a number, 0 to 4294967295")
+    }
+
+    fn offset(&self, at: usize) -> Result<u64, LineError> {
+        self.number(at, "offset", "a number of bytes")
+    }
+
+    fn handle(&self, at: usize) -> Result<Handle, LineError> {
+        self.number(at, "handle", "a number")
+    }
+
+    fn class(&self, at: usize, class: fn(u32) -> Option<u8>) -> Result<u8, LineError> {
+        let level = self.u32(at, "level")?;
+        class(level).ok_or(LineError::Level {
+            verb: self.verb,
+            level,
+        })
+    }
+}
+
+fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
+    Ok(match given.verb {
+        Verb::Create => Step::Create {
+            path: given.text(0),
+            options: given.u32(1, "create_options")?,
+            disposition: given.number(2, "disposition", "a number, 0 to 5")?,
+            handle: given.handle(3)?,
+        },
+        Verb::Close => Step::Close(given.handle(0)?),
+        Verb::Read => Step::Read {
+            handle: given.handle(0)?,
+            offset: given.offset(1)?,
+            length: given.u32(2, "size")?,
+            returned: given.u32(3, "returned")?,
+        },
+        Verb::Write => Step::Write {
+            handle: given.handle(0)?,
+            offset: given.offset(1)?,
+            length: given.u32(2, "size")?,
+            written: given.u32(3, "written")?,
+        },
+        Verb::Flush => Step::Flush(given.handle(0)?),
+        Verb::Lock => Step::Lock {
+            handle: given.handle(0)?,
+            offset: given.offset(1)?,
+            length: given.u32(2, "size")?,
+        },
+        Verb::Unlock => Step::Unlock {
+            handle: given.handle(0)?,
+            offset: given.offset(1)?,
+            length: given.u32(2, "size")?,
+        },
+        Verb::Unlink => {
+            // Which files with wildcards are meant; without, all are.
+            given.u32(1, "attributes")?;
+            Step::Unlink(given.text(0))
+        }
+        Verb::Rename => Step::Rename {
+            from: given.text(0),
+            to: given.text(1),
+        },
+        Verb::Mkdir => Step::Mkdir(given.text(0)),
+        Verb::Rmdir => Step::Rmdir(given.text(0)),
+        Verb::Deltree => Step::Deltree(given.text(0)),
+        Verb::QueryPath => Step::QueryPath {
+            path: given.text(0),
+            class: given.class(1, level::query)?,
+        },
+        Verb::QueryFile => Step::QueryFile {
+            handle: given.handle(0)?,
+            class: given.class(1, level::query)?,
+        },
+        Verb::QueryFs => Step::QueryFs {
+            class: given.class(0, level::file_system)?,
+        },
+        Verb::SetFile => Step::SetFile {
+            handle: given.handle(0)?,
+            class: given.class(1, level::set)?,
+        },
+        Verb::Find => {
+            // How many names there were is the other server's matter.
+            given.u32(3, "count")?;
+            Step::Find {
+                pattern: given.text(0),
+                class: given.class(1, level::listing)?,
+                most: given.u32(2, "maxcount")?,
+            }
+        }
+        Verb::Sleep => Step::Sleep(Duration::from_micros(given.number(
+            0,
+            "microseconds",
+            "a number",
+        )?)),
+    })
+}

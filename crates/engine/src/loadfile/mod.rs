@@ -1,0 +1,175 @@
+//! Reads loadfiles of dbench and NBENCH: what clients of a file server did, a
+//! line for each operation.
+//!
+//! ```text
+//! [seconds] OP args... STATUS
+//! ```
+//!
+//! The grammar is that of dbench 4 (`child.c`) and of smbtorture's bench.nbench
+//! (`source4/torture/nbench`). Files from before either wrote down when an
+//! operation began, or how it ended, are read as well: without a status it ended
+//! well. A file is read line by line, and once; what comes of it is a
+//! [`Trace`], a fraction of its size.
+
+mod level;
+mod line;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use thiserror::Error;
+
+use crate::trace::{Builder, Trace};
+use line::LineError;
+
+/// Bytes of a line, and lines of a file, beyond which it is no loadfile.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+const LINES_MAX: u64 = 1 << 26;
+
+/// What to do about lines that mean nothing here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unknown {
+    /// Refuse the file.
+    #[default]
+    Refuse,
+    /// Leave them out, and count them.
+    Skip,
+}
+
+/// Why a loadfile cannot be replayed.
+#[derive(Debug, Error)]
+pub enum LoadfileError {
+    /// It cannot be read.
+    #[error("loadfile {path} cannot be read: {reason}")]
+    Unreadable {
+        /// As given.
+        path: String,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// A line makes no sense.
+    #[error("loadfile {path}, line {line}: {reason}")]
+    Malformed {
+        /// As given.
+        path: String,
+        /// From 1.
+        line: u64,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+    /// There is nothing in it.
+    #[error("loadfile {path} holds no operation")]
+    Empty {
+        /// As given.
+        path: String,
+    },
+}
+
+/// Reads the loadfile at `path`.
+///
+/// # Errors
+/// When it cannot be read, or the first line that makes no sense.
+pub fn read(path: &str, unknown: Unknown) -> Result<Trace, LoadfileError> {
+    let unreadable = |reason| LoadfileError::Unreadable {
+        path: path.to_owned(),
+        reason,
+    };
+    let file = File::open(Path::new(path)).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+    }
+    parse(path, BufReader::with_capacity(1 << 18, file), unknown)
+}
+
+/// Reads a loadfile; `path` is what messages and results call it.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(
+    path: &str,
+    mut input: impl BufRead,
+    unknown: Unknown,
+) -> Result<Trace, LoadfileError> {
+    let mut builder = Builder::default();
+    let mut hash = Context::new(&SHA256);
+    let mut bytes = Vec::new();
+    let mut number = 0;
+    loop {
+        bytes.clear();
+        let read = (&mut input)
+            .take(LINE_BYTES_MAX + 1)
+            .read_until(b'\n', &mut bytes);
+        let malformed = |reason: String| LoadfileError::Malformed {
+            path: path.to_owned(),
+            line: number + 1,
+            reason,
+        };
+        match read {
+            Ok(0) => break,
+            Ok(read) if read as u64 > LINE_BYTES_MAX => {
+                return Err(malformed(format!(
+                    "it is longer than {LINE_BYTES_MAX} bytes: this is no loadfile"
+                )));
+            }
+            Ok(_) if number == LINES_MAX => {
+                return Err(malformed(format!("there are more than {LINES_MAX} lines")));
+            }
+            Ok(_) => {}
+            Err(reason) => {
+                return Err(LoadfileError::Unreadable {
+                    path: path.to_owned(),
+                    reason,
+                });
+            }
+        }
+        hash.update(&bytes);
+        match (add(&mut builder, &text(&bytes)), unknown) {
+            (Err(LineError::Unknown(what)), Unknown::Skip) => builder.skip(&what),
+            (Err(LineError::NotOpen { verb, .. }), Unknown::Skip) => builder.skip(verb.name()),
+            (added, _) => added.map_err(|error| malformed(error.to_string()))?,
+        }
+        number += 1;
+    }
+    // Other lines are left out, so it is another trace.
+    hash.update(match unknown {
+        Unknown::Refuse => b"",
+        Unknown::Skip => b"skip unknown",
+    });
+    let mut digest = [0; 32];
+    digest.copy_from_slice(hash.finish().as_ref());
+    let trace = builder.finish(path.to_owned(), number, digest);
+    match trace.is_empty() {
+        true => Err(LoadfileError::Empty {
+            path: path.to_owned(),
+        }),
+        false => Ok(trace),
+    }
+}
+
+/// The line as text: in UTF-8, or else in Latin-1, which old files are in.
+fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => bytes
+            .iter()
+            .copied()
+            .map(char::from)
+            .collect::<String>()
+            .into(),
+    }
+}
+
+fn add(builder: &mut Builder, text: &str) -> Result<(), LineError> {
+    let mut words = line::Words::default();
+    let Some(line) = line::parse(text, &mut words)? else {
+        return Ok(());
+    };
+    builder
+        .push(&line.step, line.status, line.at)
+        .map_err(|error| LineError::of(line.verb, error))
+}
+
+#[cfg(test)]
+mod tests;

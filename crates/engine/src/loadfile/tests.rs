@@ -1,0 +1,429 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use smbench_protocol::NtStatus;
+
+use super::*;
+use crate::plan::{Replay, Timing};
+use crate::record::OpKind;
+use crate::trace::{Made, NO_HANDLE, Replays, Verb};
+
+fn read_text(text: &str) -> Result<Trace, LoadfileError> {
+    parse("my.txt", text.as_bytes(), Unknown::Refuse)
+}
+
+fn error(text: &str) -> String {
+    read_text(text).unwrap_err().to_string()
+}
+
+/// A line of each verb, in the order in which a client could do them.
+const EVERY_VERB: &str = r#"
+# A comment, and an empty line before it.
+Deltree "\clients\client1" NT_STATUS_OK
+Mkdir "\clients" NT_STATUS_OK
+NTCreateX "\clients\client1" 0x1 0x2 16385 NT_STATUS_OK
+Close 16385 NT_STATUS_OK
+NTCreateX "\clients\client1\a b.txt" 0x40 0x1 9935 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\clients\client1\a b.txt" 0x40 2 9938 NT_STATUS_OK
+WriteX 9938 65534 1 1 NT_STATUS_OK
+ReadX 9938 0 4096 4096 NT_STATUS_OK
+Flush 9938 NT_STATUS_OK
+LockX 9938 2147483538 1 NT_STATUS_OK
+UnlockX 9938 2147483538 1 NT_STATUS_OK
+QUERY_FILE_INFORMATION 9938 258 NT_STATUS_OK
+SET_FILE_INFORMATION 9938 1020 NT_STATUS_OK
+Sleep 1500 NT_STATUS_OK
+Close 9938 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\a b.txt" 1004 NT_STATUS_OK
+QUERY_FS_INFORMATION 259 NT_STATUS_OK
+FIND_FIRST "\clients\client1\<.JNK" 260 1366 0 NT_STATUS_NO_SUCH_FILE
+Rename "\clients\client1\a b.txt" "\clients\CLIENT1\b" NT_STATUS_OK
+Unlink "\clients\client1\b" 0x6 NT_STATUS_OK
+Rmdir "\clients\client1\d" 0xC0000034
+"#;
+
+#[test]
+fn every_verb_is_read() {
+    let trace = read_text(EVERY_VERB).unwrap();
+    let summary = trace.summary();
+    assert_eq!(summary.operations.len(), Verb::ALL.len());
+    assert_eq!(summary.lines, 23);
+    let once = |verb: &Verb| !matches!(verb, Verb::Create | Verb::Close);
+    for (verb, &count) in summary.operations.iter().filter(|(verb, _)| once(verb)) {
+        assert_eq!(count, 1, "{verb}");
+    }
+    assert_eq!(summary.operations[&Verb::Create], 3);
+    assert_eq!((summary.bytes_read, summary.bytes_written), (4096, 1));
+    // All that is there it makes itself.
+    assert_eq!(trace.population.made, []);
+    let own = trace.population.own.iter();
+    let own: Vec<_> = own
+        .map(|&path| trace.paths[path as usize].display(4))
+        .collect();
+    assert_eq!(own, [r"clients\client5"]);
+    // The pause is before the record after it, and is none itself.
+    let paused = trace.pauses[0];
+    assert_eq!((trace.pauses.len(), paused.1), (1, 1_500_000));
+    assert_eq!(trace.records[paused.0 as usize].verb, Verb::Close);
+    assert_eq!(
+        trace.describe(4, 6),
+        r#"NTCreateX "clients\client7\a b.txt" 0x40 0x1 STATUS_OBJECT_NAME_NOT_FOUND"#
+    );
+    // The end of a file is set to where it is.
+    let set = trace
+        .records
+        .iter()
+        .find(|record| record.verb == Verb::SetFile);
+    assert_eq!(set.unwrap().offset, 65_535);
+}
+
+#[test]
+fn files_without_status_or_with_times_are_read() {
+    let old = "NTCreateX \"\\a\" 0 2 7\nWriteX 7 0 9 9\nClose 7\n";
+    let trace = read_text(old).unwrap();
+    assert_eq!(trace.len(), 3);
+    assert!(
+        trace
+            .records
+            .iter()
+            .all(|record| trace.recorded(record) == NtStatus::SUCCESS)
+    );
+    assert!(!trace.has_times());
+    let timed = "10.5 NTCreateX \"\\a\" 0 2 7 NT_STATUS_OK\r\n10.75 WriteX 7 0 9 9 SUCCESS\n11 Close 7 0x00000000";
+    let trace = read_text(timed).unwrap();
+    assert_eq!(*trace.times, [0, 250_000_000, 500_000_000]);
+    assert_eq!(trace.summary().length, Some(Duration::from_millis(500)));
+    // Where some have no time, none is of use.
+    assert!(
+        !read_text("1 Flush 1 0xC0000008\nFlush 1 0xC0000008")
+            .unwrap()
+            .has_times()
+    );
+    assert_eq!(
+        error("2 Flush 1 0xC0000008\n1 Flush 1 0xC0000008"),
+        "loadfile my.txt, line 2: Flush: its time is before that of an earlier line"
+    );
+    // Latin-1.
+    let latin = b"Mkdir \"\\caf\xE9\" NT_STATUS_OK\n";
+    let trace = parse("old", &latin[..], Unknown::Refuse).unwrap();
+    assert_eq!(trace.paths[0].display(0), "café");
+}
+
+#[test]
+fn what_makes_no_sense_is_named_with_its_line() {
+    let create = "NTCreateX \"\\a\" 0 2 7 NT_STATUS_OK\n";
+    for (line, reason) in [
+        (
+            "Frobnicate 1 2",
+            "unknown verb `Frobnicate`: expected one of NTCreateX, Close, ReadX, ",
+        ),
+        (
+            "ReadX 7 0 4096",
+            "ReadX has 3 arguments: expected handle offset size returned, and a status",
+        ),
+        (
+            "ReadX 7 -1 1 1 NT_STATUS_OK",
+            "the offset of ReadX is `-1`: expected a number of bytes",
+        ),
+        (
+            "ReadX 7 0 x 1 NT_STATUS_OK",
+            "the size of ReadX is `x`: expected a number, 0 to 4294967295",
+        ),
+        (
+            "ReadX 7 0 1 1 NT_STATUS_GOOD",
+            "the status of ReadX is `NT_STATUS_GOOD`: expected a name such as NT_STATUS_OK, or",
+        ),
+        (
+            "ReadX 8 0 1 1 NT_STATUS_OK",
+            "ReadX of handle 8, which no line before has opened; --skip-unknown leaves",
+        ),
+        (
+            "ReadX 7 0 8388609 1 NT_STATUS_OK",
+            "ReadX: 8388609 bytes at once are more than any server takes, 8388608",
+        ),
+        (
+            "LockX 7 0xFFFFFFFFFFFFFFFF 1 NT_STATUS_OK",
+            "LockX: the range ends beyond 2^63 bytes",
+        ),
+        (
+            "QUERY_FILE_INFORMATION 7 999 NT_STATUS_OK",
+            "level 999 of QUERY_FILE_INFORMATION is none that SMB2",
+        ),
+        (
+            "NTCreateX \"\\a\" 0 6 8 NT_STATUS_OK",
+            "NTCreateX: CreateDisposition 6 is none: it is 0 to 5",
+        ),
+        (
+            "NTCreateX \"\\a 0 2 8 NT_STATUS_OK",
+            "a quotation mark is missing",
+        ),
+        (
+            "Unlink \"\\..\\x\" 0x6 NT_STATUS_OK",
+            "Unlink: the name \"\\\\..\\\\x\" has a part that is `.` or `..`",
+        ),
+        ("Sleep 99999999999999 NT_STATUS_OK", "Sleep: a sleep of "),
+        (
+            "1.2.3 Close 7 NT_STATUS_OK",
+            "`1.2.3` is no time in seconds",
+        ),
+        ("5", "there is a time, but no operation"),
+        (
+            "Close 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
+            "there are more than 16 words",
+        ),
+        (
+            "SMB2_CREATE x",
+            "this is a loadfile of dbench 4's SMB2 format",
+        ),
+    ] {
+        let told = error(&format!("{create}{line}\n"));
+        let expected = format!("loadfile my.txt, line 2: {reason}");
+        assert!(told.starts_with(&expected), "{told}");
+        assert!(!told.contains('\n'));
+    }
+    assert_eq!(error("# nothing\n\n"), "loadfile my.txt holds no operation");
+    assert!(error(&"x".repeat(70_000)).ends_with("this is no loadfile"));
+    let missing = read("/no/such/file", Unknown::Refuse)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        missing.starts_with("loadfile /no/such/file cannot be read: "),
+        "{missing}"
+    );
+    assert!(read("/", Unknown::Refuse).is_err());
+}
+
+#[test]
+fn what_is_unknown_can_be_left_out_and_is_counted() {
+    let text = "Frob 1 2\nFrob 2\nReadX 8 0 1 1 NT_STATUS_OK\nMkdir \"\\a\" NT_STATUS_OK\n";
+    let trace = parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
+    let skipped: Vec<_> = trace
+        .summary()
+        .skipped
+        .iter()
+        .map(|(what, &n)| (what.as_str(), n))
+        .collect();
+    assert_eq!(skipped, [("Frob", 2), ("ReadX", 1)]);
+    assert_eq!((trace.len(), trace.summary().lines), (1, 4));
+    // What is malformed is not unknown.
+    assert!(parse("my.txt", &b"Mkdir"[..], Unknown::Skip).is_err());
+    let whole = parse(
+        "my.txt",
+        &b"Mkdir \"\\a\" NT_STATUS_OK\n"[..],
+        Unknown::Skip,
+    )
+    .unwrap();
+    assert_ne!(
+        whole.digest(),
+        read_text("Mkdir \"\\a\" NT_STATUS_OK\n").unwrap().digest()
+    );
+}
+
+#[test]
+fn handles_take_as_much_room_as_are_open_at_a_time() {
+    let mut text = String::new();
+    for handle in 0..1000 {
+        text += &format!(
+            "NTCreateX \"\\a{}\" 0 3 {handle} NT_STATUS_OK\n",
+            handle % 7
+        );
+        if handle > 1 {
+            text += &format!("Close {} NT_STATUS_OK\n", handle - 2);
+        }
+    }
+    let trace = read_text(&text).unwrap();
+    assert_eq!(trace.handles, 3);
+    // The last two are closed although nobody recorded it.
+    assert_eq!(trace.summary().closed, 2);
+    assert_eq!(trace.summary().operations[&Verb::Close], 998);
+    assert_eq!(trace.len(), 2000);
+    // One that is opened again without having been closed is closed first.
+    let twice = "NTCreateX \"\\a\" 0 3 1 NT_STATUS_OK\n".repeat(2);
+    let verbs: Vec<_> = read_text(&twice)
+        .unwrap()
+        .records
+        .iter()
+        .map(|record| record.verb)
+        .collect();
+    assert_eq!(
+        verbs,
+        [Verb::Create, Verb::Close, Verb::Create, Verb::Close]
+    );
+    // What was not opened is nobody's handle.
+    let failed = read_text("NTCreateX \"\\a\" 0 1 1 0xC0000034\nClose 1 0xC0000008").unwrap();
+    assert_eq!(failed.records[0].extra, NO_HANDLE);
+    assert_eq!(failed.records[1].subject, NO_HANDLE);
+}
+
+#[test]
+fn what_a_file_expects_to_be_there_is_made_before() {
+    let text = r#"
+NTCreateX "\Dir\sub\there.doc" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 1000 500 500 NT_STATUS_OK
+WriteX 1 1500 500 500 NT_STATUS_OK
+ReadX 1 1500 500 500 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\dir\new.doc" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 10 10 NT_STATUS_OK
+ReadX 1 0 10 10 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\DIR\NEW.DOC" 0x40 0x1 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\dir\odd" 1004 NT_STATUS_OK
+NTCreateX "\dir\odd\in.it" 0x40 0x1 1 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\nowhere\in.it" 0x40 0x1 1 NT_STATUS_OBJECT_PATH_NOT_FOUND
+Unlink "\dir\gone" 0x6 NT_STATUS_OK
+NTCreateX "\dir\gone" 0x40 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Deltree "\tree" NT_STATUS_OK
+NTCreateX "\tree\x" 0x40 0x1 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+"#;
+    let trace = read_text(text).unwrap();
+    let made = trace.population.made.iter();
+    let made: Vec<_> = made
+        .map(|&(path, made)| (trace.paths[path as usize].display(0), made))
+        .collect();
+    let made: Vec<_> = made
+        .iter()
+        .map(|(path, made)| (path.as_str(), *made))
+        .collect();
+    assert_eq!(
+        made,
+        [
+            ("Dir", Made::Directory),
+            (r"Dir\sub", Made::Directory),
+            (r"Dir\sub\there.doc", Made::File(1500)),
+            // Taken for a file at first, until something was looked for in it.
+            (r"dir\odd", Made::Directory),
+            (r"dir\gone", Made::File(0)),
+        ]
+    );
+    assert_eq!(trace.bytes_per_client(), 1500);
+    assert_eq!(trace.files_per_client(), 2);
+}
+
+fn replays(trace: Trace, loops: Option<u32>) -> Replays {
+    let replay = Replay {
+        trace: Arc::new(trace),
+        timing: Timing::Fast,
+        loops,
+    };
+    Replays::new(replay, 1)
+}
+
+#[test]
+fn a_client_goes_through_the_file_in_its_order_as_often_as_asked() {
+    let trace = read_text(EVERY_VERB).unwrap();
+    let records = trace.len();
+    let kinds: Vec<_> = trace
+        .records
+        .iter()
+        .filter_map(|record| record.verb.kind())
+        .collect();
+    assert_eq!(kinds.len(), records);
+    let replays = replays(trace, Some(3));
+    for client in [0, 7] {
+        let seen: Vec<_> = replays
+            .of_client(client)
+            .map(|operation| operation.kind)
+            .collect();
+        assert_eq!(seen, kinds.repeat(3));
+    }
+    let endless = Replays::new(Replay::new(Arc::new(read_text(EVERY_VERB).unwrap())), 1);
+    assert_eq!(
+        endless.of_client(0).take(records * 10).count(),
+        records * 10
+    );
+}
+
+/// Debian's dbench installs it. It is not ours to copy.
+const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
+
+/// The counts of the file, as `sort | uniq -c` tells them.
+#[test]
+fn debians_client_txt_is_replayed_to_the_last_line() {
+    let trace = match read(CLIENT_TXT, Unknown::Refuse) {
+        Ok(trace) => trace,
+        Err(error) if std::env::var_os("CI").is_none() => {
+            eprintln!("SKIPPED: {error}; install Debian's package dbench");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let summary = trace.summary();
+    assert_eq!(summary.lines, 458_344);
+    assert_eq!(
+        (summary.bytes_read, summary.bytes_written),
+        (1_472_088_767, 1_015_974_170)
+    );
+    assert_eq!((summary.closed, summary.skipped.len()), (0, 0));
+    let expected = [
+        (Verb::Create, 79_230),
+        (Verb::Close, 58_200),
+        (Verb::Read, 124_199),
+        (Verb::Write, 39_502),
+        (Verb::Flush, 5_553),
+        (Verb::Lock, 258),
+        (Verb::Unlock, 258),
+        (Verb::Unlink, 16_000),
+        (Verb::Rename, 3_355),
+        (Verb::Mkdir, 1),
+        (Verb::Deltree, 2),
+        (Verb::QueryPath, 71_814),
+        (Verb::QueryFile, 12_585),
+        (Verb::QueryFs, 13_168),
+        (Verb::SetFile, 6_454),
+        (Verb::Find, 27_765),
+    ];
+    assert_eq!(summary.operations, expected.into());
+    assert_eq!(trace.population.made, []);
+    let bytes = size_of_val(&*trace.records) as u64;
+    assert_eq!(bytes, 24 * 458_344);
+    // And so are the operations of a client that goes through it once.
+    let mut counts = std::collections::BTreeMap::new();
+    let mut moved = [0_u64; 2];
+    for operation in replays(trace, Some(1)).of_client(9) {
+        *counts.entry(operation.kind).or_insert(0_u64) += 1;
+        match operation.kind {
+            OpKind::Read => moved[0] += u64::from(operation.length),
+            OpKind::Write => moved[1] += u64::from(operation.length),
+            _ => {}
+        }
+    }
+    let expected = expected.map(|(verb, count)| (verb.kind().unwrap(), count));
+    assert_eq!(counts, expected.into());
+    assert_eq!(moved, [1_472_088_767, 1_015_974_170]);
+}
+
+proptest! {
+    /// Whatever a file holds: a trace, or a line of text that says where.
+    #[test]
+    fn no_text_upsets_the_parser(
+        lines in proptest::collection::vec(
+            prop_oneof![
+                ".{0,60}",
+                "(NTCreateX|ReadX|Close|Rename|Deltree|Sleep|FIND_FIRST|1.5 Unlink) [-0-9a-z\"\\\\. ]{0,40}",
+                "(NTCreateX \"[a-c]\" 1|Close|ReadX|Unlink \"[a-c\\\\]{1,3}\") [0-9] [0-9] [0-9] [0-9]?",
+            ],
+            0..20,
+        ),
+        skip in any::<bool>(),
+    ) {
+        let unknown = if skip { Unknown::Skip } else { Unknown::Refuse };
+        match parse("x", lines.join("\n").as_bytes(), unknown) {
+            Ok(trace) => {
+                prop_assert!(!trace.is_empty());
+                for at in 0..trace.len() {
+                    prop_assert!(!trace.describe(at, 3).is_empty());
+                }
+                let handles = trace.records.iter().filter(|record| record.verb == Verb::Create);
+                for record in handles {
+                    prop_assert!(record.extra == NO_HANDLE || record.extra < trace.handles);
+                }
+            }
+            Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),
+        }
+    }
+}

@@ -1,0 +1,539 @@
+//! What office clients of a file server do, after the statistics of two captures
+//! of NetBench clients that were published with dbench: `netbench-like`.
+//!
+//! The result is a [`Trace`], as if it had been read from a loadfile. It is made
+//! of episodes, in each of which a client looks around in a directory, opens some
+//! documents, reads and writes them in sequence, saves some of it in temporary
+//! files, renames one of those, and leaves the directory as it has found it; so
+//! they may follow each other in any order. All clients share the episodes; the
+//! order is each client's own, by seed and number. Taken once each, they hold
+//! exactly as many operations of each kind as the capture did, and as many bytes
+//! up to a request's.
+//!
+//! Which sizes there are, and which information is asked for, is that of the
+//! capture that Debian's dbench has; how they follow each other is made up here.
+
+use std::fmt;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde::Deserialize;
+use smbench_protocol::NtStatus;
+
+use crate::random::{below, draw, finalise};
+use crate::trace::{Builder, Handle, Step, Trace};
+
+/// Which of the captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Clients cached nothing: they read small pieces, over and over.
+    WithoutCache,
+    /// Clients had oplocks, and cached: what is left for the server is opens,
+    /// names and large requests.
+    Oplocks,
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WithoutCache => "without-cache",
+            Self::Oplocks => "oplocks",
+        })
+    }
+}
+
+/// How many operations of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counts {
+    reads: u64,
+    writes: u64,
+    creates: u64,
+    closes: u64,
+    query_files: u64,
+    query_paths: u64,
+    finds: u64,
+    unlinks: u64,
+    query_fs: u64,
+    flushes: u64,
+    renames: u64,
+}
+
+/// What a capture held.
+struct Statistics {
+    counts: Counts,
+    bytes_read: u64,
+    bytes_written: u64,
+}
+
+impl Variant {
+    /// Operations and percentages as published, in numbers of operations.
+    const fn statistics(self) -> Statistics {
+        match self {
+            Self::WithoutCache => Statistics {
+                // Of 122,877.
+                counts: Counts {
+                    reads: share(122_877, 53_66),
+                    writes: share(122_877, 11_45),
+                    creates: share(122_877, 9_98),
+                    closes: share(122_877, 8_19),
+                    query_files: share(122_877, 5_85),
+                    query_paths: share(122_877, 5_10),
+                    finds: share(122_877, 2_43),
+                    unlinks: share(122_877, 1_42),
+                    query_fs: share(122_877, 1_14),
+                    flushes: share(122_877, 49),
+                    renames: share(122_877, 29),
+                },
+                bytes_read: 204_815_235,
+                bytes_written: 136_325_491,
+            },
+            Self::Oplocks => Statistics {
+                // Of 62,477.
+                counts: Counts {
+                    reads: share(62_477, 28_62),
+                    writes: share(62_477, 11_96),
+                    creates: share(62_477, 17_60),
+                    closes: share(62_477, 13_37),
+                    query_files: share(62_477, 2_96),
+                    query_paths: share(62_477, 11_80),
+                    finds: share(62_477, 5_72),
+                    unlinks: share(62_477, 3_35),
+                    query_fs: share(62_477, 2_74),
+                    flushes: share(62_477, 1_15),
+                    renames: share(62_477, 70),
+                },
+                bytes_read: 198_935_866,
+                bytes_written: 149_099_246,
+            },
+        }
+    }
+}
+
+/// So many hundredths of a percent, rounded.
+const fn share(all: u64, hundredths: u64) -> u64 {
+    (all * hundredths + 5_000) / 10_000
+}
+
+impl Counts {
+    /// The part that episode `at` of so many has, so that all have as good as the
+    /// same, and together all.
+    const fn part(&self, at: u64, of: u64) -> Self {
+        const fn part(all: u64, at: u64, of: u64) -> u64 {
+            all * (at + 1) / of - all * at / of
+        }
+        Self {
+            reads: part(self.reads, at, of),
+            writes: part(self.writes, at, of),
+            creates: part(self.creates, at, of),
+            closes: part(self.closes, at, of),
+            query_files: part(self.query_files, at, of),
+            query_paths: part(self.query_paths, at, of),
+            finds: part(self.finds, at, of),
+            unlinks: part(self.unlinks, at, of),
+            query_fs: part(self.query_fs, at, of),
+            flushes: part(self.flushes, at, of),
+            renames: part(self.renames, at, of),
+        }
+    }
+}
+
+/// Where documents are.
+const DIRECTORIES: [&str; 6] = ["word", "sheets", "slides", "drawings", "tables", "mail"];
+/// Documents in each.
+const DOCUMENTS: u64 = 4;
+/// Bytes of a document: some 8 MiB in all, of which a client works on a part at a
+/// time; any request fits.
+const DOCUMENT_BYTES: [u64; DOCUMENTS as usize] = [128 << 10, 256 << 10, 384 << 10, 640 << 10];
+
+/// Sizes and their weights, besides the large ones that make up for the rest.
+const READ_SIZES: [(u32, u64); 8] = [
+    (4096, 50),
+    (2048, 12),
+    (1024, 10),
+    (512, 10),
+    (543, 6),
+    (184, 6),
+    (24, 4),
+    (8192, 2),
+];
+const LARGE_READ: u32 = 61_440;
+const WRITE_SIZES: [(u32, u64); 7] = [
+    (4096, 50),
+    (1, 15),
+    (2048, 10),
+    (8192, 10),
+    (510, 8),
+    (15_360, 4),
+    (19_584, 3),
+];
+const LARGE_WRITE: u32 = 65_536;
+
+/// FILE_NON_DIRECTORY_FILE, and what to do about a name (MS-SMB2 2.2.13).
+const FILE: u32 = 0x40;
+const OPEN: u8 = 1;
+const CREATE: u8 = 2;
+/// Classes of information (MS-FSCC 2.4, 2.5): FileBasic, FileStandard,
+/// FileAttributeTag, FileFsSize, FileBothDirectory.
+const BASIC: u8 = 4;
+const STANDARD: u8 = 5;
+const ATTRIBUTE_TAG: u8 = 35;
+const FS_SIZE: u8 = 3;
+const BOTH_NAMES: u8 = 3;
+/// Names that a listing asks for at most.
+const NAMES: u32 = 1366;
+
+/// Makes the trace of a variant and a seed.
+#[must_use]
+pub fn generate(variant: Variant, seed: u64) -> Trace {
+    let statistics = variant.statistics();
+    let counts = statistics.counts;
+    let mut office = Office {
+        builder: Builder::default(),
+        random: Random {
+            key: finalise(seed) ^ variant as u64,
+            drawn: 0,
+        },
+        reads: Sizes::new(&READ_SIZES, LARGE_READ, statistics.bytes_read, counts.reads),
+        writes: Sizes::new(
+            &WRITE_SIZES,
+            LARGE_WRITE,
+            statistics.bytes_written,
+            counts.writes,
+        ),
+        handle: 0,
+    };
+    for directory in DIRECTORIES {
+        for document in 0..DOCUMENTS {
+            let size = DOCUMENT_BYTES[document as usize];
+            office
+                .builder
+                .expect_file(&path(directory, &name_of(document)), size);
+        }
+    }
+    // One in each of which a document is saved under another name.
+    let episodes = counts.renames;
+    for at in 0..episodes {
+        office.builder.begin_episode();
+        office.episode(counts.part(at, episodes));
+    }
+    let text = format!("netbench-like 1 {variant} {seed}");
+    let mut of_text = [0; 32];
+    of_text.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+    let builder = office.builder;
+    let lines = builder.len() as u64;
+    builder.finish(format!("netbench-like ({variant})"), lines, of_text)
+}
+
+fn path(directory: &str, name: &str) -> String {
+    format!(r"clients\client1\{directory}\{name}")
+}
+
+fn name_of(document: u64) -> String {
+    format!("document{document}.doc")
+}
+
+/// Random numbers, one after the other.
+struct Random {
+    key: u64,
+    drawn: u64,
+}
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        let drawn = draw(self.key, self.drawn);
+        self.drawn += 1;
+        below(drawn, bound)
+    }
+
+    /// A share of `left` that `sharers` more are to share, with this one; the
+    /// last takes it all.
+    fn part(&mut self, left: &mut u64, sharers: u64) -> u64 {
+        let part = match sharers {
+            0 => 0,
+            1 => *left,
+            _ => self.below(2 * *left / sharers + 1).min(*left),
+        };
+        *left -= part;
+        part
+    }
+}
+
+/// Sizes of requests that come to a number of bytes: small ones by their weights,
+/// and a large one whenever too little has been moved.
+struct Sizes {
+    small: &'static [(u32, u64)],
+    large: u32,
+    bytes: u64,
+    requests: u64,
+    moved: u64,
+    made: u64,
+}
+
+impl Sizes {
+    const fn new(small: &'static [(u32, u64)], large: u32, bytes: u64, requests: u64) -> Self {
+        Self {
+            small,
+            large,
+            bytes,
+            requests,
+            moved: 0,
+            made: 0,
+        }
+    }
+
+    fn next(&mut self, random: &mut Random) -> u32 {
+        self.made += 1;
+        let due = u128::from(self.bytes) * u128::from(self.made) / u128::from(self.requests);
+        let size = match due >= u128::from(self.moved) + u128::from(self.large) {
+            true => self.large,
+            false => self.small(random),
+        };
+        self.moved += u64::from(size);
+        size
+    }
+
+    fn small(&self, random: &mut Random) -> u32 {
+        let weights = self.small.iter().map(|(_, weight)| weight);
+        let mut drawn = random.below(weights.sum());
+        for &(size, weight) in self.small {
+            if drawn < weight {
+                return size;
+            }
+            drawn -= weight;
+        }
+        self.large
+    }
+}
+
+/// A temporary file that has been closed.
+struct Saved {
+    path: String,
+}
+
+/// Writes down what a client does.
+struct Office {
+    builder: Builder,
+    random: Random,
+    reads: Sizes,
+    writes: Sizes,
+    handle: Handle,
+}
+
+impl Office {
+    fn push(&mut self, step: &Step<'_>, status: NtStatus) {
+        let pushed = self.builder.push(step, status, None);
+        debug_assert_eq!(pushed, Ok(()));
+    }
+
+    fn done(&mut self, step: &Step<'_>) {
+        self.push(step, NtStatus::SUCCESS);
+    }
+
+    /// A stretch of work in one directory.
+    fn episode(&mut self, counts: Counts) {
+        let directory = DIRECTORIES[self.random.below(DIRECTORIES.len() as u64) as usize];
+        let mut left = counts;
+        let temporary = left.unlinks.min(left.closes);
+        let mut documents = left.closes - temporary;
+        let mut temporaries = temporary;
+        let mut missed = left.creates - left.closes;
+        // Most of what is written goes to files that are new.
+        let mut edits = left.writes / 4;
+        let mut saves = left.writes - edits;
+        let mut saved = Vec::new();
+        while documents + temporaries > 0 {
+            let sessions = documents + temporaries;
+            let finds = self.random.part(&mut left.finds, sessions);
+            self.look_around(directory, finds);
+            let queries = self.random.part(&mut left.query_paths, sessions);
+            let misses = self.random.part(&mut missed, sessions);
+            let asked = self.random.part(&mut left.query_files, sessions);
+            let space = self.random.part(&mut left.query_fs, sessions);
+            self.miss(directory, misses);
+            if self.random.below(sessions) < documents {
+                let reads = self.random.part(&mut left.reads, documents);
+                let writes = self.random.part(&mut edits, documents);
+                documents -= 1;
+                self.work_on_document(directory, (queries, asked, space), (reads, writes));
+            } else {
+                let writes = self.random.part(&mut saves, temporaries);
+                // Whatever is left is flushed where most is written.
+                let flushes = self.random.part(&mut left.flushes, temporaries);
+                temporaries -= 1;
+                let path = path(directory, &format!("~save{}.tmp", saved.len()));
+                self.save(directory, &path, (queries, asked, space), (writes, flushes));
+                saved.push(Saved { path });
+            }
+        }
+        self.tidy_up(directory, saved, left.renames);
+    }
+
+    fn look_around(&mut self, directory: &str, finds: u64) {
+        for _ in 0..finds {
+            // About as many find what they look for as do not.
+            let (name, status) = match self.random.below(2) {
+                0 => ("*", NtStatus::SUCCESS),
+                _ => ("<.JNK", NtStatus::NO_SUCH_FILE),
+            };
+            let step = Step::Find {
+                pattern: &path(directory, name),
+                class: BOTH_NAMES,
+                most: NAMES,
+            };
+            self.push(&step, status);
+        }
+    }
+
+    /// Opens what is not there.
+    fn miss(&mut self, directory: &str, misses: u64) {
+        for _ in 0..misses {
+            let name = format!("document{}.lnk", self.random.below(DOCUMENTS));
+            let step = Step::Create {
+                path: &path(directory, &name),
+                options: FILE,
+                disposition: OPEN,
+                handle: -1,
+            };
+            self.push(&step, NtStatus::OBJECT_NAME_NOT_FOUND);
+        }
+    }
+
+    /// Asks about a name that is there, and about others.
+    fn ask_about(&mut self, directory: &str, there: &str, queries: u64) {
+        for at in 0..queries {
+            let class = match at % 2 {
+                0 => BASIC,
+                _ => ATTRIBUTE_TAG,
+            };
+            let missing = path(directory, &format!("missing{}.tmp", self.random.below(10)));
+            let (path, status) = match self.random.below(3) {
+                0 => (missing.as_str(), NtStatus::OBJECT_NAME_NOT_FOUND),
+                _ => (there, NtStatus::SUCCESS),
+            };
+            self.push(&Step::QueryPath { path, class }, status);
+        }
+    }
+
+    fn open(&mut self, path: &str, disposition: u8) -> Handle {
+        self.handle += 1;
+        let handle = self.handle;
+        self.done(&Step::Create {
+            path,
+            options: FILE,
+            disposition,
+            handle,
+        });
+        handle
+    }
+
+    /// Asks about an open file, and about the file system.
+    fn ask(&mut self, handle: Handle, asked: u64, space: u64) {
+        for at in 0..asked {
+            let class = match at % 3 {
+                2 => BASIC,
+                _ => STANDARD,
+            };
+            self.done(&Step::QueryFile { handle, class });
+        }
+        for _ in 0..space {
+            self.done(&Step::QueryFs { class: FS_SIZE });
+        }
+    }
+
+    /// Opens a document, reads in it and changes it in place.
+    fn work_on_document(
+        &mut self,
+        directory: &str,
+        (queries, asked, space): (u64, u64, u64),
+        (reads, writes): (u64, u64),
+    ) {
+        let document = self.random.below(DOCUMENTS);
+        let size = DOCUMENT_BYTES[document as usize];
+        let path = path(directory, &name_of(document));
+        self.ask_about(directory, &path, queries);
+        let handle = self.open(&path, OPEN);
+        self.ask(handle, asked, space);
+        let mut offset = 0;
+        for _ in 0..reads {
+            let length = self.reads.next(&mut self.random);
+            offset = fitting(offset, length, size);
+            self.done(&Step::Read {
+                handle,
+                offset,
+                length,
+                returned: length,
+            });
+            offset += u64::from(length);
+        }
+        // What has been read is written back, from somewhere on.
+        let mut offset = self.random.below(size / 4096) * 4096;
+        for _ in 0..writes {
+            let length = self.writes.next(&mut self.random);
+            offset = fitting(offset, length, size);
+            self.write(handle, offset, length);
+            offset += u64::from(length);
+        }
+        self.done(&Step::Close(handle));
+    }
+
+    /// Writes a temporary file.
+    fn save(
+        &mut self,
+        directory: &str,
+        path: &str,
+        (queries, asked, space): (u64, u64, u64),
+        (writes, flushes): (u64, u64),
+    ) {
+        let there = self::path(directory, &name_of(0));
+        self.ask_about(directory, &there, queries);
+        let handle = self.open(path, CREATE);
+        self.ask(handle, 0, space);
+        let mut offset = 0;
+        for _ in 0..writes {
+            let length = self.writes.next(&mut self.random);
+            self.write(handle, offset, length);
+            offset += u64::from(length);
+        }
+        self.ask(handle, asked, 0);
+        for _ in 0..flushes {
+            self.done(&Step::Flush(handle));
+        }
+        self.done(&Step::Close(handle));
+    }
+
+    fn write(&mut self, handle: Handle, offset: u64, length: u32) {
+        self.done(&Step::Write {
+            handle,
+            offset,
+            length,
+            written: length,
+        });
+    }
+
+    /// Gives some of what was saved its name, and leaves none of it.
+    fn tidy_up(&mut self, directory: &str, mut saved: Vec<Saved>, renames: u64) {
+        for (at, file) in (0..renames).zip(&mut saved) {
+            let to = path(directory, &format!("saved{at}.bak"));
+            self.done(&Step::Rename {
+                from: &file.path,
+                to: &to,
+            });
+            file.path = to;
+        }
+        for file in saved {
+            self.done(&Step::Unlink(&file.path));
+        }
+    }
+}
+
+/// Where a request that follows on another begins: at the file's begin where it
+/// would end behind the file's end.
+const fn fitting(offset: u64, length: u32, size: u64) -> u64 {
+    match offset + length as u64 <= size {
+        true => offset,
+        false => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

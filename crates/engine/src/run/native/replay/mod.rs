@@ -1,0 +1,597 @@
+//! Operations of a trace on the wire, and what comes back.
+//!
+//! What SMB1 did in one request by a file's name takes SMB2 a CREATE and a CLOSE
+//! besides: they go out in one frame, and its first status that is not a success
+//! is that of the operation. One outstanding per client, so a member's slot has
+//! the member's number. Nothing allocates but what deletes a tree.
+
+mod deltree;
+
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::lock::{LockElement, LockRequest, lock_flags};
+use smbench_protocol::command::query_directory::{
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
+};
+use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
+use smbench_protocol::command::read::ReadRequest;
+use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::command::{FileTimes, WireName as Name};
+use smbench_protocol::connection::NoCredit;
+use smbench_protocol::header::Command;
+use smbench_protocol::{Completion, Connection, FileId, NtStatus, SessionIndex};
+
+use super::open::open_directory;
+use super::request::info::{ANSWER_LEN, LISTING_LEN, TIME_SET};
+use super::{Native, Place};
+use crate::record::OpKind;
+use crate::run::driver::{Answer, Busy, Call, Extent};
+use crate::run::operation::Dropped;
+use crate::run::site::Site;
+use crate::session::caching::Object;
+use crate::session::{Session, SessionError};
+use crate::share::{REPLAY_DIRECTORY, join, populate};
+use crate::trace::{NO_HANDLE, Record, Trace, Verb};
+use deltree::{Deltree, Next};
+
+/// Requests that the longest frame takes: CREATE, something, CLOSE.
+pub(super) const FRAME_CHARGES: [u16; 3] = [1; 3];
+/// Units of the directory's name that leave room for any name below it.
+const ROOT_UNITS_MAX: usize = 16_000;
+
+/// What replaying clients of a group have.
+pub(super) struct Replay {
+    /// The directory that all work in, with a backslash behind it.
+    root: WireName,
+    players: Box<[Player]>,
+    /// Room for the names of a request.
+    name: WireName,
+    other: WireName,
+}
+
+/// What a client has.
+pub(super) struct Player {
+    /// What takes the place of the 1 in `client1`.
+    number: WireName,
+    /// The directory that all work in, to ask about its file system.
+    directory: FileId,
+    /// What is open, by the handle of the trace.
+    handles: Box<[Handle]>,
+    current: Option<Current>,
+}
+
+/// A file that is open, and the oplock it has.
+#[derive(Clone, Copy, Default)]
+struct Handle {
+    open: FileId,
+    level: OplockLevel,
+}
+
+/// An operation that is under way.
+struct Current {
+    record: Record,
+    /// Whether a CLOSE is in its frame.
+    closes: bool,
+    /// Whether one has been sent once more.
+    is_closing: bool,
+    /// The first status of its frame that was no success.
+    status: NtStatus,
+    deltree: Option<Box<Deltree>>,
+}
+
+/// Has everything there that a client needs to begin.
+pub(super) async fn open(
+    site: &Site,
+    trace: &Trace,
+    client: u32,
+    session: &mut Session,
+) -> Result<Player, SessionError> {
+    let root = join(&site.directory, REPLAY_DIRECTORY);
+    populate(session, &root, client, trace).await?;
+    let number = (u64::from(client) + 1).to_string();
+    Ok(Player {
+        number: wire_name(&number)?,
+        directory: open_directory(session, &root).await?,
+        handles: vec![Handle::default(); trace.handles as usize].into_boxed_slice(),
+        current: None,
+    })
+}
+
+impl Replay {
+    pub(super) fn new(site: &Site, players: Vec<Player>) -> Result<Self, SessionError> {
+        let root = join(&site.directory, REPLAY_DIRECTORY) + "\\";
+        match root.encode_utf16().count() <= ROOT_UNITS_MAX {
+            true => Ok(Self {
+                root: wire_name(&root)?,
+                players: players.into_boxed_slice(),
+                name: WireName::default(),
+                other: WireName::default(),
+            }),
+            false => Err(SessionError::Path {
+                doing: format!("work in '{root}'"),
+            }),
+        }
+    }
+}
+
+fn wire_name(name: &str) -> Result<WireName, SessionError> {
+    WireName::new(name).map_err(|_| SessionError::Path {
+        doing: format!("open '{name}'"),
+    })
+}
+
+/// Where a request goes, and what is to come back with its answer.
+struct To<'a> {
+    connection: &'a mut Connection,
+    session: SessionIndex,
+    tag: u32,
+    out: &'a mut Vec<u8>,
+}
+
+impl To<'_> {
+    fn request(self, command: Command, body: impl FnOnce(&mut Vec<u8>)) -> Result<(), NoCredit> {
+        let Self {
+            connection,
+            session,
+            tag,
+            out,
+        } = self;
+        connection.request(session, command, 1, tag, out, body)
+    }
+
+    /// CREATE, another request and CLOSE; how many answers that takes.
+    fn frame_of(
+        self,
+        create: &CreateRequest<'_, Name>,
+        command: Command,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u8, NoCredit> {
+        let Self {
+            connection,
+            session,
+            tag,
+            out,
+        } = self;
+        let close = close(FileId::RELATED);
+        connection
+            .chain(session, out)
+            .request(Command::Create, 1, tag, |out| create.encode(out))
+            .request(command, 1, tag, body)
+            .request(Command::Close, 1, tag, |out| close.encode(out))
+            .finish()?;
+        Ok(3)
+    }
+
+    /// CREATE and CLOSE; how many answers that takes.
+    fn touch(self, create: &CreateRequest<'_, Name>) -> Result<u8, NoCredit> {
+        let Self {
+            connection,
+            session,
+            tag,
+            out,
+        } = self;
+        let close = close(FileId::RELATED);
+        connection
+            .chain(session, out)
+            .request(Command::Create, 1, tag, |out| create.encode(out))
+            .request(Command::Close, 1, tag, |out| close.encode(out))
+            .finish()?;
+        Ok(2)
+    }
+
+    /// CREATE, QUERY_DIRECTORY and CLOSE.
+    fn list(self, directory: &Name, query: &QueryDirectoryRequest<'_>) -> Result<u8, NoCredit> {
+        let rights = access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES;
+        let create = CreateRequest {
+            options: options::FILE_DIRECTORY_FILE,
+            ..existing(directory, rights)
+        };
+        self.frame_of(&create, Command::QueryDirectory, |out| query.encode(out))
+    }
+}
+
+const fn close(file_id: FileId) -> CloseRequest {
+    CloseRequest { file_id, flags: 0 }
+}
+
+/// Opens what is there.
+const fn existing(name: &Name, rights: u32) -> CreateRequest<'_, Name> {
+    CreateRequest {
+        name,
+        desired_access: rights | access::SYNCHRONIZE,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: 0,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Opens it to delete it.
+const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> {
+    let mut request = existing(name, access::DELETE);
+    request.options = kind | options::FILE_DELETE_ON_CLOSE;
+    request
+}
+
+/// The CREATE of a trace. Which rights were asked for is not recorded: those to
+/// read and write, as dbench's clients ask for.
+fn recorded<'a>(record: &Record, name: &'a Name) -> CreateRequest<'a, Name> {
+    /// FILE_OPEN_BY_FILE_ID, which would take the name for a number.
+    const BY_ID: u32 = 0x2000;
+    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
+    if record.length & options::FILE_DIRECTORY_FILE == 0 {
+        rights |=
+            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::FILE_WRITE_ATTRIBUTES;
+    }
+    if record.length & options::FILE_DELETE_ON_CLOSE != 0 {
+        rights |= access::DELETE;
+    }
+    CreateRequest {
+        disposition: match record.class {
+            0 => Disposition::Supersede,
+            1 => Disposition::Open,
+            2 => Disposition::Create,
+            3 => Disposition::OpenIf,
+            4 => Disposition::Overwrite,
+            _ => Disposition::OverwriteIf,
+        },
+        options: record.length & !BY_ID,
+        ..existing(name, rights)
+    }
+}
+
+const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest {
+    QueryInfoRequest {
+        info_type: match record.verb {
+            Verb::QueryFs => InfoType::FileSystem,
+            _ => InfoType::File,
+        },
+        class: record.class,
+        output_length: ANSWER_LEN,
+        additional: 0,
+        file_id,
+    }
+}
+
+/// Sets what is not recorded to what changes nothing that is.
+fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
+    let info = match record.class {
+        13 => SetInfo::Disposition(Deletion::Revoked),
+        19 => SetInfo::Allocation(record.offset),
+        20 => SetInfo::EndOfFile(record.offset),
+        _ => SetInfo::Basic {
+            times: FileTimes {
+                written: TIME_SET,
+                ..FileTimes::default()
+            },
+            file_attributes: 0,
+        },
+    };
+    SetInfoRequest { file_id, info }
+}
+
+fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryRequest<'a> {
+    use query_directory_flags::{RESTART_SCANS, RETURN_SINGLE_ENTRY};
+    QueryDirectoryRequest {
+        directory: FileId::RELATED,
+        class: match record.class {
+            1 => DirectoryClass::Directory,
+            2 => DirectoryClass::FullDirectory,
+            12 => DirectoryClass::Names,
+            37 => DirectoryClass::IdBothDirectory,
+            38 => DirectoryClass::IdFullDirectory,
+            _ => DirectoryClass::BothDirectory,
+        },
+        // How many names there may be is otherwise a matter of room.
+        flags: match record.length {
+            1 => RESTART_SCANS | RETURN_SINGLE_ENTRY,
+            _ => RESTART_SCANS,
+        },
+        pattern,
+        output_length: LISTING_LEN,
+    }
+}
+
+impl Native {
+    /// Appends the request of a call of a replay, or its frame of several.
+    pub(super) fn encode_recorded(
+        &mut self,
+        call: &Call,
+        out: &mut Vec<u8>,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Busy> {
+        let Self {
+            links,
+            mix,
+            held,
+            places,
+            replay,
+            cache,
+            ..
+        } = self;
+        let (Some(trace), Some(replay)) = (mix.trace(), replay) else {
+            unreachable!("a replay has a trace");
+        };
+        let Replay {
+            root,
+            players,
+            name,
+            other,
+        } = &mut **replay;
+        let place = &mut places[call.slot as usize];
+        let player = &mut players[call.member];
+        let record = trace.records[call.operation.file as usize];
+        let is_stray = call.operation.kind == OpKind::Close && record.verb == Verb::Create;
+        let handle = match (is_stray, record.subject) {
+            (true, _) => place.open,
+            (false, NO_HANDLE) => FileId::default(),
+            (false, handle) => {
+                let handle = player.handles.get(handle as usize);
+                handle.map_or_else(FileId::default, |handle| handle.open)
+            }
+        };
+        let to = To {
+            connection: links.connection(),
+            session: held[call.member].session,
+            tag: call.slot,
+            out,
+        };
+        let path = |name: &mut WireName, path: u32| {
+            let parts = trace.paths[path as usize].parts(root, &player.number);
+            name.set_joined(parts)
+                .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
+        };
+        place.asks_to_cache = false;
+        let mut deltree = None;
+        let verb = match is_stray {
+            true => Verb::Close,
+            false => record.verb,
+        };
+        let sent = match verb {
+            Verb::Read => {
+                let request = ReadRequest {
+                    file_id: handle,
+                    offset: record.offset,
+                    length: record.length,
+                    minimum_count: 0,
+                    flags: 0,
+                };
+                to.connection
+                    .read(to.session, to.tag, &request, to.out)
+                    .map(|()| 1)
+            }
+            Verb::Write => {
+                let request = WriteRequest {
+                    file_id: handle,
+                    offset: record.offset,
+                    length: record.length,
+                    flags: 0,
+                };
+                to.connection
+                    .write(to.session, to.tag, &request, to.out, fill)
+                    .map(|()| 1)
+            }
+            Verb::Flush => {
+                let request = FlushRequest { file_id: handle };
+                to.request(Command::Flush, |out| request.encode(out))
+                    .map(|()| 1)
+            }
+            Verb::Create => {
+                path(name, record.subject);
+                let is_file = record.length & options::FILE_DIRECTORY_FILE == 0;
+                let (oplock, lease) = match is_file && record.extra != NO_HANDLE {
+                    true => cache.request(call.member, Object::File(record.subject)),
+                    false => (OplockLevel::None, None),
+                };
+                place.asks_to_cache = oplock != OplockLevel::None;
+                let request = CreateRequest {
+                    oplock,
+                    contexts: lease.as_slice(),
+                    ..recorded(&record, name)
+                };
+                to.request(Command::Create, |out| request.encode(out))
+                    .map(|()| 1)
+            }
+            Verb::Close => {
+                let request = close(handle);
+                to.request(Command::Close, |out| request.encode(out))
+                    .map(|()| 1)
+            }
+            Verb::Lock | Verb::Unlock => {
+                let locks = [LockElement {
+                    offset: record.offset,
+                    length: record.length.into(),
+                    flags: match verb {
+                        Verb::Unlock => lock_flags::UNLOCK,
+                        _ => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
+                    },
+                }];
+                let request = LockRequest {
+                    file_id: handle,
+                    sequence: 0,
+                    locks: &locks,
+                };
+                let encode = |out: &mut Vec<u8>| {
+                    // One range is never too many.
+                    let _ = request.encode(out);
+                };
+                to.request(Command::Lock, encode).map(|()| 1)
+            }
+            Verb::QueryFile => {
+                let request = query(&record, handle);
+                to.request(Command::QueryInfo, |out| request.encode(out))
+                    .map(|()| 1)
+            }
+            Verb::QueryFs => {
+                let request = query(&record, player.directory);
+                to.request(Command::QueryInfo, |out| request.encode(out))
+                    .map(|()| 1)
+            }
+            Verb::SetFile => {
+                let request = set(&record, handle);
+                to.request(Command::SetInfo, |out| request.encode(out))
+                    .map(|()| 1)
+            }
+            Verb::QueryPath => {
+                path(name, record.subject);
+                let create = existing(name, access::FILE_READ_ATTRIBUTES);
+                let query = query(&record, FileId::RELATED);
+                to.frame_of(&create, Command::QueryInfo, |out| query.encode(out))
+            }
+            Verb::Find => {
+                path(name, record.subject);
+                // A pattern is no name below the run.
+                let pattern = trace.paths[record.extra as usize].pattern(&player.number);
+                other
+                    .set_joined(pattern)
+                    .unwrap_or_else(|_| unreachable!("its length has been looked at"));
+                to.list(name, &listing(&record, other))
+            }
+            Verb::Unlink => {
+                path(name, record.subject);
+                to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE))
+            }
+            Verb::Rmdir => {
+                path(name, record.subject);
+                to.touch(&deletion(name, options::FILE_DIRECTORY_FILE))
+            }
+            Verb::Mkdir => {
+                path(name, record.subject);
+                to.touch(&CreateRequest {
+                    disposition: Disposition::Create,
+                    options: options::FILE_DIRECTORY_FILE,
+                    ..existing(name, access::FILE_READ_ATTRIBUTES)
+                })
+            }
+            Verb::Rename => {
+                path(name, record.subject);
+                path(other, record.extra);
+                let create = existing(name, access::DELETE);
+                let set = SetInfoRequest {
+                    file_id: FileId::RELATED,
+                    info: SetInfo::Rename {
+                        to: other,
+                        existing: Existing::Keep,
+                    },
+                };
+                to.frame_of(&create, Command::SetInfo, |out| set.encode(out))
+            }
+            Verb::Deltree => {
+                path(name, record.subject);
+                let begun = Box::new(Deltree::of(name.to_string()));
+                let sent = begun.send(to, name);
+                deltree = Some(begun);
+                sent
+            }
+            Verb::Sleep => unreachable!("a pause is no operation"),
+        };
+        place.due = sent.map_err(|NoCredit| Busy::Credits)?;
+        player.current = Some(Current {
+            closes: place.due > 1,
+            record,
+            is_closing: false,
+            status: NtStatus::SUCCESS,
+            deltree,
+        });
+        Ok(())
+    }
+}
+
+impl Replay {
+    /// The client that has a file open, and the oplock it has.
+    pub(super) fn find(&mut self, open: FileId) -> Option<(usize, &mut OplockLevel)> {
+        let players = self.players.iter_mut().enumerate();
+        let mut handles =
+            players.flat_map(|(at, player)| player.handles.iter_mut().map(move |one| (at, one)));
+        let (at, handle) = handles.find(|(_, handle)| handle.open == open)?;
+        Some((at, &mut handle.level))
+    }
+
+    /// Takes an answer, or a part of one, and sends what follows on it; what the
+    /// loop is to know of it, once all has come.
+    pub(super) fn answered<'a>(
+        &mut self,
+        answer: Answer<'a>,
+        done: &Completion<'_>,
+        place: &mut Place,
+        (connection, session): (&mut Connection, SessionIndex),
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Answer<'a>>, Dropped> {
+        let Some(player) = self.players.get_mut(done.tag as usize) else {
+            return Ok(Some(answer));
+        };
+        let Some(current) = &mut player.current else {
+            return Ok(Some(answer));
+        };
+        if answer.extent == Extent::Expired {
+            player.current = None;
+            return Ok(Some(answer));
+        }
+        if current.status == NtStatus::SUCCESS {
+            current.status = answer.status;
+        }
+        if let (Some(deltree), Command::QueryDirectory) = (&mut current.deltree, done.command)
+            && answer.status == NtStatus::SUCCESS
+        {
+            deltree.found(done.message())?;
+        }
+        if answer.extent == Extent::Part {
+            return Ok(None);
+        }
+        let to = To {
+            connection,
+            session,
+            tag: done.tag,
+            out,
+        };
+        // Some servers leave undone what comes behind something that failed.
+        let is_open = place.open != FileId::default();
+        if current.closes && is_open && !current.is_closing {
+            current.is_closing = true;
+            let request = close(place.open);
+            to.request(Command::Close, |out| request.encode(out))
+                .map_err(|NoCredit| Dropped::NoCredits)?;
+            return Ok(None);
+        }
+        if current.closes {
+            place.open = FileId::default();
+        }
+        if let Some(deltree) = &mut current.deltree {
+            match deltree.go_on(current.status) {
+                Next::Send => {
+                    place.due = deltree
+                        .send(to, &mut self.name)
+                        .map_err(|NoCredit| Dropped::NoCredits)?;
+                    current.status = NtStatus::SUCCESS;
+                    current.is_closing = false;
+                    return Ok(None);
+                }
+                Next::End(status) => current.status = status,
+            }
+        }
+        let (record, status) = (current.record, current.status);
+        player.current = None;
+        match record.verb {
+            Verb::Create if record.extra != NO_HANDLE => {
+                player.handles[record.extra as usize] = Handle {
+                    open: std::mem::take(&mut place.open),
+                    level: place.level,
+                };
+            }
+            Verb::Close => {
+                if let Some(handle) = player.handles.get_mut(record.subject as usize) {
+                    *handle = Handle::default();
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(Answer { status, ..answer }))
+    }
+}

@@ -1,0 +1,637 @@
+//! From operations, one after the other, to a [`Trace`].
+//!
+//! Handles are numbered anew, by how many are open at a time, so that a client
+//! needs as much room as it has files open and no look-up. Names are kept once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use smbench_protocol::NtStatus;
+use thiserror::Error;
+
+use super::path::{self, Template};
+use super::population::{Made, Names};
+use super::{NO_HANDLE, RECORDS_MAX, Record, Summary, Trace, Verb};
+use crate::plan::REQUEST_BYTES_MAX;
+
+/// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
+const DIRECTORY_FILE: u32 = 1;
+/// CreateDisposition FILE_OPEN and FILE_OVERWRITE: those that make nothing.
+const OPEN: u8 = 1;
+const OVERWRITE: u8 = 4;
+/// Statuses that a record can refer to.
+const STATUSES_MAX: usize = u16::MAX as usize;
+/// Handles open at a time: far more than any client had.
+const HANDLES_MAX: u32 = 1 << 20;
+/// The longest sleep.
+const PAUSE_MAX: Duration = Duration::from_secs(86_400);
+/// Locks end below this (MS-SMB2 3.3.5.14), and files do.
+const OFFSET_MAX: u64 = 1 << 63;
+
+/// A handle as whoever recorded it numbered it.
+pub(crate) type Handle = i64;
+
+/// One operation, as it is recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Step<'a> {
+    Create {
+        path: &'a str,
+        options: u32,
+        disposition: u8,
+        handle: Handle,
+    },
+    Close(Handle),
+    Read {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+        returned: u32,
+    },
+    Write {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+        written: u32,
+    },
+    Flush(Handle),
+    Lock {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+    },
+    Unlock {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+    },
+    Unlink(&'a str),
+    Rename {
+        from: &'a str,
+        to: &'a str,
+    },
+    Mkdir(&'a str),
+    Rmdir(&'a str),
+    Deltree(&'a str),
+    QueryPath {
+        path: &'a str,
+        class: u8,
+    },
+    QueryFile {
+        handle: Handle,
+        class: u8,
+    },
+    QueryFs {
+        class: u8,
+    },
+    SetFile {
+        handle: Handle,
+        class: u8,
+    },
+    Find {
+        pattern: &'a str,
+        class: u8,
+        most: u32,
+    },
+    Sleep(Duration),
+}
+
+/// Why an operation cannot be replayed, as a lower-case clause.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(crate) enum StepError {
+    #[error("handle {0} is not open here")]
+    NotOpen(Handle),
+    #[error("the name \"{name}\" {why}")]
+    Name { name: String, why: &'static str },
+    #[error("{0} bytes at once are more than any server takes, {REQUEST_BYTES_MAX}")]
+    TooLarge(u32),
+    #[error("the range ends beyond 2^63 bytes")]
+    TooFar,
+    #[error("CreateDisposition {0} is none: it is 0 to 5")]
+    Disposition(u8),
+    #[error("a sleep of {} is longer than {}", humantime::format_duration(*.0), humantime::format_duration(PAUSE_MAX))]
+    Pause(Duration),
+    #[error("there are more than {RECORDS_MAX} operations")]
+    TooMany,
+    #[error("there are more than {HANDLES_MAX} files open")]
+    TooManyHandles,
+    #[error("there are more than {STATUSES_MAX} different statuses")]
+    TooManyStatuses,
+    #[error("its time is before that of an earlier line")]
+    Backwards,
+}
+
+/// A file that is open.
+#[derive(Clone, Copy)]
+struct Open {
+    slot: u32,
+    node: u32,
+}
+
+/// Puts a trace together.
+#[derive(Default)]
+pub(crate) struct Builder {
+    records: Vec<Record>,
+    paths: Vec<Template>,
+    /// Paths by name, with their nodes in the name space.
+    known: HashMap<String, (u32, u32)>,
+    /// The same whatever their case.
+    folded: HashMap<String, u32>,
+    names: Names,
+    /// Paths that stand for everything below them that is a client's own.
+    own: Vec<u32>,
+    statuses: Vec<NtStatus>,
+    open: HashMap<Handle, Open>,
+    free: Vec<u32>,
+    handles: u32,
+    times: Vec<u64>,
+    pauses: Vec<(u32, u64)>,
+    episodes: Vec<u32>,
+    first: Option<Duration>,
+    summary: Summary,
+}
+
+impl Builder {
+    /// Adds an operation that ended in `status`, recorded at this time.
+    pub(crate) fn push(
+        &mut self,
+        step: &Step<'_>,
+        status: NtStatus,
+        at: Option<Duration>,
+    ) -> Result<(), StepError> {
+        if self.records.len() >= RECORDS_MAX {
+            return Err(StepError::TooMany);
+        }
+        if let Some(at) = at {
+            self.pass_to(at)?;
+        }
+        self.names.pass();
+        let went_well = status == NtStatus::SUCCESS;
+        let mut record = Record {
+            verb: step.verb(),
+            class: 0,
+            status: self.status(status)?,
+            subject: 0,
+            offset: 0,
+            length: 0,
+            extra: 0,
+        };
+        match *step {
+            Step::Create {
+                path,
+                options,
+                disposition,
+                handle,
+            } => {
+                if disposition > 5 {
+                    return Err(StepError::Disposition(disposition));
+                }
+                let (path, node) = self.path(path)?;
+                record.subject = path;
+                record.length = options;
+                record.class = disposition;
+                record.extra = NO_HANDLE;
+                if went_well {
+                    let made = match options & DIRECTORY_FILE {
+                        0 => Made::File(0),
+                        _ => Made::Directory,
+                    };
+                    match disposition {
+                        OPEN | OVERWRITE => self.names.found(node, made),
+                        _ => {
+                            self.names.parent_found(node);
+                            self.names.appeared(node);
+                        }
+                    }
+                    self.close_stale(handle)?;
+                    record.extra = self.take_handle(handle, node)?;
+                } else {
+                    self.missed(node, status);
+                }
+            }
+            Step::Close(handle) => {
+                record.subject = self.handle(handle, went_well)?;
+                if let Some(open) = self.open.remove(&handle) {
+                    self.free.push(open.slot);
+                }
+            }
+            Step::Read {
+                handle,
+                offset,
+                length,
+                returned,
+            } => {
+                self.range(offset, length)?;
+                record = Record {
+                    subject: self.handle(handle, went_well)?,
+                    offset,
+                    length,
+                    extra: returned,
+                    ..record
+                };
+                if let (Some(open), true) = (self.open.get(&handle), returned > 0) {
+                    self.names.read_to(open.node, offset + u64::from(returned));
+                }
+                self.summary.bytes_read += u64::from(length);
+            }
+            Step::Write {
+                handle,
+                offset,
+                length,
+                written,
+            } => {
+                self.range(offset, length)?;
+                record = Record {
+                    subject: self.handle(handle, went_well)?,
+                    offset,
+                    length,
+                    extra: written,
+                    ..record
+                };
+                if let Some(open) = self.open.get(&handle) {
+                    self.names
+                        .written_to(open.node, offset + u64::from(written));
+                }
+                self.summary.bytes_written += u64::from(length);
+            }
+            Step::Flush(handle) => record.subject = self.handle(handle, went_well)?,
+            Step::Lock {
+                handle,
+                offset,
+                length,
+            }
+            | Step::Unlock {
+                handle,
+                offset,
+                length,
+            } => {
+                self.end(offset, length)?;
+                record = Record {
+                    subject: self.handle(handle, went_well)?,
+                    offset,
+                    length,
+                    ..record
+                };
+            }
+            Step::Unlink(path) | Step::Rmdir(path) => {
+                let (path, node) = self.path(path)?;
+                record.subject = path;
+                match went_well {
+                    true => {
+                        let made = match step {
+                            Step::Rmdir(_) => Made::Directory,
+                            _ => Made::File(0),
+                        };
+                        self.names.found(node, made);
+                        self.names.vanished(node);
+                    }
+                    false => self.missed(node, status),
+                }
+            }
+            Step::Rename { from, to } => {
+                let ((from, source), (to, target)) = (self.path(from)?, self.path(to)?);
+                record.subject = from;
+                record.extra = to;
+                match went_well {
+                    true => {
+                        self.names.found(source, Made::File(0));
+                        self.names.parent_found(target);
+                        self.names.vanished(source);
+                        self.names.appeared(target);
+                        let end = self.names.end(source);
+                        self.names.written_to(target, end);
+                    }
+                    false => self.missed(source, status),
+                }
+            }
+            Step::Mkdir(path) => {
+                let (path, node) = self.path(path)?;
+                record.subject = path;
+                match went_well {
+                    true => {
+                        self.names.parent_found(node);
+                        self.names.appeared(node);
+                    }
+                    false => self.missed(node, status),
+                }
+            }
+            Step::Deltree(path) => {
+                let (path, node) = self.path(path)?;
+                record.subject = path;
+                if went_well {
+                    self.names.tree_vanished(node);
+                }
+            }
+            Step::QueryPath { path, class } => {
+                let (path, node) = self.path(path)?;
+                record.subject = path;
+                record.class = class;
+                match went_well {
+                    true => self.names.found(node, Made::File(0)),
+                    false => self.missed(node, status),
+                }
+            }
+            Step::QueryFile { handle, class } => {
+                record.subject = self.handle(handle, went_well)?;
+                record.class = class;
+            }
+            Step::QueryFs { class } => record.class = class,
+            Step::SetFile { handle, class } => {
+                record.subject = self.handle(handle, went_well)?;
+                record.class = class;
+                record.offset = self
+                    .open
+                    .get(&handle)
+                    .map_or(0, |open| self.names.end(open.node));
+            }
+            Step::Find {
+                pattern,
+                class,
+                most,
+            } => {
+                let pattern = clean(pattern)?;
+                let (directory, pattern) = pattern.rsplit_once('\\').unwrap_or(("", &pattern));
+                let (directory, node) = self.path(directory)?;
+                record.subject = directory;
+                record.extra = self.path(pattern)?.0;
+                record.class = class;
+                record.length = most;
+                match status {
+                    NtStatus::SUCCESS | NtStatus::NO_SUCH_FILE => {
+                        self.names.found(node, Made::Directory);
+                    }
+                    _ => self.missed(node, status),
+                }
+            }
+            Step::Sleep(pause) if pause > PAUSE_MAX => return Err(StepError::Pause(pause)),
+            Step::Sleep(pause) => {
+                let at = self.records.len() as u32;
+                // At most a day, many times over.
+                let pause = pause.as_nanos() as u64;
+                match self.pauses.last_mut() {
+                    Some((before, sum)) if *before == at => *sum = sum.saturating_add(pause),
+                    _ => self.pauses.push((at, pause)),
+                }
+            }
+        }
+        *self.summary.operations.entry(record.verb).or_default() += 1;
+        if !matches!(step, Step::Sleep(_)) {
+            if at.is_some() {
+                self.times.push(self.elapsed(at));
+            }
+            self.records.push(record);
+        }
+        Ok(())
+    }
+
+    /// A line that is left out.
+    pub(crate) fn skip(&mut self, what: &str) {
+        /// What a file could have thousands of.
+        const TOLD_MAX: usize = 100;
+        let skipped = &mut self.summary.skipped;
+        let what = match skipped.len() < TOLD_MAX || skipped.contains_key(what) {
+            true => what,
+            false => "others",
+        };
+        *skipped.entry(what.to_owned()).or_default() += 1;
+    }
+
+    /// Has a file be there before all of it.
+    pub(crate) fn expect_file(&mut self, path: &str, size: u64) {
+        if let Ok((_, node)) = self.path(path) {
+            self.names.found(node, Made::File(0));
+            self.names.read_to(node, size);
+        }
+    }
+
+    /// Operations so far.
+    pub(crate) const fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// What follows may as well come first.
+    pub(crate) fn begin_episode(&mut self) {
+        self.episodes.push(self.records.len() as u32);
+    }
+
+    /// All that was added, of so many lines of `source`.
+    pub(crate) fn finish(mut self, source: String, lines: u64, digest: [u8; 32]) -> Trace {
+        // In the order of their slots, so that it is always the same.
+        let mut left: Vec<_> = self
+            .open
+            .iter()
+            .map(|(&handle, open)| (open.slot, handle))
+            .collect();
+        left.sort_unstable();
+        for (_, handle) in left {
+            // A status and a handle that are known, and room for one more record
+            // than any file may have: nothing can fail.
+            let _ = self.close_stale(handle);
+        }
+        let end = self.records.len() as u32;
+        if let Some((_, pause)) = self.pauses.pop_if(|(before, _)| *before == end) {
+            // Behind the last operation is before the first one.
+            match self.pauses.first_mut().filter(|(before, _)| *before == 0) {
+                Some((_, first)) => *first = first.saturating_add(pause),
+                None => self.pauses.insert(0, (0, pause)),
+            }
+        }
+        let has_times = self.times.len() == self.records.len();
+        if self.episodes.is_empty() {
+            self.episodes.push(0);
+        }
+        let mut population = self.names.into_population();
+        population.own = self.own;
+        let mut summary = self.summary;
+        summary.source = source;
+        summary.lines = lines;
+        summary.largest = self
+            .records
+            .iter()
+            .filter(|record| matches!(record.verb, Verb::Read | Verb::Write))
+            .map(|record| record.length)
+            .max()
+            .unwrap_or(0);
+        let last = self.times.last().filter(|_| has_times);
+        summary.length = last.map(|&last| Duration::from_nanos(last));
+        Trace {
+            times: match has_times {
+                true => self.times.into_boxed_slice(),
+                false => Box::default(),
+            },
+            records: self.records.into_boxed_slice(),
+            paths: self.paths.into_boxed_slice(),
+            statuses: self.statuses.into_boxed_slice(),
+            handles: self.handles,
+            pauses: self.pauses.into_boxed_slice(),
+            episodes: self.episodes.into_boxed_slice(),
+            population,
+            summary,
+            digest,
+        }
+    }
+
+    /// The name was looked for where it was not.
+    fn missed(&mut self, node: u32, status: NtStatus) {
+        if status == NtStatus::OBJECT_NAME_NOT_FOUND {
+            self.names.parent_found(node);
+        }
+    }
+
+    fn range(&self, offset: u64, length: u32) -> Result<(), StepError> {
+        match u64::from(length) <= REQUEST_BYTES_MAX {
+            true => self.end(offset, length),
+            false => Err(StepError::TooLarge(length)),
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "as the others are called")]
+    fn end(&self, offset: u64, length: u32) -> Result<(), StepError> {
+        let end = offset.checked_add(length.into());
+        end.filter(|&end| end < OFFSET_MAX)
+            .map(|_| ())
+            .ok_or(StepError::TooFar)
+    }
+
+    fn status(&mut self, status: NtStatus) -> Result<u16, StepError> {
+        let known = self.statuses.iter().position(|&known| known == status);
+        let at = match known {
+            Some(at) => at,
+            None if self.statuses.len() < STATUSES_MAX => {
+                self.statuses.push(status);
+                self.statuses.len() - 1
+            }
+            None => return Err(StepError::TooManyStatuses),
+        };
+        Ok(at as u16)
+    }
+
+    /// The path with this name, and its node.
+    fn path(&mut self, name: &str) -> Result<(u32, u32), StepError> {
+        if let Some(&known) = self.known.get(name) {
+            return Ok(known);
+        }
+        let path = self.clean_path(&clean(name)?);
+        self.known.insert(name.to_owned(), path);
+        Ok(path)
+    }
+
+    fn clean_path(&mut self, name: &str) -> (u32, u32) {
+        if let Some(&known) = self.known.get(name) {
+            return known;
+        }
+        let above = name.rsplit_once('\\').map(|(above, _)| above);
+        let above = above.map(|above| self.clean_path(above));
+        let template = Template::new(name);
+        let path = self.paths.len() as u32;
+        let is_above_own = above.is_some_and(|(path, _)| self.paths[path as usize].is_own());
+        let folded = name.to_lowercase();
+        if template.is_own() && !is_above_own && !self.folded.contains_key(&folded) {
+            self.own.push(path);
+        }
+        self.paths.push(template);
+        let node = match (name.is_empty(), self.folded.get(&folded)) {
+            (_, Some(&node)) => node,
+            (is_root, None) => {
+                let node = self.names.add(above.map(|(_, node)| node), path);
+                if is_root {
+                    self.names.appeared(node);
+                }
+                self.folded.insert(folded, node);
+                node
+            }
+        };
+        self.known.insert(name.to_owned(), (path, node));
+        (path, node)
+    }
+
+    /// The slot of a handle. One that is not open can only have been refused.
+    fn handle(&self, handle: Handle, went_well: bool) -> Result<u32, StepError> {
+        match self.open.get(&handle) {
+            Some(open) => Ok(open.slot),
+            None if went_well => Err(StepError::NotOpen(handle)),
+            None => Ok(NO_HANDLE),
+        }
+    }
+
+    fn take_handle(&mut self, handle: Handle, node: u32) -> Result<u32, StepError> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None if self.handles < HANDLES_MAX => {
+                self.handles += 1;
+                self.handles - 1
+            }
+            None => return Err(StepError::TooManyHandles),
+        };
+        self.open.insert(handle, Open { slot, node });
+        Ok(slot)
+    }
+
+    /// Closes what a file has left open.
+    fn close_stale(&mut self, handle: Handle) -> Result<(), StepError> {
+        let Some(open) = self.open.remove(&handle) else {
+            return Ok(());
+        };
+        self.free.push(open.slot);
+        let record = Record {
+            verb: Verb::Close,
+            class: 0,
+            status: self.status(NtStatus::SUCCESS)?,
+            subject: open.slot,
+            offset: 0,
+            length: 0,
+            extra: 0,
+        };
+        if let Some(&last) = self.times.last() {
+            self.times.push(last);
+        }
+        self.records.push(record);
+        self.summary.closed += 1;
+        Ok(())
+    }
+
+    fn pass_to(&mut self, at: Duration) -> Result<(), StepError> {
+        let first = *self.first.get_or_insert(at);
+        let last = self.times.last().copied().unwrap_or(0);
+        match at >= first && self.elapsed(Some(at)) >= last {
+            true => Ok(()),
+            false => Err(StepError::Backwards),
+        }
+    }
+
+    fn elapsed(&self, at: Option<Duration>) -> u64 {
+        let (first, at) = (self.first.unwrap_or_default(), at.unwrap_or_default());
+        u64::try_from(at.saturating_sub(first).as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Step<'_> {
+    const fn verb(&self) -> Verb {
+        match self {
+            Self::Create { .. } => Verb::Create,
+            Self::Close(_) => Verb::Close,
+            Self::Read { .. } => Verb::Read,
+            Self::Write { .. } => Verb::Write,
+            Self::Flush(_) => Verb::Flush,
+            Self::Lock { .. } => Verb::Lock,
+            Self::Unlock { .. } => Verb::Unlock,
+            Self::Unlink(_) => Verb::Unlink,
+            Self::Rename { .. } => Verb::Rename,
+            Self::Mkdir(_) => Verb::Mkdir,
+            Self::Rmdir(_) => Verb::Rmdir,
+            Self::Deltree(_) => Verb::Deltree,
+            Self::QueryPath { .. } => Verb::QueryPath,
+            Self::QueryFile { .. } => Verb::QueryFile,
+            Self::QueryFs { .. } => Verb::QueryFs,
+            Self::SetFile { .. } => Verb::SetFile,
+            Self::Find { .. } => Verb::Find,
+            Self::Sleep(_) => Verb::Sleep,
+        }
+    }
+}
+
+fn clean(name: &str) -> Result<String, StepError> {
+    path::clean(name).map_err(|why| StepError::Name {
+        name: name.chars().take(80).flat_map(char::escape_debug).collect(),
+        why,
+    })
+}

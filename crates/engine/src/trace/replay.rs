@@ -1,0 +1,154 @@
+//! Each client's way through a trace: record by record, over and over.
+
+use std::sync::Arc;
+
+use super::{Record, Trace};
+use crate::plan::{Replay, Timing};
+use crate::random::{GOLDEN_GAMMA, draw, finalise};
+use crate::stream::Operation;
+
+/// The operations of all clients of a replay.
+#[derive(Clone, Debug)]
+pub struct Replays {
+    replay: Replay,
+    seed: u64,
+}
+
+impl Replays {
+    /// Those of a plan's replay and seed.
+    #[must_use]
+    pub const fn new(replay: Replay, seed: u64) -> Self {
+        Self { replay, seed }
+    }
+
+    /// The way of `client` (from 0), from its begin.
+    pub(crate) fn player(&self, client: u32) -> Player {
+        let trace = Arc::clone(&self.replay.trace);
+        let key = finalise(finalise(self.seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client));
+        let mut player = Player {
+            trace,
+            key,
+            turn: 0,
+            at: 0,
+            end: 0,
+            left: self.replay.loops.map(|loops| u64::from(loops)),
+        };
+        player.left = player.left.map(|loops| loops * player.episodes());
+        player
+    }
+
+    /// The operations of `client`, from the first; without end unless the replay
+    /// ends after some number of loops.
+    pub fn of_client(&self, client: u32) -> impl Iterator<Item = Operation> + use<> {
+        let mut player = self.player(client);
+        std::iter::from_fn(move || player.next())
+    }
+}
+
+/// Where a client is.
+#[derive(Clone, Debug)]
+pub(crate) struct Player {
+    trace: Arc<Trace>,
+    key: u64,
+    /// Episodes begun.
+    turn: u64,
+    at: u32,
+    /// Behind the last record of the episode.
+    end: u32,
+    /// Episodes still to come; `None` is without end.
+    left: Option<u64>,
+}
+
+impl Player {
+    /// The next operation; `None` at the end.
+    pub(crate) fn next(&mut self) -> Option<Operation> {
+        if self.at == self.end {
+            self.begin_episode()?;
+        }
+        let record = &self.trace.records[self.at as usize];
+        let operation = operation(record, self.at);
+        self.at += 1;
+        operation
+    }
+
+    fn episodes(&self) -> u64 {
+        self.trace.episodes.len() as u64
+    }
+
+    /// Goes on to another one: each once in every turn through all, in an order
+    /// that is the client's own.
+    fn begin_episode(&mut self) -> Option<()> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        let episodes = &self.trace.episodes;
+        let at = self.pick() as usize;
+        self.at = episodes[at];
+        let records = self.trace.records.len() as u32;
+        self.end = episodes.get(at + 1).copied().unwrap_or(records);
+        self.turn += 1;
+        Some(())
+    }
+
+    /// A permutation of the episodes for each turn through all of them: an affine
+    /// map modulo their number, which is one where the factor is coprime to it.
+    fn pick(&self) -> u64 {
+        let count = self.episodes();
+        if count == 1 {
+            return 0;
+        }
+        let (turn, at) = (self.turn / count, self.turn % count);
+        let start = draw(self.key, 2 * turn) % count;
+        let mut step = draw(self.key, 2 * turn + 1) % count;
+        while gcd(step, count) != 1 {
+            step = (step + 1) % count;
+        }
+        // Below 2^24 each.
+        (start + at * step) % count
+    }
+}
+
+const fn gcd(one: u64, other: u64) -> u64 {
+    match other {
+        0 => one,
+        _ => gcd(other, one % other),
+    }
+}
+
+/// Record number `at` as the loop knows operations: which record it is stands
+/// for the file.
+fn operation(record: &Record, at: u32) -> Option<Operation> {
+    let kind = record.verb.kind()?;
+    let (offset, length) = match kind.direction() {
+        Some(_) => (record.offset, record.length),
+        None => (0, 0),
+    };
+    Some(Operation {
+        kind,
+        action: 0,
+        file: at,
+        offset,
+        length,
+    })
+}
+
+/// How long a client sleeps before record number `at`.
+pub(crate) fn pause_before(trace: &Trace, at: u32) -> u64 {
+    let pauses = &trace.pauses;
+    match pauses.binary_search_by_key(&at, |(before, _)| *before) {
+        Ok(found) => pauses[found].1,
+        Err(_) => 0,
+    }
+}
+
+impl Replay {
+    /// A replay without end, as fast as possible.
+    #[must_use]
+    pub const fn new(trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            timing: Timing::Fast,
+            loops: None,
+        }
+    }
+}
