@@ -16,6 +16,7 @@ mod oplocks;
 mod pacing;
 mod probe;
 mod proxy;
+mod replay;
 mod run;
 mod scale;
 mod share;

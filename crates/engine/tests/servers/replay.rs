@@ -1,0 +1,405 @@
+//! Replays of loadfiles against a scratch Samba: that what is recorded is what is
+//! done, that differences are counted and end nothing, and that nothing is left.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::sync::Arc;
+use std::time::Duration;
+
+use smbench_engine::loadfile::{self, Unknown};
+use smbench_engine::plan::{Limits, Plan, Timing};
+use smbench_engine::probe::cleanup;
+use smbench_engine::profile::Profile;
+use smbench_engine::record::{Difference, Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_engine::run::{Observer, Progress, Unobserved, execute};
+use smbench_engine::spec::{RunOptions, Spec};
+use smbench_engine::target::Target;
+use smbench_engine::trace::Verb;
+use smbench_engine::{Cancel, profile};
+use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_protocol::NtStatus;
+
+use crate::support::target;
+
+/// Debian's dbench installs it. It is not ours to copy.
+const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
+/// Lines of it that are replayed: every verb but those that come last.
+const LINES: usize = 12_000;
+
+fn samba() -> Option<ScratchSamba> {
+    match require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
+        Err(skip) => {
+            eprintln!("{skip}");
+            None
+        }
+    }
+}
+
+fn profile_of(loadfile: &str) -> Profile {
+    let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
+    Profile {
+        trace: Some(Arc::new(trace)),
+        ..Profile::from_spec("my", Spec::default())
+    }
+}
+
+fn options(clients: &str, loops: u32) -> RunOptions {
+    RunOptions {
+        clients: Some(clients.parse().unwrap()),
+        loops: Some(loops),
+        threads: Some(2),
+        ..RunOptions::default()
+    }
+}
+
+fn plan(profile: &Profile, options: &RunOptions, samba: &ScratchSamba) -> Plan {
+    let target: Target = target(&samba.url(), samba.password());
+    Plan::resolve(profile, options, target, Limits::default(), 2).unwrap()
+}
+
+fn run(plan: &Plan) -> RunRecord {
+    let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    record
+}
+
+fn is_clean(samba: &ScratchSamba) -> bool {
+    std::fs::read_dir(samba.data_dir())
+        .unwrap()
+        .next()
+        .is_none()
+}
+
+fn counts(point: &LoadPointRecord) -> BTreeMap<OpKind, u64> {
+    let counted = OpKind::ALL.map(|kind| (kind, point.ops.whole(kind).count));
+    counted
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+fn recorded(summary: &BTreeMap<Verb, u64>, times: u64) -> BTreeMap<OpKind, u64> {
+    let of_kind = |(verb, count): (&Verb, &u64)| Some((verb.kind()?, count * times));
+    summary.iter().filter_map(of_kind).collect()
+}
+
+#[test]
+fn debians_client_txt_goes_as_recorded_on_samba() {
+    let Some(samba) = samba() else { return };
+    let file = match std::fs::File::open(CLIENT_TXT) {
+        Ok(file) => BufReader::new(file),
+        Err(error) if std::env::var_os("CI").is_none() => {
+            return eprintln!("SKIPPED: {CLIENT_TXT}: {error}; install Debian's package dbench");
+        }
+        Err(error) => panic!("{CLIENT_TXT}: {error}; install Debian's package dbench"),
+    };
+    let lines = file.lines().take(LINES).map(|line| line.unwrap() + "\n");
+    let profile = profile_of(&lines.collect::<String>());
+    let trace = Arc::clone(profile.trace.as_ref().unwrap());
+    let summary = trace.summary();
+    let record = run(&plan(&profile, &options("1", 1), &samba));
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    // Exactly the recorded number of each, and every status as recorded.
+    assert_eq!(point.ops.differences(), &BTreeMap::new());
+    let mut expected = recorded(&summary.operations, 1);
+    // What is open where the lines end is closed.
+    *expected.get_mut(&OpKind::Close).unwrap() += summary.closed;
+    assert_eq!(counts(point), expected);
+    assert_eq!(point.ops.whole(OpKind::Read).bytes, summary.bytes_read);
+    assert_eq!(point.ops.whole(OpKind::Write).bytes, summary.bytes_written);
+    // All of it is in the window.
+    assert_eq!(
+        point.ops.window(OpKind::Create).count(),
+        expected[&OpKind::Create]
+    );
+    assert!(is_clean(&samba));
+}
+
+/// A client that makes all it needs, and leaves nothing open.
+const TIDY: &str = r#"
+Deltree "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\DIR" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\DIR\one.doc" 0x40 0x1 1 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\clients\client1\DIR\one.doc" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 65536 65536 NT_STATUS_OK
+WriteX 1 65536 1 1 NT_STATUS_OK
+Flush 1 NT_STATUS_OK
+ReadX 1 1 65536 65536 NT_STATUS_OK
+ReadX 1 65536 4096 1 NT_STATUS_OK
+ReadX 1 99999 4096 0 NT_STATUS_OK
+LockX 1 2147483538 1 NT_STATUS_OK
+UnlockX 1 2147483538 1 NT_STATUS_OK
+UnlockX 1 2147483538 1 NT_STATUS_RANGE_NOT_LOCKED
+QUERY_FILE_INFORMATION 1 258 NT_STATUS_OK
+QUERY_FILE_INFORMATION 1 263 NT_STATUS_OK
+QUERY_FILE_INFORMATION 1 1034 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1004 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+SET_FILE_INFORMATION 1 258 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\DIR\one.doc" 1004 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\DIR\one.doc" 1035 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\DIR\two.doc" 257 NT_STATUS_OBJECT_NAME_NOT_FOUND
+QUERY_PATH_INFORMATION "\clients\client1\NO\two.doc" 1004 NT_STATUS_OBJECT_PATH_NOT_FOUND
+QUERY_FS_INFORMATION 1 NT_STATUS_OK
+QUERY_FS_INFORMATION 259 NT_STATUS_OK
+FIND_FIRST "\clients\client1\DIR\*" 260 1366 3 NT_STATUS_OK
+FIND_FIRST "\clients\client1\DIR\*" 260 1 1 NT_STATUS_OK
+FIND_FIRST "\clients\client1\DIR\<.JNK" 260 1366 0 NT_STATUS_NO_SUCH_FILE
+Rename "\clients\client1\DIR\one.doc" "\clients\client1\DIR\two.doc" NT_STATUS_OK
+Rename "\clients\client1\DIR\one.doc" "\clients\client1\DIR\two.doc" NT_STATUS_OBJECT_NAME_NOT_FOUND
+Unlink "\clients\client1\DIR\one.doc" 0x6 NT_STATUS_OBJECT_NAME_NOT_FOUND
+Unlink "\clients\client1\DIR\two.doc" 0x6 NT_STATUS_OK
+Mkdir "\clients\client1\DIR\sub" NT_STATUS_OK
+Mkdir "\clients\client1\DIR\sub" NT_STATUS_OBJECT_NAME_COLLISION
+Sleep 1000 NT_STATUS_OK
+Mkdir "\clients\client1\DIR\sub\sub" NT_STATUS_OK
+Mkdir "\clients\client1\DIR\gone" NT_STATUS_OK
+Rmdir "\clients\client1\DIR\gone" NT_STATUS_OK
+NTCreateX "\clients\client1\DIR\sub\three.doc" 0x40 0x3 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Close 1 NT_STATUS_FILE_CLOSED
+Deltree "\clients\client1" NT_STATUS_OK
+Deltree "\clients\client1" NT_STATUS_OK
+"#;
+
+#[test]
+fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
+    let Some(samba) = samba() else { return };
+    let profile = profile_of(TIDY);
+    let trace = profile.trace.as_ref().unwrap();
+    for oplock in [None, Some("batch"), Some("lease-rwh")] {
+        let options = RunOptions {
+            oplock: oplock.map(|name| name.parse().unwrap()),
+            ..options("1,3", 4)
+        };
+        let record = run(&plan(&profile, &options, &samba));
+        for point in &record.load_points {
+            assert_eq!(point.invalid, None);
+            assert_eq!(point.ops.differences(), &BTreeMap::new(), "{oplock:?}");
+            let times = u64::from(point.clients) * 4;
+            assert_eq!(counts(point), recorded(&trace.summary().operations, times));
+            let granted: u64 = point.ops.caching().granted().map(|(_, opens)| opens).sum();
+            // Two files are opened, and directories are not asked about.
+            assert_eq!(granted, if oplock.is_some() { 2 * times } else { 0 });
+        }
+        assert!(is_clean(&samba));
+    }
+}
+
+#[test]
+fn what_goes_otherwise_is_counted_and_ends_nothing() {
+    let Some(samba) = samba() else { return };
+    let profile = profile_of(
+        r#"
+Mkdir "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 1000 1000 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+ReadX 1 0 500 100 NT_STATUS_OK
+ReadX 1 5000 10 10 NT_STATUS_OK
+LockX 1 5 1 NT_STATUS_LOCK_NOT_GRANTED
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_ACCESS_DENIED
+QUERY_PATH_INFORMATION "\clients\client1\b" 1004 NT_STATUS_OBJECT_PATH_NOT_FOUND
+Unlink "\clients\client1\a" 0x6 NT_STATUS_SHARING_VIOLATION
+Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
+"#,
+    );
+    let record = run(&plan(&profile, &options("2", 1), &samba));
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    assert_eq!(point.ops.errors(), 0);
+    let status = |status| Failure::Status(status);
+    let expected = [
+        (OpKind::Read, NtStatus::SUCCESS, Failure::Short),
+        (OpKind::Read, NtStatus::SUCCESS, Failure::Long),
+        (
+            OpKind::Read,
+            NtStatus::SUCCESS,
+            status(NtStatus::END_OF_FILE),
+        ),
+        (
+            OpKind::Lock,
+            NtStatus::LOCK_NOT_GRANTED,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::Create,
+            NtStatus::OBJECT_NAME_NOT_FOUND,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::Create,
+            NtStatus::ACCESS_DENIED,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::QueryPath,
+            NtStatus::OBJECT_PATH_NOT_FOUND,
+            status(NtStatus::OBJECT_NAME_NOT_FOUND),
+        ),
+        (
+            OpKind::Unlink,
+            NtStatus::SHARING_VIOLATION,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::Rmdir,
+            NtStatus::DIRECTORY_NOT_EMPTY,
+            status(NtStatus::SUCCESS),
+        ),
+    ];
+    let expected: BTreeMap<_, _> = expected
+        .into_iter()
+        .map(|(kind, recorded, seen)| {
+            let recorded = Some(recorded);
+            let difference = Difference {
+                kind,
+                recorded,
+                seen,
+            };
+            (difference, 2)
+        })
+        .collect();
+    assert_eq!(point.ops.differences(), &expected);
+    // What was opened against the record is closed: three for each client, or the
+    // file could not have been deleted for good, nor the directory.
+    assert_eq!(counts(point)[&OpKind::Close], 6);
+    assert!(is_clean(&samba));
+}
+
+#[test]
+fn what_a_file_expects_is_there_at_every_load_point() {
+    let Some(samba) = samba() else { return };
+    let profile = profile_of(
+        r#"
+NTCreateX "\shared\common.doc" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\a\b.doc" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 200000 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Unlink "\clients\client1\a\b.doc" 0x6 NT_STATUS_OK
+NTCreateX "\clients\client1\left.doc" 0x40 0x2 1 NT_STATUS_OK
+"#,
+    );
+    // Whatever a load point leaves would make the next one's go otherwise.
+    let record = run(&plan(&profile, &options("2,3", 1), &samba));
+    assert_eq!(record.load_points.len(), 2);
+    for point in &record.load_points {
+        assert_eq!(point.invalid, None);
+        assert_eq!(point.ops.differences(), &BTreeMap::new());
+    }
+    assert!(is_clean(&samba));
+}
+
+#[test]
+fn operations_wait_for_the_instants_that_were_recorded() {
+    let Some(samba) = samba() else { return };
+    let profile = profile_of(
+        r#"
+100.0 NTCreateX "\clients\client1\a" 0x40 0x3 1 NT_STATUS_OK
+100.1 WriteX 1 0 1000 1000 NT_STATUS_OK
+100.2 WriteX 1 0 1000 1000 NT_STATUS_OK
+100.4 Close 1 NT_STATUS_OK
+"#,
+    );
+    let options = RunOptions {
+        timing: Some(Timing::Recorded),
+        ..options("2", 2)
+    };
+    let record = run(&plan(&profile, &options, &samba));
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    assert_eq!(point.ops.differences(), &BTreeMap::new());
+    assert_eq!(point.punctuality.due, 2 * 2 * 4);
+    assert_eq!(point.punctuality.dropped, 0);
+    // However slow the machine, never before they are due.
+    assert!(
+        point.window >= Duration::from_millis(800),
+        "{:?}",
+        point.window
+    );
+    assert!(is_clean(&samba));
+}
+
+/// Cancels a run once something is measured.
+struct Impatient(Cancel);
+
+impl Observer for Impatient {
+    fn progress(&mut self, progress: &Progress) {
+        if let Progress::Running { .. } = progress {
+            self.0.cancel();
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+#[test]
+fn an_interrupted_replay_leaves_nothing() {
+    let Some(samba) = samba() else { return };
+    let mut profile = profile_of(TIDY);
+    for name in ["my", "netbench-like-oplocks"] {
+        if name != "my" {
+            profile = profile::load(name).unwrap();
+        }
+        let options = RunOptions {
+            loops: None,
+            duration: Some(Duration::from_secs(600)),
+            ..options("3", 1)
+        };
+        let cancel = Cancel::default();
+        let plan = plan(&profile, &options, &samba);
+        let record = execute(&plan, &mut Impatient(cancel.clone()), &cancel).unwrap();
+        assert_eq!(record.outcome, Outcome::Interrupted);
+        assert_eq!(record.leftover, None);
+        assert!(is_clean(&samba));
+    }
+}
+
+#[test]
+fn cleanup_removes_what_a_dead_replay_left() {
+    let Some(samba) = samba() else { return };
+    let run = samba.data_dir().join("smbench-0123456789abcdef");
+    let deep = run.join("replay/clients/client7/~dmtmp/WORD");
+    std::fs::create_dir_all(&deep).unwrap();
+    for path in [
+        run.join("smbench.run"),
+        deep.join("thesis.doc"),
+        run.join("replay/x"),
+    ] {
+        std::fs::write(path, "x").unwrap();
+    }
+    let target = target(&samba.url(), samba.password());
+    let done = cleanup(&target, Limits::default()).unwrap();
+    assert_eq!(done.removed, ["smbench-0123456789abcdef"]);
+    assert!(is_clean(&samba));
+}
+
+#[test]
+fn office_clients_go_as_made_up() {
+    let Some(samba) = samba() else { return };
+    for name in ["netbench-like", "netbench-like-oplocks"] {
+        let profile = profile::load(name).unwrap();
+        let options = RunOptions {
+            loops: None,
+            duration: Some(Duration::from_secs(2)),
+            ramp_up: Some(Duration::ZERO),
+            ..options("2", 1)
+        };
+        let record = run(&plan(&profile, &options, &samba));
+        let point = &record.load_points[0];
+        assert_eq!(point.invalid, None, "{name}");
+        assert_eq!(point.ops.differences(), &BTreeMap::new(), "{name}");
+        assert!(is_clean(&samba));
+    }
+}
