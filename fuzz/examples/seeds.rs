@@ -447,7 +447,31 @@ fn kerberos() {
     }
 }
 
+/// What a client could have done, a line of each verb and of each form.
+const LOADFILE: &str = r#"# comment
+0.0 Deltree "\clients\client1" NT_STATUS_OK
+0.5 Mkdir "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\CLIENT1\a b" 0x40 0x2 1 0x00000000
+WriteX 1 0 65536 65536
+ReadX 1 0 65536 65536 NT_STATUS_OK
+Flush 1 NT_STATUS_OK
+LockX 1 0 1 NT_STATUS_OK
+UnlockX 1 0 1 NT_STATUS_OK
+QUERY_FILE_INFORMATION 1 258 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1004 NT_STATUS_OK
+QUERY_FS_INFORMATION 259 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\b" 1004 NT_STATUS_OBJECT_NAME_NOT_FOUND
+FIND_FIRST "\clients\client1\<.JNK" 260 1366 0 NT_STATUS_NO_SUCH_FILE
+Rename "\clients\client1\a b" "\clients\client1\c" NT_STATUS_OK
+Unlink "\clients\client1\c" 0x6 NT_STATUS_OK
+Rmdir "\clients\client1" NT_STATUS_OK
+Sleep 10 NT_STATUS_OK
+Frobnicate 1 2 3
+"#;
+
 fn texts() {
+    seed("loadfile", "every-verb", LOADFILE.as_bytes());
     for (name, text) in profile::BUILTIN {
         seed("profile", name, text.as_bytes());
     }

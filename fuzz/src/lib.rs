@@ -64,6 +64,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("kdc_answers", kerberos::kdc_answers),
     ("keytab", kerberos::keytab),
     ("credential_cache", kerberos::credential_cache),
+    ("loadfile", text::loadfile),
     ("profile", text::profile),
     ("target_url", text::target_url),
     ("client_list", text::client_list),

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use smbench_engine::clients::ClientList;
+use smbench_engine::loadfile::{self, Unknown};
 use smbench_engine::login::KdcAddress;
 use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::Profile;
@@ -33,9 +34,24 @@ pub fn profile(data: &[u8]) {
     );
     if let Ok(plan) = plan {
         assert!(plan.max_clients() > 0);
-        assert!(plan.files().take(10).count() > 0);
+        assert!(plan.workload.replay().is_some() || plan.files().take(10).count() > 0);
         assert!(!plan.digest().is_empty());
         assert!(plan.bytes_on_share() > 0);
+    }
+}
+
+/// A loadfile: a trace of which every operation can be shown, or one line that
+/// says why not.
+pub fn loadfile(data: &[u8]) {
+    for unknown in [Unknown::Refuse, Unknown::Skip] {
+        match loadfile::parse("fuzzed.txt", data, unknown) {
+            Ok(trace) => {
+                assert!(!trace.is_empty());
+                let shown = (0..trace.len()).map(|at| trace.describe(at, 1));
+                assert!(shown.map(|text| text.len()).sum::<usize>() > 0);
+            }
+            Err(error) => assert!(!error.to_string().contains('\n')),
+        }
     }
 }
 
