@@ -24,6 +24,7 @@ needed=(
   valgrind:valgrind
   prometheus-node-exporter:prometheus-node-exporter
   chromium:chromium
+  dbench:dbench
 )
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
