@@ -23,6 +23,11 @@ pub(super) fn profiles(command: Option<ProfilesCommand>) -> Result<Exit, Failure
 
 /// The text of a profile file that can run.
 fn file(path: &str) -> Result<String, Failure> {
+    if path.starts_with(profile::LOADFILE) {
+        return Err(Failure::Usage(format!(
+            "{path} is no profile: see what is in a loadfile with smbench plan --profile {path}"
+        )));
+    }
     request::check(&profile::load(path)?)?;
     fs::read_to_string(path).map_err(Failure::io(format!("read {path}")))
 }
