@@ -35,6 +35,89 @@ fn an_unknown_profile() {
 }
 
 #[test]
+fn a_malformed_loadfile_is_placed_by_its_line() {
+    let place = Place::new();
+    let good = "Mkdir \"\\a\" NT_STATUS_OK\n";
+    for (line, expected) in [
+        (
+            "Frob 1",
+            "line 2: unknown verb `Frob`: expected one of NTCreateX, ",
+        ),
+        (
+            "ReadX 7 0 1 1 NT_STATUS_OK",
+            "line 2: ReadX of handle 7, which no line before has opened",
+        ),
+        (
+            "Close",
+            "line 2: Close has 0 arguments: expected handle, and a status",
+        ),
+    ] {
+        let file = place.write("mine.txt", &format!("{good}{line}\n"));
+        let profile = format!("loadfile:{}", text(&file));
+        for command in ["run", "plan"] {
+            let said = place.smbench(&[command, "--profile", &profile, "--out", "results"]);
+            refused(&place, &said, 2, &[text(&file), expected]);
+        }
+    }
+    let said = place.smbench(&["run", "--profile", "loadfile:/no/such", "--out", "results"]);
+    refused(
+        &place,
+        &said,
+        2,
+        &["loadfile /no/such cannot be read: No such file"],
+    );
+    let said = place.smbench(&["profiles", "show", "loadfile:/no/such"]);
+    refused(
+        &place,
+        &said,
+        2,
+        &["smbench plan --profile loadfile:/no/such"],
+    );
+    for (option, expected) in [
+        (
+            "--skip-unknown",
+            "--skip-unknown means nothing with profile read-4k",
+        ),
+        (
+            "--loops=1",
+            "--loops: loops means nothing without something to replay",
+        ),
+    ] {
+        let said = place.smbench(&["run", "--profile", "read-4k", option, "--out", "results"]);
+        refused(&place, &said, 2, &[expected]);
+    }
+}
+
+#[test]
+fn what_a_loadfile_holds_is_shown_before_it_is_replayed() {
+    let place = Place::new();
+    let file = place.write(
+        "mine.txt",
+        "Mkdir \"\\client1\" NT_STATUS_OK\nFrob 1\nFrob 2\n",
+    );
+    let profile = format!("loadfile:{}", text(&file));
+    let said = place.smbench(&[
+        "plan",
+        "--profile",
+        &profile,
+        "--skip-unknown",
+        "--loops",
+        "2",
+    ]);
+    said.succeeded();
+    let shown = &said.stdout;
+    for part in [
+        "profile      loadfile-mine\n",
+        "1 operation, 2 loops of each client\n",
+        "100 %  Mkdir",
+        "2 lines of Frob left out\n",
+        "begins with  Mkdir \"client1\" STATUS_SUCCESS\n",
+    ] {
+        assert!(shown.contains(part), "{part}{shown}");
+    }
+}
+
+#[test]
 fn malformed_toml_is_placed_by_line_and_column() {
     refused_profile("read_percent = 80\nsizes = [", &["line 2, column 10"]);
     refused_profile(

@@ -154,7 +154,7 @@ const fn arguments_of(verb: Verb) -> &'static str {
 fn split<'a, 'w>(text: &'a str, words: &'w mut Words<'a>) -> Result<&'w [&'a str], LineError> {
     let mut rest = text.trim();
     let mut count = 0;
-    while !rest.is_empty() && !(count == 0 && rest.starts_with('#')) {
+    while !(rest.is_empty() || count == 0 && rest.starts_with('#')) {
         let word;
         (word, rest) = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').ok_or(LineError::Quote)?,

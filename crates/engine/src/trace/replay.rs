@@ -31,7 +31,7 @@ impl Replays {
             turn: 0,
             at: 0,
             end: 0,
-            left: self.replay.loops.map(|loops| u64::from(loops)),
+            left: self.replay.loops.map(u64::from),
         };
         player.left = player.left.map(|loops| loops * player.episodes());
         player

@@ -26,14 +26,9 @@ const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 /// Lines of it that are replayed: every verb but those that come last.
 const LINES: usize = 12_000;
 
-fn samba() -> Option<ScratchSamba> {
-    match require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
-        Err(skip) => {
-            eprintln!("{skip}");
-            None
-        }
-    }
+fn samba() -> Result<ScratchSamba, String> {
+    require(&[Tool::SMBD, Tool::PDBEDIT]).map_err(|skip| skip.to_string())?;
+    Ok(ScratchSamba::start(SambaOptions::default()).unwrap())
 }
 
 fn profile_of(loadfile: &str) -> Profile {
@@ -87,7 +82,10 @@ fn recorded(summary: &BTreeMap<Verb, u64>, times: u64) -> BTreeMap<OpKind, u64> 
 
 #[test]
 fn debians_client_txt_goes_as_recorded_on_samba() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let file = match std::fs::File::open(CLIENT_TXT) {
         Ok(file) => BufReader::new(file),
         Err(error) if std::env::var_os("CI").is_none() => {
@@ -171,7 +169,10 @@ Deltree "\clients\client1" NT_STATUS_OK
 
 #[test]
 fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let profile = profile_of(TIDY);
     let trace = profile.trace.as_ref().unwrap();
     for oplock in [None, Some("batch"), Some("lease-rwh")] {
@@ -195,7 +196,10 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
 
 #[test]
 fn what_goes_otherwise_is_counted_and_ends_nothing() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let profile = profile_of(
         r#"
 Mkdir "\clients\client1" NT_STATUS_OK
@@ -278,7 +282,10 @@ Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
 
 #[test]
 fn what_a_file_expects_is_there_at_every_load_point() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let profile = profile_of(
         r#"
 NTCreateX "\shared\common.doc" 0x40 0x1 1 NT_STATUS_OK
@@ -303,7 +310,10 @@ NTCreateX "\clients\client1\left.doc" 0x40 0x2 1 NT_STATUS_OK
 
 #[test]
 fn operations_wait_for_the_instants_that_were_recorded() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let profile = profile_of(
         r#"
 100.0 NTCreateX "\clients\client1\a" 0x40 0x3 1 NT_STATUS_OK
@@ -346,7 +356,10 @@ impl Observer for Impatient {
 
 #[test]
 fn an_interrupted_replay_leaves_nothing() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let mut profile = profile_of(TIDY);
     for name in ["my", "netbench-like-oplocks"] {
         if name != "my" {
@@ -368,7 +381,10 @@ fn an_interrupted_replay_leaves_nothing() {
 
 #[test]
 fn cleanup_removes_what_a_dead_replay_left() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     let run = samba.data_dir().join("smbench-0123456789abcdef");
     let deep = run.join("replay/clients/client7/~dmtmp/WORD");
     std::fs::create_dir_all(&deep).unwrap();
@@ -387,7 +403,10 @@ fn cleanup_removes_what_a_dead_replay_left() {
 
 #[test]
 fn office_clients_go_as_made_up() {
-    let Some(samba) = samba() else { return };
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
     for name in ["netbench-like", "netbench-like-oplocks"] {
         let profile = profile::load(name).unwrap();
         let options = RunOptions {

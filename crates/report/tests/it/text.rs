@@ -1,11 +1,14 @@
 //! What people read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
 use smbench_engine::clock::Nanos;
+use smbench_engine::loadfile::{self, Unknown};
+use smbench_engine::plan::{Replay, Requests, Timing};
 use smbench_engine::record::{
-    Failure, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord, ServerFacts,
+    Difference, Failure, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord, ServerFacts,
 };
 use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
@@ -166,6 +169,56 @@ fn failures_and_leftovers_are_spelled_out() {
     held back 12 % of the clients' time at 2 clients, pass 1: network or server took requests slowly
     left on the share: 2 files in smbench-42
     ");
+}
+
+#[test]
+fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
+    let text = "Mkdir \"\\a\" NT_STATUS_OK\nSMB2 9\nUnlink \"\\b\" 0x6 NT_STATUS_OK\n";
+    let trace = loadfile::parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
+    let mut replayed = point(4, 1, 100);
+    let difference = Difference {
+        kind: OpKind::Mkdir,
+        recorded: Some(NtStatus::SUCCESS),
+        seen: Failure::Status(NtStatus::OBJECT_NAME_COLLISION),
+    };
+    book(&mut replayed.ops, Phase::Window, |ops| {
+        ops.difference(difference);
+        ops.difference(difference);
+    });
+    book(&mut replayed.ops, Phase::Outside, |ops| {
+        ops.difference(Difference {
+            kind: OpKind::Read,
+            seen: Failure::Short,
+            ..difference
+        });
+    });
+    let mut record = run(vec![replayed]);
+    record.plan.workload.sizes.clear();
+    record.plan.workload.requests = Requests::Replay(Replay {
+        trace: Arc::new(trace),
+        timing: Timing::Fast,
+        loops: Some(1),
+    });
+    let doc = document(&record);
+    let point = &doc.load_points[0];
+    assert!(point.valid);
+    assert_eq!((point.errors, point.failures.len()), (0, 0));
+    assert!(!point.ops.contains_key("mkdir"));
+    let told: Vec<_> = point.differences.iter().collect();
+    assert_eq!(told.len(), 2);
+    assert_eq!((told[1].op.as_str(), told[1].count), ("mkdir", 2));
+    let replay = doc.plan.workload.replay.as_ref().unwrap();
+    assert_eq!((replay.lines, replay.operations["Unlink"]), (3, 1));
+    assert_eq!(replay.skipped["SMB2"], 1);
+    let text = render(&doc);
+    for line in [
+        "profile  file-server: replay of my.txt, 2 operations, 1 loop of each client, 1 line left out\n",
+        "window   until all clients have ended, 10 s at most\n",
+        "not as recorded: mkdir, STATUS_SUCCESS -> STATUS_OBJECT_NAME_COLLISION: 2 times, at load points 4\n",
+        "not as recorded: read, STATUS_SUCCESS -> short: 1 time, at load points 4\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
 }
 
 #[test]
