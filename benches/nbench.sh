@@ -27,10 +27,11 @@ build
 # raw PROGRAM: the file for what it has to say of this round.
 raw() { printf '%s/round-%02d-%02d-%s.json' "$out" "$round" "$clients" "$1"; }
 
-# A thread for each client at most, as smbtorture has processes.
+# Opens ask for batch oplocks, as smbtorture's do, and both begin to count when a twentieth of the time is over.
 smbench_replay() {
   measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$loadfile" \
-    --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up "$((option[seconds] * 50))ms" --ramp-down 200ms \
+    --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" \
+    --ramp-up "$((option[seconds] * 50))ms" --ramp-down 200ms \
     --out "$scratch/documents" --json "$scratch/document.json"
   # MB as smbtorture has them, 10^6 bytes. The document with its histograms is large.
   jq '.load_points[0] | {valid, mb_per_s: (.throughput_mbps / 8), ops_per_s,
