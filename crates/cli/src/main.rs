@@ -15,6 +15,7 @@ mod progress;
 mod request;
 mod results;
 mod signals;
+mod study;
 mod suite;
 mod verdict;
 mod watch;

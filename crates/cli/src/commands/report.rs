@@ -5,6 +5,7 @@ use smbench_report::study::Study;
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
+use crate::study;
 
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     if args.study.is_file() {
@@ -16,14 +17,6 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let study = Study::load(&args.study)?;
     let default = || args.study.join("report");
     let folder = args.out.clone().unwrap_or_else(default);
-    let written = smbench_publish::save(&study, &folder)?;
-    print(&format!(
-        "page      {}\nmarkdown  {}\ncsv       {}\nplots     {}, {} as SVG and PNG\n",
-        written.page.display(),
-        written.markdown.display(),
-        written.csv.display(),
-        written.plots.display(),
-        written.plot_count
-    ))?;
+    print(&study::publish(&study, &folder)?)?;
     Ok(Exit::Done)
 }

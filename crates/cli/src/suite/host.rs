@@ -7,7 +7,7 @@ use smbench_engine::storage::Storage;
 use smbench_engine::target::{Secret, Target};
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_report::study::StudyServerDoc;
-use smbench_report::{Disclosure, FlushDoc, Place};
+use smbench_report::{Disclosure, FlushDoc};
 
 use crate::failure::Failure;
 use crate::password::Sources;
@@ -100,10 +100,7 @@ impl Host {
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(Standing {
                     target,
-                    disclosure: Disclosure {
-                        place: Place::Remote,
-                        ..disclosure
-                    },
+                    disclosure,
                     samba: Some(samba),
                 })
             }

@@ -6,7 +6,6 @@
 //!  + flags   -> Suite        resolve, servers    judged: plans, hosts, the study's document
 //!            -> Folder       folder, difference  what is measured already, and what is not
 //!            -> passes       runner, host        one engine run each, on one server
-//!            -> tables       tables              what is printed at the end
 //! ```
 //!
 //! Not here: what a study is and how its folder is read
@@ -20,7 +19,6 @@ mod runner;
 mod servers;
 mod source;
 mod spec;
-mod tables;
 mod time_left;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +31,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{Line, Visibility};
 use crate::signals;
+use crate::study;
 
 use folder::Folder;
 use resolve::Suite;
@@ -73,11 +72,12 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Prints what a study has found so far, and where it is. A report of it is made
-/// here as well.
+/// Prints what a study has found so far, and where it is, and makes a report of
+/// it.
 fn conclude(folder: &Path) -> Result<(), Failure> {
-    let tables = tables::of(&Study::load(folder)?);
-    print(&format!("{tables}\nstudy: {}\n", folder.display()))
+    let found = Study::load(folder)?;
+    print(&format!("{}\nstudy     {}\n", study::text(&found), folder.display()))?;
+    print(&study::publish(&found, &folder.join("report"))?)
 }
 
 /// Lists the built-in suites, or prints one.

@@ -24,14 +24,6 @@ const BUILTIN: [(&str, &str); 2] = [
     ),
 ];
 
-/// The profile of the built-in suites: the mix of NetBench, flushes included.
-const NETBENCH_PROFILE: &str = "netbench-like";
-/// What runs in its place in a build that does not have it.
-const STAND_IN: (&str, &str) = (
-    "file-server-flush",
-    include_str!("../../suites/file-server-flush.toml"),
-);
-
 /// How a profile is written that is a recording.
 const LOADFILE: &str = "loadfile:";
 
@@ -96,13 +88,7 @@ impl Source {
             let path = self.path(Path::new(path));
             return Ok(profile::load(&format!("{scheme}{}", path.display()))?);
         }
-        match profile::load(name_or_path) {
-            Err(_) if name_or_path == NETBENCH_PROFILE => {
-                let (name, text) = STAND_IN;
-                Ok(Profile::parse(name, text)?)
-            }
-            loaded => Ok(loaded?),
-        }
+        Ok(profile::load(name_or_path)?)
     }
 }
 
@@ -182,11 +168,8 @@ mod tests {
             let [profile] = &source.spec.profiles[..] else {
                 panic!("{name} has one profile");
             };
-            assert_eq!(profile.profile, NETBENCH_PROFILE);
+            source.profile(&profile.profile).unwrap();
         }
-        let stand_in = Profile::parse(STAND_IN.0, STAND_IN.1).unwrap();
-        assert_eq!(stand_in.spec.name.as_deref(), Some(STAND_IN.0));
-        assert!(stand_in.spec.flush_every_writes.is_some());
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub fn report(study: &Study) -> Report {
 /// What was measured with one profile.
 struct Profile<'a> {
     name: &'a str,
+    /// Its number in the study.
+    number: usize,
     /// What the names of its plots begin with.
     stem: String,
     /// In the order of the servers; those without a result are left out.
@@ -77,6 +79,7 @@ impl<'a> Profile<'a> {
         let missing = missing.map(|server| server_name(study, server)).collect();
         Self {
             name,
+            number: profile,
             stem: format!("{:02}-{}", profile + 1, slug(name)),
             servers,
             missing,

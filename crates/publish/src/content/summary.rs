@@ -1,6 +1,7 @@
 //! What a report begins with: what was studied, and the peaks.
 
 use smbench_report::doc::{OutcomeDoc, RunDoc};
+use smbench_report::published::{contenders, dips};
 use smbench_report::study::Study;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{self, counted};
@@ -39,6 +40,8 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     for profile in profiles {
         if !profile.servers.is_empty() {
             section.table(peaks(profile));
+            let contenders = contenders(study, profile.number);
+            section.blocks.extend(dips(&contenders).map(Block::Table));
         }
     }
     section

@@ -12,7 +12,7 @@ mod dip;
 mod tables;
 
 pub use dip::{Dip, DipVerdict};
-pub use tables::{comparison, dips, peaks, tables};
+pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
 use crate::change::{CONFIDENCE, Change, Measured};
 use crate::curve::{Curve, Row};

@@ -3,7 +3,7 @@
 use super::{Contender, Dip, DipVerdict, Point, percentages};
 use crate::change::{Change, Noise};
 use crate::metric::Metric;
-use crate::study::{ComparisonKind, Study};
+use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -24,14 +24,8 @@ pub fn tables(study: &Study) -> Vec<Table> {
         }
         let mut of_profile = vec![peaks(&measured)];
         of_profile.extend(dips(&measured));
-        for part in &study.doc.comparisons {
-            let named = |name: &String| {
-                let known = contenders.iter().find(|contender| contender.name == *name);
-                known.cloned().unwrap_or_else(|| nothing(name))
-            };
-            let compared: Vec<_> = part.servers.iter().map(named).collect();
-            of_profile.push(comparison(&part.title, part.kind, &compared));
-        }
+        let comparisons = study.doc.comparisons.iter();
+        of_profile.extend(comparisons.map(|part| asked_for(study, at, part)));
         for table in &mut of_profile {
             if study.doc.profiles.len() > 1 {
                 table.title = format!("{profile}: {}", table.title);
@@ -42,8 +36,21 @@ pub fn tables(study: &Study) -> Vec<Table> {
     tables
 }
 
+/// A comparison that a study asks for, of one of its profiles.
+#[must_use]
+pub fn asked_for(study: &Study, profile: usize, part: &ComparisonDoc) -> Table {
+    let contenders = contenders(study, profile);
+    let named = |name: &String| {
+        let known = contenders.iter().find(|contender| contender.name == *name);
+        known.cloned().unwrap_or_else(|| nothing(name))
+    };
+    let compared: Vec<_> = part.servers.iter().map(named).collect();
+    comparison(&part.title, part.kind, &compared)
+}
+
 /// The servers of a study in their order, those without a result included.
-fn contenders(study: &Study, profile: usize) -> Vec<Contender> {
+#[must_use]
+pub fn contenders(study: &Study, profile: usize) -> Vec<Contender> {
     let servers = study.doc.servers.iter().enumerate();
     let contender = |(at, name): (usize, &str)| {
         let mut results = study.of_profile(profile);

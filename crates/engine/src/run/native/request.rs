@@ -45,7 +45,7 @@ impl Native {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         if self.replay.is_some() {
-            return self.encode_recorded(call, out, fill);
+            return self.encode_recorded(call, out, data);
         }
         match call.operation.kind {
             OpKind::Read => {

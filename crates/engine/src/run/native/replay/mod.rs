@@ -305,7 +305,7 @@ impl Native {
         &mut self,
         call: &Call,
         out: &mut Vec<u8>,
-        fill: impl FnOnce(&mut [u8]),
+        data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let Self {
             links,
@@ -375,7 +375,7 @@ impl Native {
                     flags: 0,
                 };
                 to.connection
-                    .write(to.session, to.tag, &request, to.out, fill)
+                    .write(to.session, to.tag, &request, to.out, data)
                     .map(|()| 1)
             }
             Verb::Flush => {

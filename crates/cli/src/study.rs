@@ -1,0 +1,66 @@
+//! Studies for people: as text, and as a report.
+
+use std::path::Path;
+
+use smbench_report::published::tables;
+use smbench_report::study::Study;
+use smbench_report::table::Table;
+use smbench_report::units::{counted, plain};
+
+use crate::failure::Failure;
+
+/// The whole study. Ends with a newline.
+pub(crate) fn text(study: &Study) -> String {
+    let mut sections = vec![header(study)];
+    sections.extend(tables(study).iter().map(Table::to_text));
+    sections.join("\n")
+}
+
+/// Makes the report of a study in `folder`; says where its parts are.
+pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
+    let written = smbench_publish::save(study, folder)?;
+    Ok(format!(
+        "page      {}\nmarkdown  {}\ncsv       {}\nplots     {}, {} as SVG and PNG\n",
+        written.page.display(),
+        written.markdown.display(),
+        written.csv.display(),
+        written.plots.display(),
+        written.plot_count
+    ))
+}
+
+/// What was studied, and what the reader must know of each server.
+fn header(study: &Study) -> String {
+    let doc = &study.doc;
+    let mut lines = vec![
+        ("study", doc.title.clone()),
+        (
+            "plan",
+            format!(
+                "{} with {}, {}, {}",
+                counted(doc.servers.len() as u64, "server"),
+                doc.profiles.join(", "),
+                counted(doc.load_points.len() as u64, "load point"),
+                match doc.passes {
+                    1 => "1 pass".to_owned(),
+                    passes => format!("{passes} passes"),
+                }
+            ),
+        ),
+    ];
+    for server in &doc.servers {
+        let mut told = vec![
+            server
+                .url
+                .clone()
+                .unwrap_or_else(|| "started for the study".to_owned()),
+        ];
+        told.extend(server.settings.iter().cloned());
+        told.extend(server.notes.iter().cloned());
+        lines.push(("server", format!("{}: {}", server.name, told.join("; "))));
+    }
+    lines
+        .into_iter()
+        .map(|(label, text)| format!("{label:<9}{}\n", plain(&text)))
+        .collect()
+}
