@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use smbench_protocol::NtStatus;
-use thiserror::Error;
 
 use super::path::{self, Template};
 use super::population::{Made, Names};
+use super::step::{HANDLES_MAX, Handle, PAUSE_MAX, STATUSES_MAX, Step, StepError};
 use super::{NO_HANDLE, RECORDS_MAX, Record, Summary, Trace, Verb};
 use crate::plan::REQUEST_BYTES_MAX;
 
@@ -19,106 +19,8 @@ const DIRECTORY_FILE: u32 = 1;
 /// CreateDisposition FILE_OPEN and FILE_OVERWRITE: those that make nothing.
 const OPEN: u8 = 1;
 const OVERWRITE: u8 = 4;
-/// Statuses that a record can refer to.
-const STATUSES_MAX: usize = u16::MAX as usize;
-/// Handles open at a time: far more than any client had.
-const HANDLES_MAX: u32 = 1 << 20;
-/// The longest sleep.
-const PAUSE_MAX: Duration = Duration::from_secs(86_400);
 /// Locks end below this (MS-SMB2 3.3.5.14), and files do.
 const OFFSET_MAX: u64 = 1 << 63;
-
-/// A handle as whoever recorded it numbered it.
-pub(crate) type Handle = i64;
-
-/// One operation, as it is recorded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Step<'a> {
-    Create {
-        path: &'a str,
-        options: u32,
-        disposition: u8,
-        handle: Handle,
-    },
-    Close(Handle),
-    Read {
-        handle: Handle,
-        offset: u64,
-        length: u32,
-        returned: u32,
-    },
-    Write {
-        handle: Handle,
-        offset: u64,
-        length: u32,
-        written: u32,
-    },
-    Flush(Handle),
-    Lock {
-        handle: Handle,
-        offset: u64,
-        length: u32,
-    },
-    Unlock {
-        handle: Handle,
-        offset: u64,
-        length: u32,
-    },
-    Unlink(&'a str),
-    Rename {
-        from: &'a str,
-        to: &'a str,
-    },
-    Mkdir(&'a str),
-    Rmdir(&'a str),
-    Deltree(&'a str),
-    QueryPath {
-        path: &'a str,
-        class: u8,
-    },
-    QueryFile {
-        handle: Handle,
-        class: u8,
-    },
-    QueryFs {
-        class: u8,
-    },
-    SetFile {
-        handle: Handle,
-        class: u8,
-    },
-    Find {
-        pattern: &'a str,
-        class: u8,
-        most: u32,
-    },
-    Sleep(Duration),
-}
-
-/// Why an operation cannot be replayed, as a lower-case clause.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum StepError {
-    #[error("handle {0} is not open here")]
-    NotOpen(Handle),
-    #[error("the name \"{name}\" {why}")]
-    Name { name: String, why: &'static str },
-    #[error("{0} bytes at once are more than any server takes, {REQUEST_BYTES_MAX}")]
-    TooLarge(u32),
-    #[error("the range ends beyond 2^63 bytes")]
-    TooFar,
-    #[error("CreateDisposition {0} is none: it is 0 to 5")]
-    Disposition(u8),
-    #[error("a sleep of {} is longer than {}", humantime::format_duration(*.0), humantime::format_duration(PAUSE_MAX))]
-    Pause(Duration),
-    #[error("there are more than {RECORDS_MAX} operations")]
-    TooMany,
-    #[error("there are more than {HANDLES_MAX} files open")]
-    TooManyHandles,
-    #[error("there are more than {STATUSES_MAX} different statuses")]
-    TooManyStatuses,
-    #[error("its time is before that of an earlier line")]
-    Backwards,
-}
 
 /// A file that is open.
 #[derive(Clone, Copy)]
@@ -601,31 +503,6 @@ impl Builder {
     fn elapsed(&self, at: Option<Duration>) -> u64 {
         let (first, at) = (self.first.unwrap_or_default(), at.unwrap_or_default());
         u64::try_from(at.saturating_sub(first).as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-impl Step<'_> {
-    const fn verb(&self) -> Verb {
-        match self {
-            Self::Create { .. } => Verb::Create,
-            Self::Close(_) => Verb::Close,
-            Self::Read { .. } => Verb::Read,
-            Self::Write { .. } => Verb::Write,
-            Self::Flush(_) => Verb::Flush,
-            Self::Lock { .. } => Verb::Lock,
-            Self::Unlock { .. } => Verb::Unlock,
-            Self::Unlink(_) => Verb::Unlink,
-            Self::Rename { .. } => Verb::Rename,
-            Self::Mkdir(_) => Verb::Mkdir,
-            Self::Rmdir(_) => Verb::Rmdir,
-            Self::Deltree(_) => Verb::Deltree,
-            Self::QueryPath { .. } => Verb::QueryPath,
-            Self::QueryFile { .. } => Verb::QueryFile,
-            Self::QueryFs { .. } => Verb::QueryFs,
-            Self::SetFile { .. } => Verb::SetFile,
-            Self::Find { .. } => Verb::Find,
-            Self::Sleep(_) => Verb::Sleep,
-        }
     }
 }
 

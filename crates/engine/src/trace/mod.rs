@@ -10,6 +10,7 @@ mod builder;
 mod path;
 mod population;
 mod replay;
+mod step;
 mod verb;
 
 use std::collections::BTreeMap;
@@ -20,11 +21,12 @@ use smbench_protocol::NtStatus;
 
 use crate::record::OpKind;
 
-pub(crate) use builder::{Builder, Handle, Step, StepError};
+pub(crate) use builder::Builder;
 pub(crate) use path::Template;
 pub(crate) use population::{Made, Population};
 pub use replay::Replays;
 pub(crate) use replay::{Player, pause_before};
+pub(crate) use step::{Handle, Step, StepError};
 pub use verb::Verb;
 
 /// Records beyond which a trace is refused: 400 MB of them.

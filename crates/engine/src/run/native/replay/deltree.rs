@@ -13,7 +13,8 @@ use smbench_protocol::connection::NoCredit;
 use smbench_protocol::directory::{self, Entry};
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
 
-use super::{LISTING_LEN, To, deletion};
+use super::wire::{To, deletion};
+use crate::run::native::request::info::LISTING_LEN;
 use crate::run::operation::Dropped;
 use crate::share::join;
 

@@ -1,0 +1,200 @@
+//! Requests of a replay, and where they go.
+
+use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::query_directory::{
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
+};
+use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
+use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
+use smbench_protocol::command::{FileTimes, WireName as Name};
+use smbench_protocol::connection::NoCredit;
+use smbench_protocol::header::Command;
+use smbench_protocol::{Connection, FileId, SessionIndex};
+
+use crate::run::native::request::info::{ANSWER_LEN, LISTING_LEN, TIME_SET};
+use crate::trace::{Record, Verb};
+
+/// Where a request goes, and what is to come back with its answer.
+pub(super) struct To<'a> {
+    pub(super) connection: &'a mut Connection,
+    pub(super) session: SessionIndex,
+    pub(super) tag: u32,
+    pub(super) out: &'a mut Vec<u8>,
+}
+
+impl To<'_> {
+    pub(super) fn request(
+        self,
+        command: Command,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), NoCredit> {
+        let Self {
+            connection,
+            session,
+            tag,
+            out,
+        } = self;
+        connection.request(session, command, 1, tag, out, body)
+    }
+
+    /// CREATE, another request and CLOSE; how many answers that takes.
+    pub(super) fn frame_of(
+        self,
+        create: &CreateRequest<'_, Name>,
+        command: Command,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u8, NoCredit> {
+        let Self {
+            connection,
+            session,
+            tag,
+            out,
+        } = self;
+        let close = close(FileId::RELATED);
+        connection
+            .chain(session, out)
+            .request(Command::Create, 1, tag, |out| create.encode(out))
+            .request(command, 1, tag, body)
+            .request(Command::Close, 1, tag, |out| close.encode(out))
+            .finish()?;
+        Ok(3)
+    }
+
+    /// CREATE and CLOSE; how many answers that takes.
+    pub(super) fn touch(self, create: &CreateRequest<'_, Name>) -> Result<u8, NoCredit> {
+        let Self {
+            connection,
+            session,
+            tag,
+            out,
+        } = self;
+        let close = close(FileId::RELATED);
+        connection
+            .chain(session, out)
+            .request(Command::Create, 1, tag, |out| create.encode(out))
+            .request(Command::Close, 1, tag, |out| close.encode(out))
+            .finish()?;
+        Ok(2)
+    }
+
+    /// CREATE, QUERY_DIRECTORY and CLOSE.
+    pub(super) fn list(
+        self,
+        directory: &Name,
+        query: &QueryDirectoryRequest<'_>,
+    ) -> Result<u8, NoCredit> {
+        let rights = access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES;
+        let create = CreateRequest {
+            options: options::FILE_DIRECTORY_FILE,
+            ..existing(directory, rights)
+        };
+        self.frame_of(&create, Command::QueryDirectory, |out| query.encode(out))
+    }
+}
+
+pub(super) const fn close(file_id: FileId) -> CloseRequest {
+    CloseRequest { file_id, flags: 0 }
+}
+
+/// Opens what is there.
+pub(super) const fn existing(name: &Name, rights: u32) -> CreateRequest<'_, Name> {
+    CreateRequest {
+        name,
+        desired_access: rights | access::SYNCHRONIZE,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: 0,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Opens it to delete it.
+pub(super) const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> {
+    let mut request = existing(name, access::DELETE);
+    request.options = kind | options::FILE_DELETE_ON_CLOSE;
+    request
+}
+
+/// The CREATE of a trace. Which rights were asked for is not recorded: those to
+/// read and write, as dbench's clients ask for.
+pub(super) fn recorded<'a>(record: &Record, name: &'a Name) -> CreateRequest<'a, Name> {
+    /// FILE_OPEN_BY_FILE_ID, which would take the name for a number.
+    const BY_ID: u32 = 0x2000;
+    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
+    if record.length & options::FILE_DIRECTORY_FILE == 0 {
+        rights |=
+            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::FILE_WRITE_ATTRIBUTES;
+    }
+    if record.length & options::FILE_DELETE_ON_CLOSE != 0 {
+        rights |= access::DELETE;
+    }
+    CreateRequest {
+        disposition: match record.class {
+            0 => Disposition::Supersede,
+            1 => Disposition::Open,
+            2 => Disposition::Create,
+            3 => Disposition::OpenIf,
+            4 => Disposition::Overwrite,
+            _ => Disposition::OverwriteIf,
+        },
+        options: record.length & !BY_ID,
+        ..existing(name, rights)
+    }
+}
+
+pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest {
+    QueryInfoRequest {
+        info_type: match record.verb {
+            Verb::QueryFs => InfoType::FileSystem,
+            _ => InfoType::File,
+        },
+        class: record.class,
+        output_length: ANSWER_LEN,
+        additional: 0,
+        file_id,
+    }
+}
+
+/// Sets what is not recorded to what changes nothing that is.
+pub(super) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
+    let info = match record.class {
+        13 => SetInfo::Disposition(Deletion::Revoked),
+        19 => SetInfo::Allocation(record.offset),
+        20 => SetInfo::EndOfFile(record.offset),
+        _ => SetInfo::Basic {
+            times: FileTimes {
+                written: TIME_SET,
+                ..FileTimes::default()
+            },
+            file_attributes: 0,
+        },
+    };
+    SetInfoRequest { file_id, info }
+}
+
+pub(super) fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryRequest<'a> {
+    use query_directory_flags::{RESTART_SCANS, RETURN_SINGLE_ENTRY};
+    QueryDirectoryRequest {
+        directory: FileId::RELATED,
+        class: match record.class {
+            1 => DirectoryClass::Directory,
+            2 => DirectoryClass::FullDirectory,
+            12 => DirectoryClass::Names,
+            37 => DirectoryClass::IdBothDirectory,
+            38 => DirectoryClass::IdFullDirectory,
+            _ => DirectoryClass::BothDirectory,
+        },
+        // How many names there may be is otherwise a matter of room.
+        flags: match record.length {
+            1 => RESTART_SCANS | RETURN_SINGLE_ENTRY,
+            _ => RESTART_SCANS,
+        },
+        pattern,
+        output_length: LISTING_LEN,
+    }
+}
