@@ -76,7 +76,11 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
 /// it.
 fn conclude(folder: &Path) -> Result<(), Failure> {
     let found = Study::load(folder)?;
-    print(&format!("{}\nstudy     {}\n", study::text(&found), folder.display()))?;
+    print(&format!(
+        "{}\nstudy     {}\n",
+        study::text(&found),
+        folder.display()
+    ))?;
     print(&study::publish(&found, &folder.join("report"))?)
 }
 

@@ -78,7 +78,6 @@ fn number(cpu: &Value, key: &str) -> f64 {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn a_server_on_this_machine_is_found_by_its_port() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
@@ -96,7 +95,6 @@ fn a_server_on_this_machine_is_found_by_its_port() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn an_exporter_tells_what_the_whole_machine_did() {
     if let Err(skip) = require(&[NODE_EXPORTER]) {
         return eprintln!("{skip}");

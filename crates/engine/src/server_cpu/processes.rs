@@ -105,6 +105,7 @@ pub(super) fn cores() -> Result<u32, String> {
         .max(1))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
 fn unreadable(error: ProcError) -> String {
     format!("/proc cannot be read: {error}")
 }

@@ -3,8 +3,8 @@
 use smbench_engine::record::OpKind;
 
 use crate::doc::{
-    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, ReplayDoc, RunDoc, ScopeDoc,
-    ServerDoc, VerifyDoc, WorkloadDoc,
+    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, ReplayDoc, RunDoc,
+    ScopeDoc, ServerDoc, VerifyDoc, WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, percent, plain, seconds};
 
