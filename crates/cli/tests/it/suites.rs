@@ -106,7 +106,10 @@ fn two_configurations_of_samba_become_a_study() {
     let file = place.write("two.toml", TWO_SAMBAS);
     let said = suite(&place, "", &with(&[text(&file), "--quiet"]));
     said.succeeded();
-    assert!(said.stdout.starts_with("Two of a kind\n"), "{said:?}");
+    assert!(
+        said.stdout.starts_with("study    Two of a kind\n"),
+        "{said:?}"
+    );
     assert!(said.stdout.contains("\nstudy     study\n"), "{said:?}");
     let doc = read(&place.path("study/study.json"));
     assert_eq!(doc["name"], "two");
@@ -244,7 +247,7 @@ fn a_server_that_is_not_there_costs_only_its_own_points() {
         assert_eq!(clients(&run), [1]);
     }
     assert!(
-        said.stdout.contains("gone    no valid load point"),
+        said.stdout.contains("gone has no valid load point yet"),
         "{said:?}"
     );
 }

@@ -32,6 +32,10 @@ struct Calls {
     set_for: Option<Nanos>,
 }
 
+/// Calls there is room for from the start, so that none takes memory under load.
+const CALLS_EACH: usize = 3;
+const CALLS_SPARE: usize = 64;
+
 impl Alarm {
     /// An alarm clock for so many groups, in the runtime of this thread.
     pub(super) fn new(groups: usize) -> std::io::Result<Self> {
@@ -39,6 +43,9 @@ impl Alarm {
             timer: Timer::new()?,
             calls: RefCell::new(Calls {
                 wakers: vec![None; groups],
+                // The stop, what a group waits for, and what it no longer does:
+                // more only where it is woken late again and again.
+                due: BinaryHeap::with_capacity(groups * CALLS_EACH + CALLS_SPARE),
                 ..Calls::default()
             }),
         })

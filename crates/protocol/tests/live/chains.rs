@@ -36,7 +36,7 @@ fn check(site: &Site, shield: Shield) {
         peer.connection
             .chain(SessionIndex::FIRST, &mut peer.out)
             .request(Command::Create, 1, tags[0], |out| create.encode(out))
-            .write(tags[1], &write, |room| room.copy_from_slice(DATA))
+            .write(tags[1], &write, |out| out.extend_from_slice(DATA))
             .request(Command::Close, 1, tags[2], |out| CLOSE.encode(out))
             .finish()
             .unwrap();

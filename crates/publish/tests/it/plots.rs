@@ -36,8 +36,8 @@ fn throughput_is_that_of_the_valid_passes() {
     // Two passes: the lower and the higher. Three: 508 +- t(2) sd / sqrt(3).
     assert_eq!(plot.lines[0].points[1].spread, Some((300.0, 310.0)));
     let (low, high) = plot.lines[1].points[1].spread.unwrap();
-    let half = 4.303 * 112.0_f64.sqrt() / 3.0_f64.sqrt();
-    assert!((low - (508.0 - half)).abs() < 1e-9 && (high - (508.0 + half)).abs() < 1e-9);
+    let half = 4.302_652_73 * 112.0_f64.sqrt() / 3.0_f64.sqrt();
+    assert!((low - (508.0 - half)).abs() < 1e-6 && (high - (508.0 + half)).abs() < 1e-6);
     assert_eq!(plot.lines[1].points[2].spread, None, "not valid");
     let label = &plot.lines[1].points[2].label;
     assert!(

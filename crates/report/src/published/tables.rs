@@ -23,6 +23,10 @@ pub fn tables(study: &Study) -> Vec<Table> {
             continue;
         }
         let mut of_profile = vec![peaks(&measured)];
+        // Documents that nobody planned together have one profile each.
+        if !study.doc.command.is_empty() {
+            of_profile[0].notes.extend(missing(&contenders));
+        }
         of_profile.extend(dips(&measured));
         let comparisons = study.doc.comparisons.iter();
         of_profile.extend(comparisons.map(|part| asked_for(study, at, part)));
@@ -253,13 +257,14 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
     if any_limited(contenders) {
         notes.push(LIMITED.to_owned());
     }
-    for missing in contenders
-        .iter()
-        .filter(|contender| contender.points.is_empty())
-    {
-        notes.push(format!("{} has no valid load point yet", missing.name));
-    }
+    notes.extend(missing(contenders));
     notes
+}
+
+/// Those of which there is nothing to show, a line each.
+fn missing(contenders: &[Contender]) -> impl Iterator<Item = String> {
+    let missing = contenders.iter().filter(|found| found.points.is_empty());
+    missing.map(|found| format!("{} has no valid load point yet", found.name))
 }
 
 /// What happens after the peak of each server; `None` where no curve goes on.

@@ -1,5 +1,6 @@
 //! Hostile while the load is on, on sessions that nothing protects.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -507,6 +508,10 @@ fn log_ons_wait_for_credits() {
     /// So few of the connection's five that some are left.
     const WITHHELD_AT_ONCE: u64 = 3;
     static IS_ON: AtomicBool = AtomicBool::new(false);
+    thread_local! {
+        // Each connection has a thread of the relay's, and credits, of its own.
+        static OF_THIS: Cell<u64> = const { Cell::new(0) };
+    }
     static WITHHELD: AtomicU64 = AtomicU64::new(0);
     let cases = [Case {
         name: "no credits for log-ons, under load",
@@ -520,7 +525,8 @@ fn log_ons_wait_for_credits() {
             // What ends a log-on is signed, and from 3.1.1 on all of it counts for
             // the keys.
             if is_on && header.status == NtStatus::MORE_PROCESSING_REQUIRED {
-                let before = WITHHELD.fetch_add(1, Ordering::Relaxed);
+                let before = OF_THIS.replace(OF_THIS.get() + 1);
+                WITHHELD.fetch_add(1, Ordering::Relaxed);
                 if before % (WITHHELD_AT_ONCE + 1) != WITHHELD_AT_ONCE {
                     return Reaction::send(&with(message, CREDITS, [0; 2]));
                 }

@@ -305,7 +305,7 @@ fn a_captured_compound_comes_out_and_its_answer_is_understood() {
         .chain(SessionIndex::FIRST, &mut out)
         .request(Command::Create, 1, 1, |out| create.encode(out).unwrap())
         .write(2, &write, |ours| {
-            ours.copy_from_slice(&theirs[data..data + 1024]);
+            ours.extend_from_slice(&theirs[data..data + 1024]);
         })
         .request(Command::Close, 1, 3, |out| CLOSE.encode(out))
         .finish()
