@@ -87,6 +87,7 @@ cargo test --manifest-path fuzz/Cargo.toml --target-dir target --quiet
 
 step "instruction counts"
 wait "$building"
+trap - EXIT
 cargo run "${gate[@]}" -- check
 
 step "documentation"

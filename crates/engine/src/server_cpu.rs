@@ -97,13 +97,15 @@ impl Meter {
         let (source, kind) = match (source, here) {
             (CpuSource::Off, _) => (String::new(), Err("nobody wanted to know".to_owned())),
             (CpuSource::Exporter(url), _) => (url.to_string(), Ok(Kind::Exporter(url.clone()))),
-            (CpuSource::Processes, Some(server)) => match Listeners::of(server) {
-                Ok(found) => (
-                    format!("{} and what it started, on this machine", found.name()),
-                    Ok(Kind::Processes(found)),
-                ),
-                Err(reason) => (String::new(), Err(reason)),
-            },
+            (CpuSource::Processes, Some(server)) => {
+                match Listeners::of(server).and_then(Listeners::are_others) {
+                    Ok(found) => (
+                        format!("{} and what it started, on this machine", found.name()),
+                        Ok(Kind::Processes(found)),
+                    ),
+                    Err(reason) => (String::new(), Err(reason)),
+                }
+            }
             (CpuSource::Processes, None) => (
                 String::new(),
                 Err("the server is on another machine; give --server-metrics".to_owned()),
@@ -152,7 +154,10 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
     match (opening.found?, closing.found?) {
         // Read a little beside the window, where the load is the same.
         (Found::Processes(before), Found::Processes(after)) => {
-            let busy = after.saturating_sub(before).as_secs_f64();
+            let busy = after
+                .checked_sub(before)
+                .ok_or("processes of the server ended unseen")?
+                .as_secs_f64();
             Ok(ServerCpuUse {
                 scope: CpuScope::Processes,
                 cores: processes::cores()?,

@@ -64,6 +64,7 @@ pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
         fs::write(&path, bytes).map_err(at(&path))?;
         Ok::<_, WriteError>(path)
     };
+    remove_plots(&plots).map_err(at(&plots))?;
     let rasterizer = Rasterizer::new();
     let mut plot_count = 0;
     for plot in report.plots() {
@@ -88,4 +89,21 @@ pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
         plots,
         plot_count,
     })
+}
+
+/// Removes the plots of an earlier report, whose names may be others, and
+/// nothing else.
+fn remove_plots(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_numbered = name.as_bytes().first().is_some_and(u8::is_ascii_digit);
+        let is_picture = path
+            .extension()
+            .is_some_and(|extension| extension == "svg" || extension == "png");
+        if is_numbered && is_picture {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }

@@ -16,6 +16,8 @@ use crate::doc::{self, LoadError, RunDoc, SCHEMA_VERSION, SaveError, ToolDoc};
 
 /// The file that makes a folder a study.
 const STUDY_FILE: &str = "study.json";
+/// Passes that a study may have.
+const PASSES_MAX: u32 = 1000;
 /// Characters of a name in the name of a folder.
 const SLUG_CHARS_MAX: usize = 40;
 
@@ -139,7 +141,13 @@ impl StudyDoc {
     pub fn load(folder: &Path) -> Result<Option<Self>, LoadError> {
         let path = folder.join(STUDY_FILE);
         match doc::read(&path) {
-            Ok(bytes) => doc::parse(&bytes, &path).map(Some),
+            Ok(bytes) => match doc::parse::<Self>(&bytes, &path)? {
+                study if study.passes > PASSES_MAX => Err(LoadError::Malformed {
+                    path,
+                    detail: format!("{} passes: there are {PASSES_MAX} at most", study.passes),
+                }),
+                study => Ok(Some(study)),
+            },
             Err(LoadError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -63,6 +63,11 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
 
 /// Every condition on every pair.
 fn judge(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<Judgement>, Failure> {
+    if let (Some(alone), false) = (comparison.unmatched.first(), args.fail_if.is_empty()) {
+        return Err(Failure::Usage(format!(
+            "--fail-if cannot be judged: {alone}, so there is nothing to hold it against"
+        )));
+    }
     let mut judgements = Vec::new();
     for condition in &args.fail_if {
         for pair in &comparison.pairs {

@@ -31,6 +31,10 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
         .or_else(|| other("servers", servers(old), servers(new)))
         .or_else(|| other("load points", points(old), points(new)))
         .or_else(|| other("passes", old.passes.to_string(), new.passes.to_string()))
+        .or_else(|| {
+            let version = |study: &StudyDoc| study.tool.version.clone();
+            other("the release of smbench", version(old), version(new))
+        })
 }
 
 /// At which key a plan is another one, if it is.

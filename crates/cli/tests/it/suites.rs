@@ -151,7 +151,10 @@ fn a_killed_suite_goes_on_where_it_stopped_and_cleans_up() {
         "clients = \"1,2,3\"\npasses = 2\n[[servers]]\nname = \"samba\"\nsamba = []\n",
     );
     let named = named("memory", &server);
-    let args = with(&[text(&file), &named, "--quiet"]);
+    // Long enough to be killed in.
+    let mut args = with(&[text(&file), &named, "--quiet"]);
+    args.retain(|arg| !arg.starts_with("--duration"));
+    args.push("--duration=2s");
     let measured = |server: &str, number: u32| {
         pass(&place, server, "file-server", number).map_or(Vec::new(), |run| clients(&run))
     };
@@ -470,7 +473,10 @@ fn the_study_of_flushes_has_both_configurations() {
     }
     let place = Place::new();
     let args = ["veritest-2004", "--quick", "--points=1,2", "--passes=1"];
-    let said = suite(&place, "", &with(&args));
+    // Long enough to see some of the flushes.
+    let mut args = with(&args);
+    args.retain(|arg| !arg.starts_with("--duration"));
+    let said = suite(&place, "", &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
     // Where there is no terminal each load point is a line.
     assert_eq!(said.stderr.lines().count(), 4, "{said:?}");

@@ -79,7 +79,7 @@ pub(super) fn back_pressure(held_back_share: f64) -> Option<String> {
     (held_back_share >= HELD_BACK_MIN).then(|| {
         format!(
             "sockets took no more {} of the clients' time: network or server, not the generator, \
-             was the limit, and fewer requests were in flight than asked for",
+             was the limit, and requests went out late or not at all",
             percent(held_back_share)
         )
     })

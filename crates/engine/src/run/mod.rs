@@ -84,6 +84,12 @@ pub enum RunError {
     /// This machine cannot carry the largest load point.
     #[error(transparent)]
     Capacity(#[from] CapacityError),
+    /// A replay has operations of its own.
+    #[error(
+        "failed to run a replay: its operations are those of its loadfile, and need an SMB server: \
+         use run::execute"
+    )]
+    Replay,
     /// Something else failed, and then the clean-up.
     #[error("{error}; {leftover}")]
     Leftover {
@@ -217,6 +223,7 @@ pub fn execute_streams(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    refuse_replay(plan)?;
     execute_on_share(plan, Operations::of(streams, plan), observer, cancel)
 }
 
@@ -241,6 +248,7 @@ pub fn execute_on(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     reserve(plan, Carrier::Guest)?;
+    refuse_replay(plan)?;
     let operations = Operations::of(streams, plan);
     let context = Context {
         plan: Arc::new(plan.clone()),
@@ -292,6 +300,14 @@ fn sockets(plan: &Plan, carrier: Carrier) -> u64 {
     match carrier {
         Carrier::Own => plan.connections.count(plan.max_clients()) + EXTRA_SOCKETS,
         Carrier::Guest => 0,
+    }
+}
+
+/// Streams and drivers of others know nothing of what a replay is about.
+fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
+    match plan.workload.replay() {
+        Some(_) => Err(RunError::Replay),
+        None => Ok(()),
     }
 }
 

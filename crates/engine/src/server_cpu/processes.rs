@@ -79,13 +79,24 @@ impl Listeners {
         format!("{} (process {pid})", self.name)
     }
 
+    /// Whether this process, the generator, is none of these and none that they
+    /// have started: its CPU time would be taken for the server's.
+    pub(super) fn are_others(self) -> Result<Self, String> {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let stats = stats()?;
+        let is_among = family(&stats, &self.pids).any(|pid| pid == own);
+        match is_among {
+            true => Err(format!(
+                "smbench is part of {} or was started by it; give --server-metrics",
+                self.name()
+            )),
+            false => Ok(self),
+        }
+    }
+
     /// CPU time, user and system, of these and all they have started.
     pub(super) fn cpu_time(&self) -> Result<Duration, String> {
-        let processes = all_processes().map_err(unreadable)?.flatten();
-        let stats: HashMap<i32, Stat> = processes
-            .filter_map(|process| process.stat().ok())
-            .map(|stat| (stat.pid, stat))
-            .collect();
+        let stats = stats()?;
         if !self.pids.iter().all(|pid| stats.contains_key(pid)) {
             return Err(format!("{} is gone", self.name()));
         }
@@ -95,6 +106,15 @@ impl Listeners {
         let per_second = procfs::ticks_per_second();
         Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
     }
+}
+
+/// All processes by number. Any of them may end while they are looked at.
+fn stats() -> Result<HashMap<i32, Stat>, String> {
+    let processes = all_processes().map_err(unreadable)?.flatten();
+    Ok(processes
+        .filter_map(|process| process.stat().ok())
+        .map(|stat| (stat.pid, stat))
+        .collect())
 }
 
 /// CPUs of this machine.

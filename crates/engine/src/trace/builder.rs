@@ -21,6 +21,8 @@ const OPEN: u8 = 1;
 const OVERWRITE: u8 = 4;
 /// Locks end below this (MS-SMB2 3.3.5.14), and files do.
 const OFFSET_MAX: u64 = 1 << 63;
+/// What no name has, but patterns have (MS-FSCC 2.1.5).
+const WILDCARDS: [char; 6] = ['*', '?', '<', '>', '"', '|'];
 
 /// A file that is open.
 #[derive(Clone, Copy)]
@@ -41,6 +43,9 @@ pub(crate) struct Builder {
     names: Names,
     /// Paths that stand for everything below them that is a client's own.
     own: Vec<u32>,
+    /// Records that set the size of a file which is made for the replay, with its
+    /// place among those.
+    sized: Vec<(usize, usize)>,
     statuses: Vec<NtStatus>,
     open: HashMap<Handle, Open>,
     free: Vec<u32>,
@@ -240,10 +245,12 @@ impl Builder {
             Step::SetFile { handle, class } => {
                 record.subject = self.handle(handle, went_well)?;
                 record.class = class;
-                record.offset = self
-                    .open
-                    .get(&handle)
-                    .map_or(0, |open| self.names.end(open.node));
+                if let Some(open) = self.open.get(&handle) {
+                    record.offset = self.names.end(open.node);
+                    if let Some(made) = self.names.made(open.node) {
+                        self.sized.push((self.records.len(), made));
+                    }
+                }
             }
             Step::Find {
                 pattern,
@@ -343,6 +350,13 @@ impl Builder {
         }
         let mut population = self.names.into_population();
         population.own = self.own;
+        // What is set to its size keeps what is read of it later.
+        for (record, made) in self.sized {
+            if let Made::File(size) = population.made[made].1 {
+                let record = &mut self.records[record];
+                record.offset = record.offset.max(size);
+            }
+        }
         let mut summary = self.summary;
         summary.source = source;
         summary.lines = lines;
@@ -427,7 +441,9 @@ impl Builder {
         let path = self.paths.len() as u32;
         let is_above_own = above.is_some_and(|(path, _)| self.paths[path as usize].is_own());
         let folded = name.to_lowercase();
-        if template.is_own() && !is_above_own && !self.folded.contains_key(&folded) {
+        // A pattern stands for files of other names: none can be made for it.
+        let is_pattern = name.contains(WILDCARDS);
+        if template.is_own() && !is_above_own && !is_pattern && !self.folded.contains_key(&folded) {
             self.own.push(path);
         }
         self.paths.push(template);
@@ -435,7 +451,7 @@ impl Builder {
             (_, Some(&node)) => node,
             (is_root, None) => {
                 let node = self.names.add(above.map(|(_, node)| node), path);
-                if is_root {
+                if is_root || is_pattern {
                     self.names.appeared(node);
                 }
                 self.folded.insert(folded, node);

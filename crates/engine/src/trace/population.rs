@@ -169,6 +169,14 @@ impl Names {
         node.end = node.end.max(end);
     }
 
+    /// Its place among what is made for a replay, if it still is that.
+    pub(super) fn made(&self, at: u32) -> Option<usize> {
+        match self.state(at) {
+            State::There(_) => self.nodes[at as usize].made,
+            State::Unknown | State::Gone(_) => None,
+        }
+    }
+
     /// The end of a file, as far as is known.
     pub(super) fn end(&self, at: u32) -> u64 {
         self.nodes[at as usize].end

@@ -314,9 +314,17 @@ impl Opening {
     /// channel goes on without it; where protocol or authentication failed,
     /// nobody knows who is at the other end.
     fn is_to_be_logged_off(&self, error: &HandshakeError) -> bool {
+        // A session that the server no longer knows needs no LOGOFF, whose answer
+        // nobody could sign.
         let is_at_fault = matches!(
             error,
-            HandshakeError::Protocol(_) | HandshakeError::Auth(_) | HandshakeError::Tampered
+            HandshakeError::Protocol(_)
+                | HandshakeError::Auth(_)
+                | HandshakeError::Tampered
+                | HandshakeError::Refused {
+                    status: NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_SESSION_EXPIRED,
+                    ..
+                }
         );
         self.failing == Failing::LoggedOff
             && self.purpose == Purpose::New

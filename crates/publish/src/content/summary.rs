@@ -1,5 +1,6 @@
 //! What a report begins with: what was studied, and the peaks.
 
+use smbench_report::curve::Row;
 use smbench_report::doc::{OutcomeDoc, RunDoc};
 use smbench_report::published::{contenders, dips};
 use smbench_report::study::Study;
@@ -108,7 +109,14 @@ fn peaks(profile: &Profile<'_>) -> Table {
                 true => Cell::of(Some(peak.throughput_mbps), units::throughput),
                 false => Cell::of(peak.ops_per_s, units::rate),
             },
-            Cell::count(peak.clients.into()),
+            match server
+                .curve
+                .peak_row()
+                .is_some_and(Row::is_generator_limited)
+            {
+                true => Cell::number(peak.clients.into(), format!("~ {}", peak.clients)),
+                false => Cell::count(peak.clients.into()),
+            },
             Cell::latency(Some(peak.latency_mean_ns)),
             Cell::latency(Some(peak.latency_p99_ns as f64)),
             Cell::count(peak.passes.into()),
@@ -120,12 +128,17 @@ fn peaks(profile: &Profile<'_>) -> Table {
     });
     let rows: Vec<_> = rows.collect();
     let has_no_peak = |row: &Vec<Cell>| Table::cell(row, 1) == "-";
+    let is_limited = |row: &Vec<Cell>| Table::cell(row, 2).starts_with('~');
+    let mut notes = Vec::new();
+    if rows.iter().any(has_no_peak) {
+        notes.push("-: no valid load point saw an operation".to_owned());
+    }
+    if rows.iter().any(is_limited) {
+        notes.push("~: the generator, not the server, was the limit there".to_owned());
+    }
     Table {
         title: format!("{}: peaks", profile.name),
-        notes: match rows.iter().any(has_no_peak) {
-            true => vec!["-: no valid load point saw an operation".to_owned()],
-            false => Vec::new(),
-        },
+        notes,
         columns,
         rows,
     }

@@ -52,6 +52,7 @@ pub(crate) fn visit(page: &Path) -> Visit {
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
+            "--disable-dev-shm-usage",
             "--no-first-run",
         ])
         // The browser's own requests come to nothing.
