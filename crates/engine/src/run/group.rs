@@ -80,6 +80,15 @@ impl Orders {
         now >= self.schedule.stop || self.cancel.is_cancelled()
     }
 
+    /// How much of the window somebody waited. A cancelled window ends at once:
+    /// what has waited then is settled by whoever notices it first.
+    pub(super) fn waited(&self, since: Nanos, now: Nanos) -> Nanos {
+        match self.cancel.is_cancelled() {
+            true => Nanos(0),
+            false => self.schedule.window_between(since, now),
+        }
+    }
+
     /// Has what completes at `now` recorded where it belongs. A cancelled window
     /// ends at once, not when the answers are in.
     pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
@@ -126,6 +135,8 @@ pub(super) struct Group<D, S> {
     /// Since when the driver keeps free slots from being filled.
     held_back_since: Option<Nanos>,
     held_back: Nanos,
+    /// Whether it has noticed that the run is cancelled.
+    is_cut: bool,
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
     alarm_at: Option<Nanos>,
@@ -149,6 +160,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             turn: 0,
             held_back_since: None,
             held_back: Nanos(0),
+            is_cut: false,
             timer: None,
             timer_at: Nanos(0),
             alarm_at: None,
@@ -240,8 +252,11 @@ impl<D: Driver, S: Supply> Group<D, S> {
         })
         .await;
         self.clients.count_in_flight(clock::now(), orders);
-        let end = clock::now().min(orders.schedule.stop);
+        let now = clock::now();
+        self.end_holding_back(now, orders);
+        let end = now.min(orders.schedule.stop);
         for member in &mut self.clients.members {
+            member.end_starvation(now, orders);
             if orders.cancel.is_cancelled() {
                 member.cut_window(end);
             }
@@ -257,6 +272,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         orders: &Orders,
     ) -> Poll<Result<(), Dropped>> {
         let mut now = clock::now();
+        if !self.is_cut && orders.cancel.is_cancelled() {
+            self.cut(now, &orders.schedule);
+        }
         loop {
             let mut was_in_vain = false;
             loop {
@@ -349,10 +367,25 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
         }
         self.turn = (self.turn + 1) % members;
-        if let Some(since) = self.held_back_since.take() {
-            self.held_back = self.held_back + orders.schedule.window_between(since, now);
-        }
+        self.end_holding_back(now, orders);
         Filled::AsPlanned
+    }
+
+    /// Counts what has waited until the run was cancelled.
+    fn cut(&mut self, now: Nanos, schedule: &Schedule) {
+        self.is_cut = true;
+        if let Some(since) = self.held_back_since {
+            self.held_back = self.held_back + schedule.window_between(since, now);
+        }
+        for member in &mut self.clients.members {
+            member.cut(now, schedule);
+        }
+    }
+
+    fn end_holding_back(&mut self, now: Nanos, orders: &Orders) {
+        if let Some(since) = self.held_back_since.take() {
+            self.held_back = self.held_back + orders.waited(since, now);
+        }
     }
 
     fn fill_member(
@@ -401,7 +434,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 }
                 match busy {
                     Busy::Credits => member.starve(now),
-                    Busy::Room | Busy::Session => member.end_starvation(now, &orders.schedule),
+                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
                 }
                 match busy {
                     Busy::Session => member.shut_out(now),
@@ -412,7 +445,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     Busy::Credits | Busy::Session => Filled::AsPlanned,
                 };
             }
-            member.end_starvation(now, &orders.schedule);
+            member.end_starvation(now, orders);
             member.let_in();
             member.served(due, now);
             let slot = &mut slots[slot as usize];
@@ -435,7 +468,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
         }
         if !may_begin {
-            member.end_starvation(now, &orders.schedule);
+            member.end_starvation(now, orders);
             member.let_in();
         }
         Filled::AsPlanned

@@ -64,6 +64,13 @@ fn fight(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -
     point
 }
 
+/// The same, with a break in it: in so short a time clients may miss each other.
+fn met(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> LoadPointRecord {
+    let mut fights = (0..5).map(|_| fight(target, mix, options));
+    let met = fights.find(|point| point.ops.caching().breaks > 0);
+    met.unwrap_or_else(|| panic!("no break in five fights: {options:?}"))
+}
+
 const OPENS: &str = "[[operations]]\nop = \"create\"\nweight = 100";
 const OPENS_AND_WRITES: &str = "[[operations]]\nop = \"create\"\nweight = 50\n\
     [[operations]]\nop = \"write\"\nweight = 50\n[[sizes]]\nsize = \"4KiB\"\nweight = 100";
@@ -117,10 +124,9 @@ fn two_clients_fight_over_one_file() {
         let mix = profile("shared", operations);
         for dialect in [Dialect::Smb21, Dialect::Smb311] {
             let options = asking(caching, "2", dialect);
-            let point = fight(&target, &mix, &options);
+            let point = met(&target, &mix, &options);
             let breaks = point.ops.caching().breaks;
             let answered = point.ops.whole(OpKind::OplockBreak).count + point.ops.caching().moot;
-            assert!(breaks > 0, "{caching} {operations} {dialect}");
             assert!(answered <= breaks, "{caching}: {answered} of {breaks}");
             all_answered += answered;
             assert!(point.ops.whole(OpKind::Create).count > 0);
@@ -145,8 +151,7 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
             encrypt,
             ..asking("lease-rwh", "2", Dialect::Smb311)
         };
-        let point = fight(&target, &mix, &options);
-        assert!(point.ops.caching().breaks > 0);
+        met(&target, &mix, &options);
     }
 }
 
@@ -167,8 +172,7 @@ fn one_credit_is_enough_to_agree_and_to_go_on() {
                 outstanding: Some(outstanding),
                 ..asking(caching, "3", Dialect::Smb311)
             };
-            let point = fight(&target, &mix, &options);
-            assert!(point.ops.caching().breaks > 0, "{caching} {outstanding}");
+            met(&target, &mix, &options);
         }
     }
 }
@@ -190,9 +194,8 @@ fn breaks_are_answered_on_connections_that_are_shared() {
                 connections_per_session: Some(connections),
                 ..asking(caching, "2", Dialect::Smb311)
             };
-            let point = fight(&target, &mix, &options);
+            let point = met(&target, &mix, &options);
             assert_eq!(point.setup.connections, u64::from(connections));
-            assert!(point.ops.caching().breaks > 0, "{caching} {connections}");
         }
     }
 }
