@@ -1,11 +1,11 @@
 //! How much of its CPUs the server under test used, never guessed.
 //!
-//! A [`Meter`] is read when the window opens and when it closes. What it reads
+//! A `Meter` is read when the window opens and when it closes. What it reads
 //! are counters: of the processes that serve, where the server runs on this
-//! machine ([`processes`]), or of a whole machine, where an exporter of metrics
-//! runs there ([`exporter`]). Where neither can be had it says why, and costs the
+//! machine (`processes`), or of a whole machine, where an exporter of metrics
+//! runs there (`exporter`). Where neither can be had it says why, and costs the
 //! run nothing else: it is read beside the load, and every read has a limit.
-//! Not here: CPU of the generator, which is [`crate::process`]'s.
+//! Not here: CPU of the generator, which is `process`'s.
 
 mod exporter;
 mod exposition;

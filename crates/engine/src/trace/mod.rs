@@ -2,7 +2,7 @@
 //! what a replay asks of a server.
 //!
 //! A trace is read or generated once, then immutable and shared by all clients of
-//! a run. A [`Record`] has 24 bytes; names are kept once each, as SMB2 sends them.
+//! a run. A `Record` has 24 bytes; names are kept once each, as SMB2 sends them.
 //! Nothing here knows where records come from ([`crate::loadfile`],
 //! [`crate::netbench`]) or how they look on the wire (the driver).
 

@@ -4,7 +4,7 @@
 //! quoted is hollow and no line goes through it; every point, drawn as a marker
 //! or not, can be pointed at and tells its numbers. Lines differ in colour and
 //! in the shape of their markers.
-//! Not here: what is plotted ([`crate::content`]).
+//! Not here: what is plotted (`content`).
 
 mod axis;
 mod draw;
