@@ -27,7 +27,8 @@ build
 # raw PROGRAM: the file for what it has to say of this round.
 raw() { printf '%s/round-%02d-%02d-%s.json' "$out" "$round" "$clients" "$1"; }
 
-# Opens ask for batch oplocks, as smbtorture's do, and both begin to count when a twentieth of the time is over.
+# Opens ask for batch oplocks, as smbtorture's do. What the two count is not the same part of the file: ours begins after all
+# log-ons and a twentieth of the time, smbtorture's at its start, and a short run sees only the head, which moves most data.
 smbench_replay() {
   measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$loadfile" \
     --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" \

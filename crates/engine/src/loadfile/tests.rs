@@ -344,14 +344,10 @@ const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 /// The counts of the file, as `sort | uniq -c` tells them.
 #[test]
 fn debians_client_txt_is_replayed_to_the_last_line() {
-    let trace = match read(CLIENT_TXT, Unknown::Refuse) {
-        Ok(trace) => trace,
-        Err(error) if std::env::var_os("CI").is_none() => {
-            eprintln!("SKIPPED: {error}; install Debian's package dbench");
-            return;
-        }
-        Err(error) => panic!("{error}"),
-    };
+    if let Err(skip) = smbench_lab::require(&[smbench_lab::Tool::new("dbench", "dbench")]) {
+        return eprintln!("{skip}");
+    }
+    let trace = read(CLIENT_TXT, Unknown::Refuse).unwrap();
     let summary = trace.summary();
     assert_eq!(summary.lines, 458_344);
     assert_eq!(

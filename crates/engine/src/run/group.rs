@@ -80,15 +80,6 @@ impl Orders {
         now >= self.schedule.stop || self.cancel.is_cancelled()
     }
 
-    /// How much of the window somebody waited. A cancelled window ends at once:
-    /// what has waited then is settled by whoever notices it first.
-    pub(super) fn waited(&self, since: Nanos, now: Nanos) -> Nanos {
-        match self.cancel.is_cancelled() {
-            true => Nanos(0),
-            false => self.schedule.window_between(since, now),
-        }
-    }
-
     /// Has what completes at `now` recorded where it belongs. A cancelled window
     /// ends at once, not when the answers are in.
     pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
@@ -135,8 +126,9 @@ pub(super) struct Group<D, S> {
     /// Since when the driver keeps free slots from being filled.
     held_back_since: Option<Nanos>,
     held_back: Nanos,
-    /// Whether it has noticed that the run is cancelled.
-    is_cut: bool,
+    /// When it noticed that the run is cancelled: what waits on does so outside
+    /// the window.
+    cut: Nanos,
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
     alarm_at: Option<Nanos>,
@@ -160,7 +152,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             turn: 0,
             held_back_since: None,
             held_back: Nanos(0),
-            is_cut: false,
+            cut: Nanos::MAX,
             timer: None,
             timer_at: Nanos(0),
             alarm_at: None,
@@ -253,10 +245,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
         .await;
         self.clients.count_in_flight(clock::now(), orders);
         let now = clock::now();
-        self.end_holding_back(now, orders);
+        self.end_holding_back(now, &orders.schedule);
         let end = now.min(orders.schedule.stop);
         for member in &mut self.clients.members {
-            member.end_starvation(now, orders);
+            member.end_starvation(now.min(self.cut), &orders.schedule);
             if orders.cancel.is_cancelled() {
                 member.cut_window(end);
             }
@@ -272,8 +264,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
         orders: &Orders,
     ) -> Poll<Result<(), Dropped>> {
         let mut now = clock::now();
-        if !self.is_cut && orders.cancel.is_cancelled() {
-            self.cut(now, &orders.schedule);
+        if orders.cancel.is_cancelled() {
+            self.cut = self.cut.min(now);
         }
         loop {
             let mut was_in_vain = false;
@@ -367,24 +359,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
         }
         self.turn = (self.turn + 1) % members;
-        self.end_holding_back(now, orders);
+        self.end_holding_back(now, &orders.schedule);
         Filled::AsPlanned
     }
 
-    /// Counts what has waited until the run was cancelled.
-    fn cut(&mut self, now: Nanos, schedule: &Schedule) {
-        self.is_cut = true;
-        if let Some(since) = self.held_back_since {
-            self.held_back = self.held_back + schedule.window_between(since, now);
-        }
-        for member in &mut self.clients.members {
-            member.cut(now, schedule);
-        }
-    }
-
-    fn end_holding_back(&mut self, now: Nanos, orders: &Orders) {
+    fn end_holding_back(&mut self, now: Nanos, schedule: &Schedule) {
         if let Some(since) = self.held_back_since.take() {
-            self.held_back = self.held_back + orders.waited(since, now);
+            let until = now.min(self.cut);
+            self.held_back = self.held_back + schedule.window_between(since, until);
         }
     }
 
@@ -434,7 +416,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 }
                 match busy {
                     Busy::Credits => member.starve(now),
-                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
+                    Busy::Room | Busy::Session => {
+                        member.end_starvation(now.min(self.cut), &orders.schedule)
+                    }
                 }
                 match busy {
                     Busy::Session => member.shut_out(now),
@@ -445,7 +429,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     Busy::Credits | Busy::Session => Filled::AsPlanned,
                 };
             }
-            member.end_starvation(now, orders);
+            member.end_starvation(now.min(self.cut), &orders.schedule);
             member.let_in();
             member.served(due, now);
             let slot = &mut slots[slot as usize];
@@ -468,7 +452,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
         }
         if !may_begin {
-            member.end_starvation(now, orders);
+            member.end_starvation(now.min(self.cut), &orders.schedule);
             member.let_in();
         }
         Filled::AsPlanned

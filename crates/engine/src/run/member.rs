@@ -7,7 +7,6 @@ use crate::clock::Nanos;
 use crate::pattern::{self, Stamp};
 use crate::plan::Plan;
 use crate::record::{OpKind, Punctuality};
-use crate::run::group::Orders;
 use crate::run::operation::Dropped;
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
@@ -309,16 +308,10 @@ impl<S: Supply> Member<S> {
         self.shut_out_since = None;
     }
 
-    /// The run is cancelled: what waits has been waiting until now.
-    pub(super) fn cut(&mut self, now: Nanos, schedule: &Schedule) {
-        if let Some(since) = self.starved_since {
-            self.starved = self.starved + schedule.window_between(since, now);
-        }
-    }
-
-    pub(super) fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
+    /// What counts as starving ends at `until`.
+    pub(super) fn end_starvation(&mut self, until: Nanos, schedule: &Schedule) {
         if let Some(since) = self.starved_since.take() {
-            self.starved = self.starved + orders.waited(since, now);
+            self.starved = self.starved + schedule.window_between(since, until);
         }
     }
 

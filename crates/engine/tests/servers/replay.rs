@@ -86,13 +86,10 @@ fn debians_client_txt_goes_as_recorded_on_samba() {
         Ok(samba) => samba,
         Err(skip) => return eprintln!("{skip}"),
     };
-    let file = match std::fs::File::open(CLIENT_TXT) {
-        Ok(file) => BufReader::new(file),
-        Err(error) if std::env::var_os("CI").is_none() => {
-            return eprintln!("SKIPPED: {CLIENT_TXT}: {error}; install Debian's package dbench");
-        }
-        Err(error) => panic!("{CLIENT_TXT}: {error}; install Debian's package dbench"),
-    };
+    if let Err(skip) = require(&[Tool::new("dbench", "dbench")]) {
+        return eprintln!("{skip}");
+    }
+    let file = BufReader::new(std::fs::File::open(CLIENT_TXT).unwrap());
     let lines = file.lines().take(LINES).map(|line| line.unwrap() + "\n");
     let profile = profile_of(&lines.collect::<String>());
     let trace = Arc::clone(profile.trace.as_ref().unwrap());
