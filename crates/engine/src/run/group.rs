@@ -417,7 +417,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 match busy {
                     Busy::Credits => member.starve(now),
                     Busy::Room | Busy::Session => {
-                        member.end_starvation(now.min(self.cut), &orders.schedule)
+                        member.end_starvation(now.min(self.cut), &orders.schedule);
                     }
                 }
                 match busy {
