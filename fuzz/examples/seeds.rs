@@ -2,7 +2,7 @@
 //! of the captures in `fixtures/`, brought into the shape each target takes,
 //! and a few texts. Run it again when a target changes its shape:
 //!
-//!     cargo run --manifest-path fuzz/Cargo.toml --example seeds
+//!     cargo run -p smbench-fuzz --example seeds
 
 use std::fs;
 use std::path::{Path, PathBuf};
