@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use smbench_report::compare::Condition;
 
-use super::{Destination, destinations, paths};
+use super::value::{Destination, destinations, paths};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

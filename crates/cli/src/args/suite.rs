@@ -9,7 +9,8 @@ use smbench_engine::clients::ClientList;
 use smbench_engine::units::parse_duration;
 use smbench_report::FlushDoc;
 
-use super::{SessionArgs, parse_profile, paths};
+use super::SessionArgs;
+use super::value::{parse_profile, paths};
 
 pub(super) const EXIT_CODES: &str = "\
 A suite that was interrupted or killed goes on where it stopped when the same command is given

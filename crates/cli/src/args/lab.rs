@@ -1,0 +1,100 @@
+//! The options of `lab`.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use smbench_engine::units::Size;
+use smbench_lab::Signing;
+
+/// Where lab servers listen unless told otherwise.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// A server in this process with its files in memory
+    Embedded(EmbeddedArgs),
+    /// A real smbd with everything it owns in a temporary folder
+    Samba(SambaArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EmbeddedArgs {
+    /// Address of this machine to listen on
+    #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK)]
+    pub(crate) listen: IpAddr,
+    /// TCP port; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Refuse every change to the share
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Bytes the share can hold, such as 2GiB [default: 1TiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<Size>,
+    /// Whether sessions must sign
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
+    pub(crate) signing: Signing,
+    /// End when standard input does
+    #[arg(long, hide = true)]
+    pub(crate) stop_at_eof: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SambaArgs {
+    /// Address of this machine to listen on, on a free port
+    #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK, value_parser = parse_own_address)]
+    pub(crate) listen: IpAddr,
+    /// A line for the global section of smb.conf, such as 'strict sync = no'; repeatable
+    #[arg(long = "option", value_name = "LINE", value_parser = parse_option)]
+    pub(crate) options: Vec<String>,
+    /// Whether sessions must sign
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
+    pub(crate) signing: Signing,
+}
+
+fn signing() -> impl TypedValueParser<Value = Signing> {
+    PossibleValuesParser::new(["auto", "required"]).map(|mode| match mode.as_str() {
+        "required" => Signing::Required,
+        _ => Signing::Optional,
+    })
+}
+
+/// smbd is told one address; "all" is none.
+fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
+    match text.parse::<IpAddr>() {
+        Ok(address) if !address.is_unspecified() => Ok(address),
+        _ => Err("expected one address of this machine, such as 192.0.2.1"),
+    }
+}
+
+pub(crate) fn parse_option(line: &str) -> Result<String, &'static str> {
+    if line.contains('=') && !line.contains(['\n', '\r']) {
+        Ok(line.to_owned())
+    } else {
+        Err("expected one line NAME = VALUE")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_samba_listens_on_one_address() {
+        assert_eq!(parse_own_address("127.0.0.1"), Ok(LOOPBACK));
+        for text in ["0.0.0.0", "::", "localhost", ""] {
+            parse_own_address(text).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn an_option_of_smbd_is_one_assignment() {
+        assert_eq!(
+            parse_option("strict sync = no").unwrap(),
+            "strict sync = no"
+        );
+        parse_option("strict sync").unwrap_err();
+        parse_option("a = b\n[x]").unwrap_err();
+    }
+}

@@ -1,0 +1,103 @@
+//! The options of `run` and `plan`; those of the load itself are in [`super::load`].
+
+use std::path::PathBuf;
+
+use clap::Args;
+use smbench_engine::plan::Timing;
+use smbench_engine::sources::SourceList;
+use smbench_engine::units::Size;
+
+use super::LoadArgs;
+use super::server::ServerArgs;
+use super::value::{Destination, destinations, files, parse_profile, paths, timings};
+
+/// Options of `run` and `plan`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) connections: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct WorkloadArgs {
+    /// Built-in profile (see `smbench profiles`), path of a .toml file, or loadfile: and the path
+    /// of a loadfile of dbench to replay [default: file-server]
+    #[arg(long, value_name = "NAME|FILE", value_parser = parse_profile)]
+    pub(crate) profile: Option<String>,
+    /// When operations of a replay begin: each after the one before, or as recorded [default: the
+    /// profile's, else fast]
+    #[arg(long, value_name = "KIND", value_parser = timings())]
+    pub(crate) timing: Option<Timing>,
+    /// Times each client goes through what it replays, all of it measured, after which the load
+    /// point ends [default: the profile's, else over and over until the measured time is up]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) loops: Option<u32>,
+    /// Leave out lines of a loadfile with an unknown verb, or of a handle that is not open, and
+    /// count them
+    #[arg(long)]
+    pub(crate) skip_unknown: bool,
+    /// Bytes in each file, such as 64MiB [default: the profile's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) file_size: Option<Size>,
+    /// Compare every byte read with what was written
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Seed of every random choice, 0 to 2^64-1 [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+// The defaults are Plan::resolve's; a test holds them against it.
+/// How sessions use connections, and where those come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
+pub(crate) struct ConnectionArgs {
+    /// Sessions, one for each client, that share a connection, 1 to 256 [default: the profile's,
+    /// else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) sessions_per_connection: Option<u32>,
+    /// Connections each session uses at a time (multichannel), 1 to 32 [default: the profile's,
+    /// else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) connections_per_session: Option<u32>,
+    /// The most credits each connection holds and uses, 1 to 8192 [default: the profile's, else as
+    /// many as its requests need]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) credits: Option<u16>,
+    /// Addresses of this machine to connect from, in turn, such as 192.0.2.1,192.0.2.10-192.0.2.20
+    /// [default: the profile's, else as the system chooses]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) source_ip: Option<SourceList>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct OutputArgs {
+    /// Folder the result document is written to
+    #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
+    pub(crate) out: PathBuf,
+    /// Write the document here as well; - for standard output, in place of the table
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) json: Option<Destination>,
+    /// Write the load points as CSV; - for standard output, in place of the table
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) csv: Option<Destination>,
+    /// Write an HDR interval log: latencies per second and operation
+    #[arg(long, value_name = "FILE", value_parser = files())]
+    pub(crate) hlog: Option<PathBuf>,
+    /// End with exit code 4 also when the generator, not the server, was the limit at a load point
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Show no progress on the terminal
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,96 @@
+//! What options take: kinds of values, and what is none of them.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{
+    OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser,
+};
+use smbench_engine::plan::{Mode, Timing};
+use smbench_engine::units::parse_duration;
+use smbench_protocol::SigningAlgorithm;
+use smbench_report::FlushDoc;
+
+/// Where a file goes that may also go to standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Stdout,
+    File(PathBuf),
+}
+
+impl From<OsString> for Destination {
+    fn from(text: OsString) -> Self {
+        if text == "-" {
+            Self::Stdout
+        } else {
+            Self::File(text.into())
+        }
+    }
+}
+
+pub(super) fn signing_algorithms() -> impl TypedValueParser<Value = SigningAlgorithm> {
+    PossibleValuesParser::new(SigningAlgorithm::ALL.map(SigningAlgorithm::name))
+        .try_map(|name| name.parse::<SigningAlgorithm>())
+}
+
+pub(super) fn modes() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(["auto", "required", "off"]).map(|mode| match mode.as_str() {
+        "required" => Mode::Required,
+        "off" => Mode::Off,
+        _ => Mode::Auto,
+    })
+}
+
+pub(super) fn flush_policies() -> impl TypedValueParser<Value = FlushDoc> {
+    PossibleValuesParser::new(["honours", "ignores"]).map(|policy| match policy.as_str() {
+        "honours" => FlushDoc::Honours,
+        _ => FlushDoc::Ignores,
+    })
+}
+
+pub(crate) fn paths() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(not_a_server)
+}
+
+/// Files that are written while the run goes on, which standard output is not
+/// there for.
+pub(super) fn files() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text| match text == "-" {
+        true => Err("expected a file, not standard output"),
+        false => not_a_server(text).map(PathBuf::from),
+    })
+}
+
+pub(super) fn destinations() -> impl TypedValueParser<Value = Destination> {
+    OsStringValueParser::new().try_map(|text| not_a_server(text).map(Destination::from))
+}
+
+pub(super) fn timings() -> impl TypedValueParser<Value = Timing> {
+    PossibleValuesParser::new(["fast", "recorded"]).map(|timing| match timing.as_str() {
+        "recorded" => Timing::Recorded,
+        _ => Timing::Fast,
+    })
+}
+
+pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {
+    not_a_server(text.to_owned())
+}
+
+/// A target in the wrong place would become a folder of that name, password
+/// and all.
+fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> {
+    let lower = text.as_ref().to_string_lossy().to_ascii_lowercase();
+    match lower.trim_start().starts_with("smb://") {
+        true => Err("expected a file, not the URL of a server"),
+        false => Ok(text),
+    }
+}
+
+pub(super) fn parse_timeout(text: &str) -> Result<Duration, String> {
+    match parse_duration(text) {
+        Ok(Duration::ZERO) => Err("nothing is answered within no time: give 1ms or more".into()),
+        Ok(limit) => Ok(limit),
+        Err(error) => Err(error.to_string()),
+    }
+}
