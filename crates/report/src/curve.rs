@@ -5,7 +5,7 @@
 //! mean over passes, as published NetBench results have it; latency is pooled
 //! over all operations of those passes. Not here: printing.
 
-use crate::doc::{LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc};
+use crate::doc::{LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc, ServerCpuDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::statistics::Estimate;
@@ -62,6 +62,13 @@ impl Row<'_> {
     pub fn is_generator_limited(&self) -> bool {
         let mut passes = self.passes.iter();
         passes.any(|pass| pass.generator_limited == Some(true))
+    }
+
+    /// A figure about the server's CPUs, the mean over passes; `None` unless each of
+    /// them has it.
+    #[must_use]
+    pub fn server_cpu(&self, of: fn(&ServerCpuDoc) -> Option<f64>) -> Option<f64> {
+        estimate(&self.passes, |pass| of(pass.server_cpu.as_ref()?)).map(|of| of.mean)
     }
 }
 

@@ -7,7 +7,8 @@
 //! - [`change`]: how far two measurements are apart, and what of it is noise
 //! - [`metric`]: what is compared, by name
 //! - [`compare`]: runs held against each other
-//! - [`published`]: the tables of published studies: gains, scaling, tuning, dips
+//! - [`published`]: the tables of published studies: gains, scaling, tuning, dips,
+//!   efficiency
 //! - [`study`]: runs of several servers that belong together
 //! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the one place that prints numbers

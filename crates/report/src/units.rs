@@ -48,6 +48,12 @@ pub fn cpu_us(microseconds: f64) -> String {
     three_digits(microseconds)
 }
 
+/// An index of efficiency, with the two decimals it is published with: `47.52`.
+#[must_use]
+pub fn index(value: f64) -> String {
+    format!("{value:.2}")
+}
+
 /// CPUs kept busy, without a unit: `0.25`, `1.98`.
 #[must_use]
 pub fn cores(busy: f64) -> String {

@@ -1,6 +1,6 @@
 //! The tables of published studies: peaks, the gain of one server over others,
-//! scaling from row to row, tuning against a baseline, and the dip after the
-//! peak.
+//! scaling from row to row, tuning against a baseline, the dip after the peak, and
+//! rankings by efficiency.
 //!
 //! A curve is that of means over passes, its peak the highest valid load point,
 //! and a percentage that of the unrounded peaks, printed as the nearest whole one:
@@ -9,9 +9,11 @@
 //! ([`crate::table`]), and documents held against each other ([`crate::compare`]).
 
 mod dip;
+mod efficiency;
 mod tables;
 
 pub use dip::{Dip, DipVerdict};
+pub use efficiency::{Efficiency, efficiency, ranked};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
 use crate::change::{CONFIDENCE, Change, Measured};

@@ -54,14 +54,9 @@ fn docs<'a>(row: &'a Row<'_>) -> impl Iterator<Item = &'a ServerCpuDoc> + Clone 
 
 fn cells(row: &Row<'_>) -> Vec<Cell> {
     let passes = row.passes.len() as f64;
-    // A mean over passes only where each has a value.
-    let mean = |of: fn(&ServerCpuDoc) -> Option<f64>| {
-        let values: Vec<f64> = docs(row).filter_map(of).collect();
-        (values.len() == row.passes.len()).then(|| values.iter().sum::<f64>() / passes)
-    };
     let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
     let busy = |seconds: f64| (window_s > 0.0).then(|| seconds / window_s);
-    let percent = mean(|doc| doc.percent);
+    let percent = row.server_cpu(|doc| doc.percent);
     let for_each = |value: f64| Cell::of(percent.map(|percent| per(value, percent)), units::rate);
     let generator_s: f64 = row
         .passes
@@ -71,11 +66,12 @@ fn cells(row: &Row<'_>) -> Vec<Cell> {
     vec![
         Cell::count(row.clients.into()),
         Cell::of(
-            mean(|doc| doc.busy_s).and_then(|mean_s| busy(mean_s * passes)),
+            row.server_cpu(|doc| doc.busy_s)
+                .and_then(|mean_s| busy(mean_s * passes)),
             units::cores,
         ),
         Cell::of(percent, units::percent),
-        Cell::of(mean(|doc| doc.us_per_op), units::cpu_us),
+        Cell::of(row.server_cpu(|doc| doc.us_per_op), units::cpu_us),
         for_each(row.throughput_mbps),
         for_each(row.ops_per_s),
         Cell::of(busy(generator_s), units::cores),

@@ -8,6 +8,7 @@
 
 mod compare;
 mod document;
+mod efficiency;
 mod files;
 mod published;
 mod samples;

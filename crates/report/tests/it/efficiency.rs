@@ -1,0 +1,152 @@
+//! Rankings by P/E: the thirteen adapters that ComputerPress published, and rows
+//! of runs.
+
+use insta::assert_snapshot;
+use smbench_report::doc::RunDoc;
+use smbench_report::published::{Efficiency, efficiency, ranked};
+use smbench_report::table::Table;
+
+use crate::samples::{document, on_a_busy_server, point, run};
+
+/// Adapter; Mbit/s and P/E index under the file-server pattern, and under the
+/// web-server pattern, as printed. 20 clients, one server.
+const ADAPTERS: [(&str, f64, f64, f64, f64); 13] = [
+    ("Alacritech 1000x1", 1138.44, 47.52, 510.35, 29.88),
+    ("Intel PRO/1000 MT", 1103.38, 17.34, 541.74, 12.89),
+    ("SMC 9462TX", 1062.83, 15.56, 619.63, 11.60),
+    ("Gigabyte GC-LC03", 1093.45, 14.67, 672.03, 15.84),
+    ("LG LNIC-1000T", 489.22, 11.15, 227.54, 7.95),
+    ("D-Link DGE-550T", 971.59, 13.40, 529.24, 7.74),
+    ("3Com 3C996B-T", 1109.79, 14.45, 670.39, 15.81),
+    ("Allied Telesyn AT-2930T", 1091.09, 16.07, 532.55, 12.98),
+    ("Micronet SP2610", 1114.34, 15.64, 535.96, 12.12),
+    ("Multi-Co EN-1006N", 1087.80, 15.70, 543.47, 9.96),
+    ("Surecom EP-320GTX (NS)", 1108.80, 16.48, 613.66, 11.40),
+    ("TRENDnet TEG-PCITX2", 1106.65, 16.36, 613.76, 11.49),
+    ("Surecom EP-320GTX (Realtek)", 779.45, 12.73, 623.73, 10.72),
+];
+
+fn file_server() -> Vec<Efficiency> {
+    let rows = ADAPTERS.iter();
+    rows.map(|&(name, mbps, index, _, _)| Efficiency::of_index(name, mbps, index))
+        .collect()
+}
+
+fn web_server() -> Vec<Efficiency> {
+    let rows = ADAPTERS.iter();
+    rows.map(|&(name, _, _, mbps, index)| Efficiency::of_index(name, mbps, index))
+        .collect()
+}
+
+fn names<'a>(rows: &[&'a Efficiency]) -> Vec<&'a str> {
+    rows.iter().map(|row| row.name.as_str()).collect()
+}
+
+#[test]
+fn the_published_rankings_come_out() {
+    let (file, web) = (file_server(), web_server());
+    assert_eq!(
+        names(&ranked(&file))[..3],
+        [
+            "Alacritech 1000x1",
+            "Intel PRO/1000 MT",
+            "Surecom EP-320GTX (NS)"
+        ]
+    );
+    assert_eq!(
+        names(&ranked(&web))[..3],
+        ["Alacritech 1000x1", "Gigabyte GC-LC03", "3Com 3C996B-T"]
+    );
+    for rows in [&file, &web] {
+        let indices: Vec<_> = ranked(rows).iter().map(|row| row.index()).collect();
+        assert!(indices.is_sorted_by(|higher, lower| higher >= lower));
+        assert_eq!(indices.len(), 13);
+    }
+}
+
+/// The CPU utilisation that traffic and index imply is one that a server can have,
+/// and as a measured utilisation, rounded to a tenth of a percent, leads back to the
+/// index as printed, to what that rounding leaves open.
+#[test]
+fn implied_cpu_agrees_with_traffic_and_index() {
+    for &(name, file_mbps, file_index, web_mbps, web_index) in &ADAPTERS {
+        for (mbps, index) in [(file_mbps, file_index), (web_mbps, web_index)] {
+            let published = Efficiency::of_index(name, mbps, index);
+            let implied = published.cpu_percent.unwrap();
+            assert!((10.0..100.0).contains(&implied), "{name}: {implied}");
+            let measured = Efficiency {
+                cpu_percent: Some((implied * 10.0).round() / 10.0),
+                ..published
+            };
+            let seen = measured.index().unwrap();
+            assert!(
+                (seen - index).abs() <= index * 0.05 / implied + 0.005,
+                "{name}: {seen} for {index}"
+            );
+        }
+    }
+    // 1138.44 / 47.52 and 489.22 / 11.15, by hand.
+    let file = file_server();
+    assert!((file[0].cpu_percent.unwrap() - 23.957).abs() < 0.001);
+    assert!((file[4].cpu_percent.unwrap() - 43.876).abs() < 0.001);
+}
+
+#[test]
+fn the_table_shows_what_a_rank_comes_from() {
+    let table = efficiency("file server", &file_server());
+    let text = table.to_text();
+    let top: Vec<_> = text.lines().take(5).collect();
+    assert_snapshot!(top.join("\n"), @"
+    file server
+    rank  name                         Mbit/s  ops/s      CPU    P/E  ops/s per %  us/op
+       1  Alacritech 1000x1              1138      -  23.96 %  47.52            -      -
+       2  Intel PRO/1000 MT              1103      -  63.63 %  17.34            -      -
+       3  Surecom EP-320GTX (NS)         1109      -  67.28 %  16.48            -      -
+    ");
+    let printed: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| (Table::cell(row, 1), Table::cell(row, 5)))
+        .collect();
+    for &(name, _, index, _, _) in &ADAPTERS {
+        let shown = format!("{index:.2}");
+        assert!(printed.contains(&(name, shown.as_str())), "{name}");
+    }
+}
+
+fn measured(loads: u64) -> RunDoc {
+    document(&run(vec![on_a_busy_server(point(4, 1, loads))]))
+}
+
+#[test]
+fn runs_are_ranked_by_their_peaks_and_unmeasured_ones_last() {
+    let unmeasured = document(&run(vec![point(4, 1, 5000)]));
+    let rows: Vec<_> = [
+        ("nobody looked", &unmeasured),
+        ("slower", &measured(400)),
+        ("faster", &measured(800)),
+    ]
+    .into_iter()
+    .filter_map(|(name, run)| Efficiency::of_run(name, run))
+    .collect();
+    assert_eq!(names(&ranked(&rows)), ["faster", "slower", "nobody looked"]);
+    assert_snapshot!(efficiency("", &rows).to_text(), @"
+    rank  name           Mbit/s  ops/s   CPU   P/E  ops/s per %  us/op
+       1  faster           32.8   1001  25 %  1.31         40.0    999
+       2  slower           16.4    501  25 %  0.66         20.0   1996
+       -  nobody looked   204.8   6251     -     -            -      -
+    P/E: Mbit/s for each percent of the server's CPUs; higher is better
+    CPU: of the server, in percent of all its CPUs
+    no rank: no use of the server's CPUs was measured
+    ");
+    assert_eq!(Efficiency::of_run("x", &document(&run(Vec::new()))), None);
+}
+
+#[test]
+fn of_no_cpu_at_all_nothing_follows() {
+    let idle = Efficiency {
+        cpu_percent: Some(0.0),
+        ..Efficiency::of_index("idle", 100.0, 1.0)
+    };
+    assert_eq!((idle.index(), idle.ops_per_percent()), (None, None));
+}
