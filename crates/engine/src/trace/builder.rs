@@ -125,40 +125,33 @@ impl Builder {
                 handle,
                 offset,
                 length,
-                returned,
-            } => {
-                self.range(offset, length)?;
-                record = Record {
-                    subject: self.handle(handle, went_well)?,
-                    offset,
-                    length,
-                    extra: returned,
-                    ..record
-                };
-                if let (Some(open), true) = (self.open.get(&handle), returned > 0) {
-                    self.names.read_to(open.node, offset + u64::from(returned));
-                }
-                self.summary.bytes_read += u64::from(length);
+                returned: moved,
             }
-            Step::Write {
+            | Step::Write {
                 handle,
                 offset,
                 length,
-                written,
+                written: moved,
             } => {
                 self.range(offset, length)?;
                 record = Record {
                     subject: self.handle(handle, went_well)?,
                     offset,
                     length,
-                    extra: written,
+                    extra: moved,
                     ..record
                 };
-                if let Some(open) = self.open.get(&handle) {
-                    self.names
-                        .written_to(open.node, offset + u64::from(written));
+                let node = self.open.get(&handle).map(|open| open.node);
+                let (end, length) = (offset + u64::from(moved), u64::from(length));
+                match (step, node) {
+                    (Step::Read { .. }, Some(node)) if moved > 0 => self.names.read_to(node, end),
+                    (Step::Write { .. }, Some(node)) => self.names.written_to(node, end),
+                    _ => {}
                 }
-                self.summary.bytes_written += u64::from(length);
+                match step {
+                    Step::Read { .. } => self.summary.bytes_read += length,
+                    _ => self.summary.bytes_written += length,
+                }
             }
             Step::Flush(handle) => record.subject = self.handle(handle, went_well)?,
             Step::Lock {

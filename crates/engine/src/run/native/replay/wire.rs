@@ -10,7 +10,7 @@ use smbench_protocol::command::query_directory::{
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
 use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 use smbench_protocol::command::{FileTimes, WireName as Name};
-use smbench_protocol::connection::NoCredit;
+use smbench_protocol::connection::{Chain, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Connection, FileId, SessionIndex};
 
@@ -25,7 +25,7 @@ pub(super) struct To<'a> {
     pub(super) out: &'a mut Vec<u8>,
 }
 
-impl To<'_> {
+impl<'a> To<'a> {
     pub(super) fn request(
         self,
         command: Command,
@@ -47,24 +47,23 @@ impl To<'_> {
         command: Command,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u8, NoCredit> {
-        let Self {
-            connection,
-            session,
-            tag,
-            out,
-        } = self;
-        let close = close(FileId::RELATED);
-        connection
-            .chain(session, out)
-            .request(Command::Create, 1, tag, |out| create.encode(out))
-            .request(command, 1, tag, body)
-            .request(Command::Close, 1, tag, |out| close.encode(out))
-            .finish()?;
+        let tag = self.tag;
+        self.framed(create, |chain| chain.request(command, 1, tag, body))?;
         Ok(3)
     }
 
     /// CREATE and CLOSE; how many answers that takes.
     pub(super) fn touch(self, create: &CreateRequest<'_, Name>) -> Result<u8, NoCredit> {
+        self.framed(create, |chain| chain)?;
+        Ok(2)
+    }
+
+    /// CREATE, what goes `between`, and CLOSE.
+    fn framed(
+        self,
+        create: &CreateRequest<'_, Name>,
+        between: impl FnOnce(Chain<'a>) -> Chain<'a>,
+    ) -> Result<(), NoCredit> {
         let Self {
             connection,
             session,
@@ -72,12 +71,10 @@ impl To<'_> {
             out,
         } = self;
         let close = close(FileId::RELATED);
-        connection
-            .chain(session, out)
-            .request(Command::Create, 1, tag, |out| create.encode(out))
+        let chain = connection.chain(session, out);
+        between(chain.request(Command::Create, 1, tag, |out| create.encode(out)))
             .request(Command::Close, 1, tag, |out| close.encode(out))
-            .finish()?;
-        Ok(2)
+            .finish()
     }
 
     /// CREATE, QUERY_DIRECTORY and CLOSE.
