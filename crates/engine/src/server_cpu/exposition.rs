@@ -16,8 +16,12 @@ const FAMILIES: [(&str, &str); 2] = [
     ("windows_cpu_time_total", "core"),
 ];
 
-/// Modes in which a CPU is not busy: it waits for work or for a disk.
-const IDLE: [&str; 2] = ["idle", "iowait"];
+/// Modes in which a CPU is not busy: it waits for work or for a disk, or is not
+/// there, as a hypervisor has others run on it.
+const IDLE: [&str; 3] = ["idle", "iowait", "steal"];
+/// Modes of Windows that are parts of its `privileged` (% DPC Time and % Interrupt
+/// Time of its performance counters), and would count twice.
+const PARTS: [&str; 2] = ["dpc", "interrupt"];
 
 /// Seconds that each CPU has spent in each mode since some instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +41,9 @@ impl Counters {
             };
             let sample = sample(rest, cpu_label)
                 .ok_or_else(|| format!("its answer has a line of {family} that makes no sense"))?;
+            if PARTS.contains(&sample.0.1.as_str()) {
+                continue;
+            }
             if seconds.insert(sample.0, sample.1).is_some() {
                 return Err(format!("its answer has a line of {family} twice"));
             }
@@ -141,6 +148,40 @@ mod tests {
             ))
         };
         assert_eq!(windows(9.0).busy_since(&windows(8.0)), Ok((1.0, 1)));
+    }
+
+    #[test]
+    fn what_others_ran_on_a_cpu_and_parts_of_a_whole_are_not_busy() {
+        let of = |family: &str, modes: &[(&str, f64)]| {
+            let label = if family.starts_with("node") {
+                "cpu"
+            } else {
+                "core"
+            };
+            let lines = modes.iter().map(|(mode, seconds)| {
+                format!("{family}{{{label}=\"0\",mode=\"{mode}\"}} {seconds}\n")
+            });
+            counters(&lines.collect::<String>())
+        };
+        let node = |steal| {
+            let family = "node_cpu_seconds_total";
+            of(
+                family,
+                &[("idle", 10.0), ("steal", steal), ("system", steal)],
+            )
+        };
+        assert_eq!(node(9.0).busy_since(&node(8.0)), Ok((0.5, 1)));
+        let windows = |at: f64| {
+            let modes = [
+                ("dpc", at),
+                ("idle", at),
+                ("interrupt", at),
+                ("privileged", 2.0 * at),
+                ("user", at),
+            ];
+            of("windows_cpu_time_total", &modes)
+        };
+        assert_eq!(windows(2.0).busy_since(&windows(1.0)), Ok((0.75, 1)));
     }
 
     #[test]
