@@ -18,6 +18,8 @@ const WAITING_MAX: usize = 30;
 /// Recorders per worker that are there from the start: one to go on with while
 /// the coordinator has not given another back, and one for its being late.
 const SPARE: usize = 2;
+/// The same with the one it records into.
+pub(super) const RECORDERS_PER_WORKER: u64 = 1 + SPARE as u64;
 
 /// The workers' common place of a load point.
 pub(super) struct Board {

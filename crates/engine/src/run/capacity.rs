@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use crate::plan::{Plan, Verify};
 use crate::run::Carrier;
+use crate::run::board::RECORDERS_PER_WORKER;
 use crate::session::{Endpoint, Route};
 use crate::units::Size;
 use crate::verify;
@@ -28,9 +29,10 @@ const SLOT_BYTES: u64 = 128;
 /// What a connection takes of the kernel's memory with nothing under way, in
 /// bytes.
 const CONNECTION_BYTES: u64 = 4 * 1024;
-/// What a worker takes: scratch buffers, and a histogram of a quarter of a
-/// megabyte for each kind of operation.
+/// What a worker takes besides its recorders: scratch buffers.
 const WORKER_BYTES: u64 = 1024 * 1024;
+/// A histogram of a recorder; it has one for each kind of operation, two where
+/// response times are another thing than service times.
 const HISTOGRAM_BYTES: u64 = 256 * 1024;
 /// Threads besides the workers: this one, and those that join them.
 const OTHER_THREADS: u64 = 8;
@@ -178,9 +180,12 @@ fn bytes_needed(plan: &Plan, carrier: Carrier) -> u64 {
     let slots = clients * u64::from(plan.outstanding);
     let (sessions, connections) = match carrier {
         Carrier::Own => (clients, plan.connections.count(plan.max_clients())),
-        Carrier::Guest => (0, 0),
+        Carrier::Guest { .. } => (0, 0),
     };
-    let kinds = plan.workload.kinds().len() as u64;
+    let histograms = match plan.load.is_paced() {
+        true => 2 * plan.workload.kinds().len() as u64,
+        false => plan.workload.kinds().len() as u64,
+    };
     let workers = u64::from(plan.threads).min(clients);
     let (ledgers, kept) = match plan.verify {
         Verify::Off => (0, 0),
@@ -193,7 +198,7 @@ fn bytes_needed(plan: &Plan, carrier: Carrier) -> u64 {
     sessions * SESSION_BYTES
         + slots * SLOT_BYTES
         + connections * CONNECTION_BYTES
-        + workers * (WORKER_BYTES + kinds * HISTOGRAM_BYTES)
+        + workers * (WORKER_BYTES + RECORDERS_PER_WORKER * histograms * HISTOGRAM_BYTES)
         + ledgers
         + kept
 }
@@ -239,9 +244,9 @@ fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Limits;
+    use crate::plan::{Limits, LoadModel, Spacing};
     use crate::profile;
-    use crate::run::sockets;
+    use crate::run::descriptors;
     use crate::spec::RunOptions;
     use crate::target::Target;
 
@@ -320,6 +325,15 @@ mod tests {
             ("outstanding", more(|plan| plan.outstanding = 2)),
             ("threads", more(|plan| plan.threads += 1)),
             ("verify", more(|plan| plan.verify = Verify::ReadBack)),
+            (
+                "rate",
+                more(|plan| {
+                    plan.load = LoadModel::Rate {
+                        rate: "10".parse().unwrap(),
+                        arrivals: Spacing::Fixed,
+                    }
+                }),
+            ),
         ] {
             assert!(needed > base, "{name}");
         }
@@ -328,10 +342,14 @@ mod tests {
     #[test]
     fn nothing_is_assumed_of_a_connector_from_outside() {
         let plan = large(10_000, 1, 10);
-        let guest = bytes_needed(&plan, Carrier::Guest);
+        let of = |descriptors_per_group| Carrier::Guest {
+            descriptors_per_group,
+        };
+        let guest = bytes_needed(&plan, of(0));
         assert!(guest < bytes_needed(&plan, Carrier::Own) / 2, "{guest}");
-        assert_eq!(sockets(&plan, Carrier::Guest), 0);
-        assert!(sockets(&plan, Carrier::Own) > 10_000);
+        assert_eq!(descriptors(&plan, of(0)), 0);
+        assert_eq!(descriptors(&plan, of(3)), 30_000);
+        assert!(descriptors(&plan, Carrier::Own) > 10_000);
     }
 
     #[test]

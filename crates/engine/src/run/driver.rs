@@ -164,6 +164,14 @@ pub trait Connector: Clone + Send + 'static {
     /// What it sets up.
     type Driver: Driver;
 
+    /// Files, sockets among them, that the clients of one group have open. The
+    /// limit of this process on open files is raised where that makes too many,
+    /// and left alone where it does not; a run that needs more than it can have is
+    /// refused. None, by default.
+    fn descriptors_per_group(&self) -> u32 {
+        0
+    }
+
     /// Sets up what the clients with these numbers need, within the worker's
     /// tokio runtime, which has one thread. It is called once for each group of
     /// each load point, by `worker`s side by side and for up to 32 groups at a

@@ -79,6 +79,10 @@ pub(super) struct Guests<C> {
 impl<C: Connector> Connector for Guests<C> {
     type Driver = Guest<C::Driver>;
 
+    fn descriptors_per_group(&self) -> u32 {
+        self.connector.descriptors_per_group()
+    }
+
     async fn open(&self, clients: &[u32]) -> Result<Opened<Self::Driver>, SessionError> {
         match timeout(
             self.limit,

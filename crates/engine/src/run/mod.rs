@@ -247,7 +247,13 @@ pub fn execute_on(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    reserve(plan, Carrier::Guest)?;
+    let descriptors_per_group = connector.descriptors_per_group();
+    reserve(
+        plan,
+        Carrier::Guest {
+            descriptors_per_group,
+        },
+    )?;
     refuse_replay(plan)?;
     let operations = Operations::of(streams, plan);
     let context = Context {
@@ -291,15 +297,23 @@ fn execute_on_share(
 enum Carrier {
     /// SMB clients that are part of smbench.
     Own,
-    /// A connector from outside, of which nobody knows what it needs.
-    Guest,
+    /// A connector from outside, of which only this is known.
+    Guest {
+        /// See [`Connector::descriptors_per_group`].
+        descriptors_per_group: u32,
+    },
 }
 
-/// Sockets that the largest load point surely has open.
-fn sockets(plan: &Plan, carrier: Carrier) -> u64 {
+/// Files, most of them sockets, that the largest load point surely has open.
+fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
     match carrier {
         Carrier::Own => plan.connections.count(plan.max_clients()) + EXTRA_SOCKETS,
-        Carrier::Guest => 0,
+        Carrier::Guest {
+            descriptors_per_group,
+        } => {
+            let groups = plan.connections.groups(plan.max_clients()).len() as u64;
+            groups * u64::from(descriptors_per_group)
+        }
     }
 }
 
@@ -314,17 +328,11 @@ fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
 /// Sees to it that this process can have what a plan needs of the machine.
 fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
     let threads = plan.threads.into();
-    if carrier == Carrier::Guest {
-        // It may have as many sockets as ours would: there is room for them where
-        // the system allows it.
-        let _ = process::reserve_descriptors(sockets(plan, Carrier::Own), threads);
-    }
-    process::reserve_descriptors(sockets(plan, carrier), threads).map_err(|(needed, limit)| {
-        RunError::Descriptors {
-            clients: plan.max_clients(),
-            needed,
-            limit,
-        }
+    let reserved = process::reserve_descriptors(descriptors(plan, carrier), threads);
+    reserved.map_err(|(needed, limit)| RunError::Descriptors {
+        clients: plan.max_clients(),
+        needed,
+        limit,
     })?;
     Ok(capacity::check_process(plan, carrier)?)
 }
