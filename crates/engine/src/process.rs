@@ -15,8 +15,7 @@ const DESCRIPTORS_PER_THREAD: u64 = 8;
 /// CPU time and memory of this process since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    pub(crate) cpu_user: Duration,
-    pub(crate) cpu_system: Duration,
+    pub(crate) cpu: CpuTime,
     pub(crate) max_rss_bytes: u64,
     /// Of all CPUs of this machine, whoever uses them.
     pub(crate) machine: Option<MachineTime>,
@@ -31,7 +30,8 @@ pub(crate) struct MachineTime {
 
 impl MachineTime {
     /// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait,
-    /// and what else there is. The two for guests are in user and nice already.
+    /// and what else there is, such as what a hypervisor gave to others: that is
+    /// busy here, for nobody on this machine could have it. The two for guests are in user and nice already.
     fn parse(stat: &str) -> Option<Self> {
         let mut fields = stat
             .lines()
@@ -60,6 +60,39 @@ impl MachineTime {
     }
 }
 
+/// CPU time, in user mode and in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuTime {
+    pub(crate) user: Duration,
+    pub(crate) system: Duration,
+}
+
+impl CpuTime {
+    pub(crate) fn all(self) -> Duration {
+        self.user + self.system
+    }
+
+    /// What was used since an earlier reading.
+    pub(crate) const fn since(self, earlier: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+        }
+    }
+}
+
+/// That of the calling thread since it started (getrusage(2)).
+pub(crate) fn thread_cpu_time() -> CpuTime {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD);
+    usage.map_or_else(
+        |_| CpuTime::default(),
+        |usage| CpuTime {
+            user: duration(usage.user_time()),
+            system: duration(usage.system_time()),
+        },
+    )
+}
+
 /// What the calling thread had of the CPUs since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadUsage {
@@ -72,13 +105,9 @@ pub(crate) struct ThreadUsage {
 
 /// Reads it (getrusage(2); /proc/thread-self/schedstat).
 pub(crate) fn thread_usage() -> ThreadUsage {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD);
-    let cpu = usage.map_or(Duration::ZERO, |usage| {
-        duration(usage.user_time()) + duration(usage.system_time())
-    });
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat");
     ThreadUsage {
-        cpu,
+        cpu: thread_cpu_time().all(),
         waiting: schedule.ok().and_then(|text| waiting(&text)),
     }
 }
@@ -99,8 +128,10 @@ pub(crate) fn usage() -> Usage {
         unreachable!("getrusage(RUSAGE_SELF) takes no argument that could be wrong");
     };
     Usage {
-        cpu_user: duration(usage.user_time()),
-        cpu_system: duration(usage.system_time()),
+        cpu: CpuTime {
+            user: duration(usage.user_time()),
+            system: duration(usage.system_time()),
+        },
         // Linux counts ru_maxrss in KiB.
         max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
         machine: std::fs::read_to_string("/proc/stat")

@@ -19,6 +19,7 @@ use exposition::Counters;
 use processes::Listeners;
 
 use crate::clock::{self, Nanos};
+use crate::process::{self, CpuTime};
 
 /// Where the CPU time of a server is looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,8 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     at: Nanos,
+    /// What reading took of this machine's CPUs.
+    pub(crate) cost: CpuTime,
     found: Result<Found, String>,
 }
 
@@ -116,7 +119,7 @@ impl Meter {
 
     /// Reads the counters, blocking the thread for 2 seconds at most.
     pub(crate) fn read(&self) -> Reading {
-        let before = clock::now();
+        let (before, had) = (clock::now(), process::thread_cpu_time());
         let found = match &self.kind {
             Ok(Kind::Processes(listeners)) => listeners.cpu_time().map(Found::Processes),
             Ok(Kind::Exporter(url)) => exporter::scrape(url).map(Found::Machine),
@@ -124,7 +127,8 @@ impl Meter {
         };
         // As if all had been read in the middle.
         let at = Nanos(before.0.midpoint(clock::now().0));
-        Reading { at, found }
+        let cost = process::thread_cpu_time().since(had);
+        Reading { at, cost, found }
     }
 
     /// What was used in a `window`, between two readings at about its ends.

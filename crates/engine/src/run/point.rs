@@ -12,7 +12,7 @@ use tokio::task::JoinHandle as JoinTask;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Pinning;
-use crate::process;
+use crate::process::{self, CpuTime};
 use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::guest::GuestPanic;
@@ -375,21 +375,21 @@ impl Crew {
         // Read a little late, as timers go, or much later when the observer was
         // held up, at either end; the load is the same a little later, so its share is taken.
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
-        let of_window =
-            |at_close: Duration, at_open| at_close.saturating_sub(at_open).mul_f64(share.min(2.0));
-        let server_cpu = context.server_cpu.between(
-            finished(cpu_at_open).await,
-            finished(cpu_at_close).await,
-            window,
-        );
+        let opening = finished(cpu_at_open).await;
+        // The first look at the server is within the window, the second after it.
+        let looking = opening.as_ref().map_or(CpuTime::default(), |at| at.cost);
+        let load = at_close.cpu.since(at_open.cpu).since(looking);
+        let of_window = |load: Duration| load.mul_f64(share.min(2.0));
+        let closing = finished(cpu_at_close).await;
+        let server_cpu = context.server_cpu.between(opening, closing, window);
         Observed {
             schedule,
             server_cpu,
             closed: closed_at,
             window,
             usage: ClientUsage {
-                cpu_user: of_window(at_close.cpu_user, at_open.cpu_user),
-                cpu_system: of_window(at_close.cpu_system, at_open.cpu_system),
+                cpu_user: of_window(load.user),
+                cpu_system: of_window(load.system),
                 max_rss_bytes: at_close.max_rss_bytes,
             },
             machine_busy: at_close
