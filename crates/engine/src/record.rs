@@ -78,7 +78,7 @@ pub struct LoadPointRecord {
     pub ops: Tally,
     /// The same over time.
     pub series: Series,
-    /// How evenly clients were served; those that were broken off are not in it.
+    /// How evenly clients were served.
     pub fairness: Fairness,
     /// Time within the window in which operations were in flight, summed over
     /// operations. Counted as they are sent and answered, not summed up of their

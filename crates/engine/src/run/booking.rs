@@ -14,7 +14,6 @@ use crate::run::group::Orders;
 use crate::run::member::Member;
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::replay;
-use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
 use crate::stream::{Mix, Went};
 
@@ -28,9 +27,9 @@ struct InFlight {
 
 impl InFlight {
     /// As many were in flight since the last time this was called.
-    fn add(&mut self, in_flight: u32, now: Nanos, schedule: &Schedule) {
+    fn add(&mut self, in_flight: u32, now: Nanos, orders: &Orders) {
         if now > self.until {
-            let passed = schedule.window_between(self.until, now);
+            let passed = orders.window_between(self.until, now);
             self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
             self.until = now;
         }
@@ -128,9 +127,13 @@ impl<S: Supply> Clients<S> {
     /// To be called before the number in flight changes. A cancelled window is
     /// over.
     pub(super) fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
-        if !orders.cancel.is_cancelled() {
-            let (in_flight, schedule) = (self.in_flight, &orders.schedule);
-            self.in_flight_time.add(in_flight, now, schedule);
+        self.in_flight_time.add(self.in_flight, now, orders);
+    }
+
+    /// Takes note that what is in flight at `now` will never be answered.
+    pub(super) fn give_up_in_flight(&mut self, now: Nanos) {
+        for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
+            self.members[slot.member].miss_window(slot.intended, now);
         }
     }
 

@@ -8,6 +8,8 @@
 //! warm; scratch buffers and the recorder belong to the worker and are lent to
 //! one group at a time, for one poll.
 
+mod load;
+
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -21,7 +23,6 @@ use tokio::time::Sleep;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::Caching;
-use crate::record::{Fairness, Punctuality};
 use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
 use crate::run::booking::{Booking, Clients};
@@ -80,10 +81,16 @@ impl Orders {
         now >= self.schedule.stop || self.cancel.is_cancelled()
     }
 
+    /// How much of the window lies between two instants. A cancelled one is over
+    /// from then on.
+    pub(super) fn window_between(&self, from: Nanos, to: Nanos) -> Nanos {
+        self.schedule.window_between(from, to.min(self.cancel.at()))
+    }
+
     /// Has what completes at `now` recorded where it belongs. A cancelled window
     /// ends at once, not when the answers are in.
     pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
-        let is_cancelled = self.cancel.is_cancelled();
+        let is_cancelled = self.cancel.at() <= now;
         if is_cancelled && desk.interval().place != Place::Outside {
             let rest = Interval {
                 from: now,
@@ -126,9 +133,6 @@ pub(super) struct Group<D, S> {
     /// Since when the driver keeps free slots from being filled.
     held_back_since: Option<Nanos>,
     held_back: Nanos,
-    /// When it noticed that the run is cancelled: what waits on does so outside
-    /// the window.
-    cut: Nanos,
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
     alarm_at: Option<Nanos>,
@@ -152,7 +156,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             turn: 0,
             held_back_since: None,
             held_back: Nanos(0),
-            cut: Nanos::MAX,
             timer: None,
             timer_at: Nanos(0),
             alarm_at: None,
@@ -164,49 +167,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self.clients.members
     }
 
-    /// Time of the window in which operations were in flight, summed over
-    /// operations.
-    pub(super) fn in_flight_time(&self) -> Nanos {
-        self.clients.in_flight_time()
-    }
-
-    /// How evenly the clients were served.
-    pub(super) fn fairness(&self) -> Fairness {
-        let mut fairness = Fairness::default();
-        for member in &self.clients.members {
-            fairness.add(member.completed);
-        }
-        fairness
-    }
-
-    /// How well the clients kept due instants.
-    pub(super) fn punctuality(&self) -> Punctuality {
-        let members = self.clients.members.iter();
-        members.fold(Punctuality::NONE, |sum, member| sum + member.punctuality())
-    }
-
     /// Numbers of the clients.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
         self.clients.members.iter().map(|member| member.number)
-    }
-
-    /// Clients that completed an operation in the window.
-    pub(super) fn served(&self) -> u32 {
-        let members = self.clients.members.iter();
-        members.filter(|member| member.completed > 0).count() as u32
-    }
-
-    /// Time of the window in which a request was due but no credit was at
-    /// hand, summed over the clients.
-    pub(super) fn starved(&self) -> Nanos {
-        let members = self.clients.members.iter();
-        members.fold(Nanos(0), |sum, member| sum + member.starved)
-    }
-
-    /// Time of the window in which a request was due but the driver had no
-    /// room for it, summed over the clients.
-    pub(super) fn held_back(&self) -> Nanos {
-        Nanos(self.held_back.0 * self.clients.members.len() as u64)
     }
 
     /// Answers the server while no load is on, without end: a client that had
@@ -231,32 +194,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
     }
 
-    /// Keeps the load on until the schedule stops and everything in flight has
-    /// been answered.
-    pub(super) async fn run(
-        &mut self,
-        shared: &RefCell<Shared>,
-        orders: &Orders,
-    ) -> Result<(), Dropped> {
-        let ended = poll_fn(|context| {
-            let shared = &mut shared.borrow_mut();
-            shared.cleared(|shared| self.poll(context, shared, orders))
-        })
-        .await;
-        self.clients.count_in_flight(clock::now(), orders);
-        let now = clock::now();
-        self.end_holding_back(now, &orders.schedule);
-        let end = now.min(orders.schedule.stop);
-        for member in &mut self.clients.members {
-            member.end_starvation(now.min(self.cut), &orders.schedule);
-            if orders.cancel.is_cancelled() {
-                member.cut_window(end);
-            }
-            member.give_up_before(end, end);
-        }
-        ended
-    }
-
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -264,9 +201,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
         orders: &Orders,
     ) -> Poll<Result<(), Dropped>> {
         let mut now = clock::now();
-        if orders.cancel.is_cancelled() {
-            self.cut = self.cut.min(now);
-        }
         loop {
             let mut was_in_vain = false;
             loop {
@@ -359,14 +293,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
         }
         self.turn = (self.turn + 1) % members;
-        self.end_holding_back(now, &orders.schedule);
+        self.end_holding_back(now, orders);
         Filled::AsPlanned
     }
 
-    fn end_holding_back(&mut self, now: Nanos, schedule: &Schedule) {
+    fn end_holding_back(&mut self, now: Nanos, orders: &Orders) {
         if let Some(since) = self.held_back_since.take() {
-            let until = now.min(self.cut);
-            self.held_back = self.held_back + schedule.window_between(since, until);
+            self.held_back = self.held_back + orders.window_between(since, now);
         }
     }
 
@@ -380,8 +313,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let member = &mut self.clients.members[at];
         let slots = &mut self.clients.slots;
         let may_begin = !orders.stops(now);
-        if !may_begin && orders.cancel.is_cancelled() {
-            member.cut_window(now);
+        if !may_begin {
+            member.cut_window(orders.cancel.at());
         }
         member.give_up_overdue(now);
         while let Some(due) = member.due(now, may_begin) {
@@ -416,9 +349,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 }
                 match busy {
                     Busy::Credits => member.starve(now),
-                    Busy::Room | Busy::Session => {
-                        member.end_starvation(now.min(self.cut), &orders.schedule);
-                    }
+                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
                 }
                 match busy {
                     Busy::Session => member.shut_out(now),
@@ -429,7 +360,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     Busy::Credits | Busy::Session => Filled::AsPlanned,
                 };
             }
-            member.end_starvation(now.min(self.cut), &orders.schedule);
+            member.end_starvation(now, orders);
             member.let_in();
             member.served(due, now);
             let slot = &mut slots[slot as usize];
@@ -452,7 +383,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
         }
         if !may_begin {
-            member.end_starvation(now.min(self.cut), &orders.schedule);
+            member.end_starvation(now, orders);
             member.let_in();
         }
         Filled::AsPlanned

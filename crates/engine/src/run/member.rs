@@ -7,6 +7,7 @@ use crate::clock::Nanos;
 use crate::pattern::{self, Stamp};
 use crate::plan::Plan;
 use crate::record::{OpKind, Punctuality};
+use crate::run::group::Orders;
 use crate::run::operation::Dropped;
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
@@ -178,9 +179,10 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Nothing that is due from now on counts: the window has been cancelled.
-    pub(super) fn cut_window(&mut self, now: Nanos) {
-        self.window.1 = self.window.1.min(now);
+    /// Nothing that is due from `end` on counts: the window was cancelled then, if
+    /// it was.
+    pub(super) fn cut_window(&mut self, end: Nanos) {
+        self.window.1 = self.window.1.min(end);
     }
 
     fn is_counted(&self, due: Nanos) -> bool {
@@ -308,10 +310,10 @@ impl<S: Supply> Member<S> {
         self.shut_out_since = None;
     }
 
-    /// What counts as starving ends at `until`.
-    pub(super) fn end_starvation(&mut self, until: Nanos, schedule: &Schedule) {
+    /// What counts as starving ends at `now`.
+    pub(super) fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
         if let Some(since) = self.starved_since.take() {
-            self.starved = self.starved + schedule.window_between(since, until);
+            self.starved = self.starved + orders.window_between(since, now);
         }
     }
 

@@ -11,6 +11,7 @@ mod booking;
 mod capacity;
 pub(crate) mod driver;
 mod events;
+mod figures;
 mod group;
 mod guest;
 mod health;

@@ -89,6 +89,7 @@ pub(super) async fn measure(
     series.reach(observed.schedule.intervals_until(observed.closed));
     let invalid = objection(context, point, &observed, &outcome, &ops);
     let generator = judged(context, point, &observed, &outcome, &ops);
+    let figures = outcome.figures;
     Ok(LoadPointRecord {
         clients: point.clients,
         repeat,
@@ -97,10 +98,10 @@ pub(super) async fn measure(
         generator,
         ops,
         series,
-        fairness: outcome.fairness,
-        in_flight: outcome.in_flight.into(),
-        punctuality: outcome.punctuality,
-        clients_served: outcome.served,
+        fairness: figures.fairness,
+        in_flight: figures.in_flight.into(),
+        punctuality: figures.punctuality,
+        clients_served: figures.served,
         dropouts: outcome.dropouts,
         client: observed.usage,
         server_cpu: observed.server_cpu,
@@ -109,8 +110,8 @@ pub(super) async fn measure(
             connections: outcome.connections,
             elapsed: setup_elapsed.into(),
         },
-        credit_starved: outcome.starved.into(),
-        held_back: outcome.held_back.into(),
+        credit_starved: figures.starved.into(),
+        held_back: figures.held_back.into(),
     })
 }
 
@@ -370,7 +371,9 @@ impl Crew {
             }
         }
         let (closed_at, at_close) = closing.unwrap_or((schedule.close, process::usage()));
-        let window = schedule.window_until(closed_at);
+        // The workers' clocks stop at the cancel, not when it is noticed here.
+        let closed = closed_at.min(context.cancel.at());
+        let window = schedule.window_until(closed);
         let (opened_at, at_open) = opening.unwrap_or((closed_at, at_close));
         // Read a little late, as timers go, or much later when the observer was
         // held up, at either end; the load is the same a little later, so its share is taken.
@@ -385,7 +388,7 @@ impl Crew {
         Observed {
             schedule,
             server_cpu,
-            closed: closed_at,
+            closed,
             window,
             usage: ClientUsage {
                 cpu_user: of_window(load.user),
@@ -424,7 +427,7 @@ fn judged(
     generator.limited = health::verdict(&generator, median, context.whereabouts);
     if generator.limited.is_none() {
         let clients_s = observed.window.as_secs_f64() * f64::from(point.clients);
-        let share = outcome.held_back.as_secs_f64() / clients_s.max(1e-9);
+        let share = outcome.figures.held_back.as_secs_f64() / clients_s.max(1e-9);
         generator.back_pressure = health::back_pressure(share);
     }
     generator

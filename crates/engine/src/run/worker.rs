@@ -15,12 +15,13 @@ use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::{Caching, Plan, Ramp, Verify};
 use crate::process;
-use crate::record::{Dropout, Fairness, Punctuality, Recorder, WorkerRecord, latency_histogram};
+use crate::record::{Dropout, Recorder, WorkerRecord, latency_histogram};
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::booking::book_acknowledged;
 use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::group::{Group, Orders, Shared};
+use crate::run::figures::Figures;
 use crate::run::health::Gauge;
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
@@ -107,13 +108,7 @@ pub(super) struct Outcome {
     pub(super) session_setup: Histogram<u64>,
     /// TCP connections that the sessions have.
     pub(super) connections: u64,
-    /// Clients that completed an operation in the window.
-    pub(super) served: u32,
-    pub(super) starved: Nanos,
-    pub(super) held_back: Nanos,
-    pub(super) punctuality: Punctuality,
-    pub(super) fairness: Fairness,
-    pub(super) in_flight: Nanos,
+    pub(super) figures: Figures,
     /// How each worker fared.
     pub(super) workers: Vec<WorkerRecord>,
 }
@@ -124,12 +119,7 @@ impl Default for Outcome {
             dropouts: Vec::new(),
             session_setup: latency_histogram(),
             connections: 0,
-            served: 0,
-            starved: Nanos(0),
-            held_back: Nanos(0),
-            punctuality: Punctuality::NONE,
-            fairness: Fairness::default(),
-            in_flight: Nanos(0),
+            figures: Figures::default(),
             workers: Vec::new(),
         }
     }
@@ -143,12 +133,7 @@ impl Outcome {
         let added = self.session_setup.add(&other.session_setup);
         debug_assert!(added.is_ok());
         self.connections += other.connections;
-        self.served += other.served;
-        self.starved = self.starved + other.starved;
-        self.held_back = self.held_back + other.held_back;
-        self.punctuality = self.punctuality + other.punctuality;
-        self.fairness.merge(&other.fairness);
-        self.in_flight = self.in_flight + other.in_flight;
+        self.figures.merge(&other.figures);
         self.workers.extend(other.workers);
     }
 }
@@ -283,6 +268,7 @@ async fn put_load_on<D: Driver, S: Supply>(
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         if alarm.is_some() {
+    let figures = Rc::new(RefCell::new(Figures::default()));
             for member in group.members_mut() {
                 member.begin(
                     plan,
@@ -295,10 +281,11 @@ async fn put_load_on<D: Driver, S: Supply>(
         count_setup(&mut shared.borrow_mut().desk.recorder, &group);
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         running.spawn_local(async move {
-            let ended = group.run(&shared, &orders).await;
-            let figures = Figures::of(&group);
+            let ended = group.run(&shared, &orders, &figures).await;
+            let clients: Vec<_> = group.numbers().collect();
             // Others may still wait for what this one was granted.
             let standing = match (&ended, caches) {
+        let figures = Rc::clone(&figures);
                 (Ok(()), false) => Some(group),
                 (Ok(()), true) => {
                     // On the heap: few run at a time, and all have the room.
@@ -307,7 +294,7 @@ async fn put_load_on<D: Driver, S: Supply>(
                 }
                 (Err(_), _) => None,
             };
-            (figures, standing, ended)
+            (clients, standing, ended)
         });
     }
     let mut standing = Vec::with_capacity(running.len());
@@ -320,14 +307,8 @@ async fn put_load_on<D: Driver, S: Supply>(
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let (figures, group, ended) = ended.unwrap_or_else(resume);
-                    outcome.served += figures.served;
-                    outcome.starved = outcome.starved + figures.starved;
-                    outcome.held_back = outcome.held_back + figures.held_back;
-                    outcome.punctuality = outcome.punctuality + figures.punctuality;
-                    outcome.fairness.merge(&figures.fairness);
-                    outcome.in_flight = outcome.in_flight + figures.in_flight;
-                    for client in figures.clients {
+                    let (clients, group, ended) = ended.unwrap_or_else(resume);
+                    for client in clients {
                         out.remove(&client);
                         if let Err(reason) = &ended {
                             let reason = reason.to_string();
@@ -355,31 +336,7 @@ async fn put_load_on<D: Driver, S: Supply>(
     Ok(standing)
 }
 
-/// What a group leaves to its worker.
-struct Figures {
-    clients: Vec<u32>,
-    served: u32,
-    starved: Nanos,
-    held_back: Nanos,
-    punctuality: Punctuality,
-    fairness: Fairness,
-    in_flight: Nanos,
-}
-
-impl Figures {
-    fn of<D: Driver, S: Supply>(group: &Group<D, S>) -> Self {
-        Self {
-            clients: group.numbers().collect(),
-            served: group.served(),
-            starved: group.starved(),
-            held_back: group.held_back(),
-            punctuality: group.punctuality(),
-            fairness: group.fairness(),
-            in_flight: group.in_flight_time(),
-        }
-    }
-}
-
+    outcome.figures.merge(&figures.borrow());
 /// Counts what was granted and broken before the load.
 fn count_setup<D, S>(recorder: &mut Recorder, group: &Group<D, S>) {
     for &(took, outcome) in &group.acknowledged {

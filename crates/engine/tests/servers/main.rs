@@ -24,3 +24,4 @@ mod share;
 mod smb_rs;
 mod support;
 mod trouble;
+mod waiting;

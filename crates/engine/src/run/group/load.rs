@@ -1,0 +1,82 @@
+//! A group under load: from the begin of its schedule until everything in flight
+//! has been answered, or it is broken off.
+//!
+//! Invariant: whatever ends the load, what the group measured up to then is
+//! settled once and handed to its worker: also where it is dropped out, or where
+//! its task is dropped because nothing answers any more after a cancel.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+
+use super::{Group, Orders, Shared};
+use crate::clock::{self, Nanos};
+use crate::run::driver::Driver;
+use crate::run::figures::Figures;
+use crate::run::operation::Dropped;
+use crate::run::supply::Supply;
+
+/// A group that is under load for as long as this lives.
+struct UnderLoad<'a, D: Driver, S: Supply> {
+    group: &'a mut Group<D, S>,
+    orders: &'a Orders,
+    figures: &'a RefCell<Figures>,
+}
+
+impl<D: Driver, S: Supply> Drop for UnderLoad<'_, D, S> {
+    fn drop(&mut self) {
+        self.group.settle(clock::now(), self.orders);
+        self.figures.borrow_mut().merge(&self.group.figures());
+    }
+}
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Keeps the load on until the schedule stops and everything in flight has
+    /// been answered. What was measured is added to `figures`, also when this is
+    /// dropped before.
+    pub(in crate::run) async fn run(
+        &mut self,
+        shared: &RefCell<Shared>,
+        orders: &Orders,
+        figures: &RefCell<Figures>,
+    ) -> Result<(), Dropped> {
+        let load = UnderLoad {
+            group: self,
+            orders,
+            figures,
+        };
+        poll_fn(|context| {
+            let shared = &mut shared.borrow_mut();
+            shared.cleared(|shared| load.group.poll(context, shared, orders))
+        })
+        .await
+    }
+
+    /// Counts what still goes on at `now`, up to then.
+    fn settle(&mut self, now: Nanos, orders: &Orders) {
+        self.clients.count_in_flight(now, orders);
+        self.end_holding_back(now, orders);
+        let end = now.min(orders.schedule.stop);
+        for member in &mut self.clients.members {
+            member.end_starvation(now, orders);
+            member.cut_window(orders.cancel.at());
+            member.give_up_before(end, end);
+        }
+        self.clients.give_up_in_flight(now);
+    }
+
+    fn figures(&self) -> Figures {
+        let mut figures = Figures {
+            // All its clients wait when their driver has no room.
+            held_back: Nanos(self.held_back.0 * self.clients.members.len() as u64),
+            in_flight: self.clients.in_flight_time(),
+            ..Figures::default()
+        };
+        for member in &self.clients.members {
+            figures.served += u32::from(member.completed > 0);
+            figures.starved = figures.starved + member.starved;
+            figures.punctuality = figures.punctuality + member.punctuality();
+            figures.fairness.add(member.completed);
+        }
+        figures
+    }
+}
