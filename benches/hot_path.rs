@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use smbench_engine::clock::{self, Nanos};
-use smbench_engine::pattern::{self, Stamp};
+use smbench_engine::pattern::{self, Salt, Stamp};
 use smbench_engine::profile;
 use smbench_engine::record::{OpKind, Recorder};
 use smbench_engine::stream::{Mix, OpStream};
@@ -106,7 +106,13 @@ fn workload(criterion: &mut Criterion) {
                 ..Stamp::default()
             };
             data.clear();
-            pattern::append(black_box(&mut data), READ_LEN as usize, 8192, stamp);
+            pattern::append(
+                black_box(&mut data),
+                READ_LEN as usize,
+                8192,
+                stamp,
+                Salt::default(),
+            );
         });
     });
     group.finish();

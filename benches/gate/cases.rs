@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use smbench_engine::clock::Nanos;
-use smbench_engine::pattern::{self, Stamp};
+use smbench_engine::pattern::{self, Salt, Stamp};
 use smbench_engine::record::{OpKind, Recorder};
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_protocol::FileId;
@@ -165,7 +165,13 @@ fn make_data(calls: u64) {
             ..Stamp::default()
         };
         data.clear();
-        pattern::append(black_box(&mut data), READ_LEN as usize, 8192, stamp);
+        pattern::append(
+            black_box(&mut data),
+            READ_LEN as usize,
+            8192,
+            stamp,
+            Salt::default(),
+        );
     }
 }
 

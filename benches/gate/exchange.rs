@@ -12,7 +12,7 @@
 
 use std::hint::black_box;
 
-use smbench_engine::pattern::{self, Stamp};
+use smbench_engine::pattern::{self, Salt, Stamp};
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::crypto::{
@@ -182,7 +182,13 @@ impl Peers {
                     ..Stamp::default()
                 };
                 connection.write(session, 7, black_box(&request), out, |out| {
-                    pattern::append(out, READ_LEN as usize, request.offset, stamp);
+                    pattern::append(
+                        out,
+                        READ_LEN as usize,
+                        request.offset,
+                        stamp,
+                        Salt::default(),
+                    );
                 })
             }
             _ => {

@@ -1,22 +1,26 @@
 //! What writes carry: contents that say who wrote them, where and when.
 //!
 //! A file is a row of 512-byte blocks, aligned in the file. Each block is a
-//! pure function of a [`Stamp`] and the block's offset, so that any part of a
-//! file can be made, and any whole block judged, without remembering it:
+//! pure function of a [`Salt`], a [`Stamp`] and the block's offset, so that any
+//! part of a file can be made, and any whole block judged, without remembering
+//! it:
 //!
 //! ```text
 //! word  0      magic
 //! word  1      client | file << 32
 //! word  2      generation | run << 32
 //! word  3      offset of the block in the file
-//! word  4      seal: a hash of words 0 to 3
+//! word  4      seal: a hash of the salt and of words 0 to 3
 //! word  5..61  filling: words of a table of random numbers, from the place in
 //!              it that the seal says, each combined with the seal
 //! word 61, 62  words 1 and 2 again
 //! word 63      the seal again
 //! ```
 //!
-//! Words are 64 bits, little-endian. The stamp stands at both ends so that a
+//! Words are 64 bits, little-endian. The salt is the run's and stands nowhere: what
+//! an earlier run wrote in the same place has other bytes from the seal on, so a
+//! server can neither pass that off for what this one wrote, nor find that it has
+//! stored it before. The stamp stands at both ends so that a
 //! block which a read caught halfway through a write can be told from one that
 //! is damaged ([`check_torn`]). Which stamps may be found where is
 //! [`crate::verify`]'s business.
@@ -36,8 +40,12 @@ use crate::random::{GOLDEN_GAMMA, draw, finalise};
 pub const BLOCK_BYTES: usize = 512;
 
 const WORDS: usize = BLOCK_BYTES / 8;
+/// Of the header, its last.
+const SEAL_WORD: usize = 4;
 const HEADER_WORDS: usize = 5;
 const TRAILER_WORDS: usize = 3;
+/// The first word of the trailer.
+const TRAILER: usize = WORDS - TRAILER_WORDS;
 const FILLING_WORDS: usize = WORDS - HEADER_WORDS - TRAILER_WORDS;
 /// "SMBENCH2", as bytes in the file.
 const MAGIC: u64 = u64::from_le_bytes(*b"SMBENCH2");
@@ -71,6 +79,12 @@ pub struct Stamp {
     pub run: u32,
 }
 
+/// What tells the contents of one run from those of any other: a random number,
+/// drawn once per run. Not part of the plan, whose seed says which operations there
+/// are, the same ones each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Salt(pub u64);
+
 /// Contents that are not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
@@ -83,6 +97,15 @@ pub enum Mismatch {
         expected: u8,
         /// What it is.
         found: u8,
+    },
+    /// A sound block, but of another salt: stored by an earlier run, or by another
+    /// one beside this.
+    #[error("the block at {offset} holds {found}, as another run of smbench wrote it")]
+    OtherRun {
+        /// The block's offset in the file.
+        offset: u64,
+        /// Whose it is, in that run.
+        found: Stamp,
     },
     /// A sound block, but of another client or file, or not yet written.
     #[error("the block at {offset} holds {found}, which was never written there")]
@@ -110,6 +133,7 @@ impl Mismatch {
     pub const fn offset(&self) -> u64 {
         match self {
             Self::Byte { offset, .. }
+            | Self::OtherRun { offset, .. }
             | Self::Foreign { offset, .. }
             | Self::Stale { offset, .. } => *offset,
         }
@@ -126,10 +150,11 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// Appends the `length` bytes that `stamp` writes at `file_offset`. Neither needs
-/// to be aligned: a block that is covered in part is cut out of the whole one.
-pub fn append(out: &mut Vec<u8>, length: usize, file_offset: u64, stamp: Stamp) {
-    let ink = Ink::of(stamp);
+/// Appends the `length` bytes that `stamp` writes at `file_offset` in the run of
+/// `salt`. Neither needs to be aligned: a block that is covered in part is cut out
+/// of the whole one.
+pub fn append(out: &mut Vec<u8>, length: usize, file_offset: u64, stamp: Stamp, salt: Salt) {
+    let ink = Ink::of(stamp, salt);
     let mut within = (file_offset % BLOCK_BYTES as u64) as usize;
     let mut offset = file_offset - within as u64;
     let mut missing = length;
@@ -147,15 +172,22 @@ pub fn append(out: &mut Vec<u8>, length: usize, file_offset: u64, stamp: Stamp) 
 }
 
 /// Judges one block, read from `file_offset` (a multiple of 512), by its own
-/// header: every byte must be what its stamp wrote there.
+/// header: every byte must be what its stamp wrote there in the run of `salt`.
 ///
 /// # Errors
-/// The first byte that is not.
-pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Result<Stamp, Mismatch> {
+/// The first byte that is not, or that all are of another run.
+pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Result<Stamp, Mismatch> {
     let stamp = stamp_at(found, 1);
-    let expected = block(file_offset, stamp);
+    let ink = Ink::of(stamp, salt);
+    let expected = ink.block(file_offset);
     if *found == expected {
         return Ok(stamp);
+    }
+    if *found == ink.sealed(file_offset, word_at(found, SEAL_WORD)) {
+        return Err(Mismatch::OtherRun {
+            offset: file_offset,
+            found: stamp,
+        });
     }
     let at = first_difference(found, &expected);
     // When the header contradicts its seal, the stamp in it cannot be trusted,
@@ -167,27 +199,45 @@ pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Result<Stamp, Misma
     })
 }
 
+/// Whose the two parts of a block are that a read caught halfway through a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tear {
+    /// Who wrote the block up to some byte; `None` where that lies in the header,
+    /// so that the front cannot say.
+    pub front: Option<Stamp>,
+    /// Who wrote it from there on; `None` where that lies in the trailer.
+    pub back: Option<Stamp>,
+}
+
 /// Judges one block that [`check`] refused, as one that a read caught halfway
 /// through a write: up to some byte it is what one stamp wrote, and from there
-/// to its end what another did. Returns both stamps, the front's first.
+/// to its end what another did.
 ///
 /// No file server promises that a read sees all or nothing of a concurrent
-/// write to the same bytes, and Linux's page cache does not provide it. A tear
-/// inside the header or the trailer, or by two writes at once, is not
-/// recognised.
+/// write to the same bytes, and Linux's page cache does not provide it. Two tears
+/// in one block are not recognised.
 #[must_use]
-pub fn check_torn(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Option<(Stamp, Stamp)> {
-    let front = stamp_at(found, 1);
-    let back = stamp_at(found, WORDS - TRAILER_WORDS);
-    if front == back {
-        return None;
+pub fn check_torn(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Option<Tear> {
+    let (front, back) = (stamp_at(found, 1), stamp_at(found, TRAILER));
+    let ahead = block(file_offset, front, salt);
+    let behind = block(file_offset, back, salt);
+    let (header, trailer) = (HEADER_WORDS * 8, TRAILER * 8);
+    let tear = first_difference(found, &ahead);
+    // The header and the last seal are whole, each of its own stamp.
+    if (header..(WORDS - 1) * 8).contains(&tear) && found[tear..] == behind[tear..] {
+        let (front, back) = (Some(front), Some(back));
+        return Some(Tear { front, back });
     }
-    let tear = first_difference(found, &block(file_offset, front));
-    let behind = block(file_offset, back);
-    // The header and the last seal must be whole, each of its own stamp.
-    let possible = HEADER_WORDS * 8..(WORDS - 1) * 8;
-    let is_torn = possible.contains(&tear) && found[tear..] == behind[tear..];
-    is_torn.then_some((front, back))
+    // All but the header, or all but the trailer, is of one stamp.
+    let is_here = [0, SEAL_WORD - 1].map(|word| word_at(found, word)) == [MAGIC, file_offset];
+    if is_here && found[header..] == behind[header..] {
+        let back = Some(back);
+        return Some(Tear { front: None, back });
+    }
+    (tear >= trailer).then_some(Tear {
+        front: Some(front),
+        back: None,
+    })
 }
 
 fn first_difference(one: &[u8; BLOCK_BYTES], other: &[u8; BLOCK_BYTES]) -> usize {
@@ -207,38 +257,44 @@ fn stamp_at(block: &[u8; BLOCK_BYTES], word: usize) -> Stamp {
     }
 }
 
-fn block(file_offset: u64, stamp: Stamp) -> [u8; BLOCK_BYTES] {
-    Ink::of(stamp).block(file_offset)
+fn word_at(block: &[u8; BLOCK_BYTES], word: usize) -> u64 {
+    let (words, _) = block.as_chunks::<8>();
+    u64::from_le_bytes(words[word])
 }
 
-/// What all blocks of one stamp have in common.
+fn block(file_offset: u64, stamp: Stamp, salt: Salt) -> [u8; BLOCK_BYTES] {
+    Ink::of(stamp, salt).block(file_offset)
+}
+
+/// What all blocks of one stamp and salt have in common.
 #[derive(Clone, Copy)]
 struct Ink {
     owner: u64,
     version: u64,
-    /// A hash of words 0 to 2.
+    /// A hash of the salt and of words 0 to 2.
     root: u64,
 }
 
 impl Ink {
-    const fn of(stamp: Stamp) -> Self {
+    const fn of(stamp: Stamp, Salt(salt): Salt) -> Self {
         let owner = stamp.client as u64 | (stamp.file as u64) << 32;
         let version = stamp.generation as u64 | (stamp.run as u64) << 32;
         Self {
             owner,
             version,
-            root: mix(mix(MAGIC ^ owner) ^ version),
+            root: mix(mix(MAGIC ^ salt ^ owner) ^ version),
         }
     }
 
     #[inline]
     fn block(self, file_offset: u64) -> [u8; BLOCK_BYTES] {
-        let Self {
-            owner,
-            version,
-            root,
-        } = self;
-        let seal = mix(root ^ file_offset);
+        self.sealed(file_offset, mix(self.root ^ file_offset))
+    }
+
+    /// The block that this seal makes.
+    #[inline]
+    fn sealed(self, file_offset: u64, seal: u64) -> [u8; BLOCK_BYTES] {
+        let Self { owner, version, .. } = self;
         let mut block = [0; BLOCK_BYTES];
         let (words, _) = block.as_chunks_mut::<8>();
         let header = [MAGIC, owner, version, file_offset, seal];
@@ -280,6 +336,9 @@ mod tests {
         run: 2,
     };
 
+    /// As the frozen contents have it.
+    const SALT: Salt = Salt(0);
+
     fn stamps() -> impl Strategy<Value = Stamp> {
         any::<(u32, u32, u32, u32)>().prop_map(|(client, file, generation, run)| Stamp {
             client,
@@ -291,20 +350,28 @@ mod tests {
 
     fn written(length: usize, file_offset: u64, stamp: Stamp) -> Vec<u8> {
         let mut out = Vec::new();
-        append(&mut out, length, file_offset, stamp);
+        append(&mut out, length, file_offset, stamp, SALT);
         out
     }
 
     /// A block of one stamp up to `tear`, of another from there.
     fn torn(front: Stamp, back: Stamp, tear: usize) -> [u8; BLOCK_BYTES] {
-        let mut mixed = block(512, front);
-        mixed[tear..].copy_from_slice(&block(512, back)[tear..]);
+        let mut mixed = block(512, front, SALT);
+        mixed[tear..].copy_from_slice(&block(512, back, SALT)[tear..]);
         mixed
+    }
+
+    fn checked(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Result<Stamp, Mismatch> {
+        check(found, file_offset, SALT)
+    }
+
+    fn checked_torn(found: &[u8; BLOCK_BYTES], file_offset: u64) -> Option<Tear> {
+        check_torn(found, file_offset, SALT)
     }
 
     #[test]
     fn the_layout_is_as_documented() {
-        let made = block(1024, STAMP);
+        let made = block(1024, STAMP, SALT);
         assert_eq!(&made[..8], b"SMBENCH2");
         assert_eq!(made[8..16], [7, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(made[16..24], [3, 0, 0, 0, 2, 0, 0, 0]);
@@ -316,7 +383,7 @@ mod tests {
     /// Values of an independent implementation of the module's description.
     #[test]
     fn the_contents_are_frozen() {
-        let made = block(1024, STAMP);
+        let made = block(1024, STAMP, SALT);
         let word = |at: usize| u64::from_le_bytes(made[at..at + 8].try_into().unwrap());
         assert_eq!(
             [word(32), word(40), word(480)],
@@ -388,20 +455,50 @@ mod tests {
         );
     }
 
+    /// Words 0, 1 and 3 of both are the same, and so is word 61.
     #[test]
     fn a_tear_is_told_from_damage() {
         let later = Stamp {
             generation: 9,
             ..STAMP
         };
-        for tear in (40..=488).step_by(8) {
+        let [front, back] = [STAMP, later].map(Some);
+        for tear in (24..=504).step_by(8) {
             let mut mixed = torn(STAMP, later, tear);
-            assert!(check(&mixed, 512).is_err());
-            assert_eq!(check_torn(&mixed, 512), Some((STAMP, later)), "{tear}");
-            assert_eq!(check_torn(&mixed, 1024), None);
-            mixed[tear / 2] ^= 1;
-            assert_eq!(check_torn(&mixed, 512), None, "{tear}");
+            assert!(checked(&mixed, 512).is_err());
+            let expected = match tear {
+                24..40 => Tear { front: None, back },
+                504 => Tear { front, back: None },
+                _ => Tear { front, back },
+            };
+            assert_eq!(checked_torn(&mixed, 512), Some(expected), "{tear}");
+            assert_eq!(checked_torn(&mixed, 1024), None);
+            mixed[if tear < 256 { 400 } else { 100 }] ^= 1;
+            assert_eq!(checked_torn(&mixed, 512), None, "{tear}");
         }
+    }
+
+    #[test]
+    fn what_another_run_wrote_is_named_and_has_other_bytes() {
+        let other = Salt(0x5EED);
+        let theirs = block(1024, STAMP, other);
+        let found = STAMP;
+        let offset = 1024;
+        let refused = Err(Mismatch::OtherRun { offset, found });
+        assert_eq!(checked(&theirs, offset), refused);
+        assert_eq!(check(&theirs, offset, other), Ok(STAMP));
+        assert_eq!(checked_torn(&theirs, offset), None);
+        let ours = block(1024, STAMP, SALT);
+        let fillings = [ours, theirs].map(|block| block[HEADER_WORDS * 8..TRAILER * 8].to_vec());
+        let [ours, theirs]: [HashSet<_>; 2] =
+            fillings.map(|filling| filling.windows(8).map(<[u8]>::to_vec).collect());
+        assert!(ours.is_disjoint(&theirs));
+        let mut damaged = block(1024, STAMP, other);
+        damaged[100] ^= 1;
+        assert!(matches!(
+            checked(&damaged, offset),
+            Err(Mismatch::Byte { .. })
+        ));
     }
 
     proptest! {
@@ -419,35 +516,46 @@ mod tests {
         }
 
         #[test]
-        fn a_sound_block_gives_back_its_stamp(stamp in stamps(), index in 0..1_u64 << 40) {
+        fn a_sound_block_gives_back_its_stamp(
+            stamp in stamps(), salt: u64, index in 0..1_u64 << 40,
+        ) {
             let offset = index * BLOCK_BYTES as u64;
-            prop_assert_eq!(check(&block(offset, stamp), offset), Ok(stamp));
+            let salt = Salt(salt);
+            prop_assert_eq!(check(&block(offset, stamp, salt), offset, salt), Ok(stamp));
         }
 
         #[test]
         fn a_block_from_elsewhere_is_found(stamp in stamps(), a in 0..1000_u64, b in 0..1000_u64) {
             prop_assume!(a != b);
-            let moved = block(a * 512, stamp);
-            prop_assert!(check(&moved, b * 512).is_err());
-            prop_assert_eq!(check_torn(&moved, b * 512), None);
+            let moved = block(a * 512, stamp, SALT);
+            prop_assert!(checked(&moved, b * 512).is_err());
+            prop_assert_eq!(checked_torn(&moved, b * 512), None);
         }
 
         #[test]
         fn any_flipped_bit_is_found(stamp in stamps(), bit in 0..BLOCK_BYTES * 8) {
-            let mut damaged = block(512, stamp);
+            let mut damaged = block(512, stamp, SALT);
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let mismatch = check(&damaged, 512).unwrap_err();
+            let mismatch = checked(&damaged, 512).unwrap_err();
             let in_stamp = (8..24).contains(&(bit / 8));
             if !in_stamp {
                 prop_assert_eq!(mismatch.offset(), 512 + bit as u64 / 8);
             }
-            prop_assert_eq!(check_torn(&damaged, 512), None);
+            // Where stamps are it may pass for a tear of which only one side is known.
+            let tear = checked_torn(&damaged, 512);
+            let known = tear.map(|tear| (tear.front, tear.back));
+            let expected = match bit / 8 {
+                8..24 | 32..40 => Some((None, Some(stamp))),
+                488.. => Some((Some(stamp), None)),
+                _ => None,
+            };
+            prop_assert_eq!(known, expected);
         }
 
         #[test]
         fn zeros_and_noise_are_no_block(noise in any::<u8>()) {
-            prop_assert!(check(&[noise; BLOCK_BYTES], 512).is_err());
-            prop_assert_eq!(check_torn(&[noise; BLOCK_BYTES], 512), None);
+            prop_assert!(checked(&[noise; BLOCK_BYTES], 512).is_err());
+            prop_assert_eq!(checked_torn(&[noise; BLOCK_BYTES], 512), None);
         }
     }
 }

@@ -14,11 +14,13 @@ mod punctuality;
 mod recorder;
 mod series;
 mod tally;
+mod verification;
 
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 
+use crate::pattern::Salt;
 use crate::plan::Plan;
 use crate::server_cpu::ServerCpuRecord;
 
@@ -33,6 +35,7 @@ pub use recorder::{
 };
 pub use series::{INTERVALS_MAX, IntervalSummary, Series};
 pub use tally::{OpTotals, Phase, Tally};
+pub use verification::Verification;
 
 /// A client that did not finish its load point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,6 +184,9 @@ pub struct RunRecord {
     pub operations: Origin,
     /// What the server agreed to.
     pub server: ServerFacts,
+    /// What the contents of files were salted with, for whoever looks at them on the
+    /// server; drawn anew for each run.
+    pub salt: Salt,
     /// Wall-clock time of the start.
     pub started: SystemTime,
     /// Finished load points, and at most one that was cut short.
@@ -199,6 +205,7 @@ impl RunRecord {
             driver: Origin::Plan,
             operations: Origin::Plan,
             server,
+            salt: Salt::default(),
             started,
             load_points: Vec::new(),
             outcome: Outcome::Interrupted,

@@ -8,13 +8,19 @@
 //!
 //! On private files the client knows all that was ever written, so stale data
 //! is found too. On shared files it does not, and only asks whether each block
-//! is sound: made by one write, for this file and this offset.
+//! is sound: made by one write of this run, for this file and this offset.
+//!
+//! Beside a write in flight to the same block, a sound block must be a version
+//! that the block can have, and a torn one must be made of two of them. What is
+//! neither, or is old but may have been read before the write, may be the work of
+//! a server that keeps its promises, or not: such reads are counted
+//! ([`Verdict::Unjudged`]).
 //!
 //! All offsets and lengths are multiples of 512 bytes; a
 //! [`Plan`](crate::plan::Plan) with verification has no others. Contents are
 //! [`crate::pattern`]'s.
 
-use crate::pattern::{BLOCK_BYTES, Mismatch, Stamp, check, check_torn};
+use crate::pattern::{BLOCK_BYTES, Mismatch, Salt, Stamp, Tear, check, check_torn};
 use crate::plan::{FileSet, Scope};
 
 /// What one client knows of the contents of its files. 24 bytes for each block
@@ -23,6 +29,7 @@ use crate::plan::{FileSet, Scope};
 pub struct Ledger {
     client: u32,
     run: u32,
+    salt: Salt,
     /// Of the newest write; the next has one more.
     generation: u32,
     /// Counts answered writes.
@@ -56,6 +63,25 @@ struct Block {
     answered: u64,
 }
 
+/// What came of judging a read that was not found wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All of it is what it may be.
+    Checked,
+    /// So is what could be judged; the rest met with writes to the same blocks.
+    Unjudged,
+}
+
+impl Verdict {
+    /// That of both.
+    const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Checked, Self::Checked) => Self::Checked,
+            _ => Self::Unjudged,
+        }
+    }
+}
+
 /// When a read was sent, in terms of its ledger's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(u64);
@@ -74,9 +100,9 @@ impl Ledger {
     /// A ledger for `client`'s files as they are now. `run` is 0 for files that
     /// were just prepared, with generation 0 of run 0, and higher than any
     /// before for files that earlier ledgers' writes have changed (the number of
-    /// load points since the preparation will do).
+    /// load points since the preparation will do). All are of the same salt.
     #[must_use]
-    pub fn new(files: &FileSet, client: u32, run: u32) -> Self {
+    pub fn new(files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
         let blocks_per_file = (files.size / BLOCK_BYTES as u64) as usize;
         let tracked = match files.scope {
             Scope::Private => blocks_per_file * files.count as usize,
@@ -85,6 +111,7 @@ impl Ledger {
         Self {
             client,
             run,
+            salt,
             generation: 0,
             epoch: 0,
             blocks_per_file,
@@ -157,19 +184,20 @@ impl Ledger {
         offset: u64,
         data: &[u8],
         epoch: Epoch,
-    ) -> Result<(), Mismatch> {
+    ) -> Result<Verdict, Mismatch> {
         let (found, rest) = data.as_chunks::<BLOCK_BYTES>();
         debug_assert!(rest.is_empty(), "verified reads are whole blocks");
         let first = self.index(file, offset);
         let mut at = offset;
+        let mut verdict = Verdict::Checked;
         for (index, found) in found.iter().enumerate() {
-            match self.blocks.get(first + index) {
+            verdict = verdict.and(match self.blocks.get(first + index) {
                 Some(block) => self.judge_private(block, file, at, found, epoch)?,
-                None => judge_shared(file, at, found)?,
-            }
+                None => self.judge_shared(file, at, found)?,
+            });
             at += BLOCK_BYTES as u64;
         }
-        Ok(())
+        Ok(verdict)
     }
 
     fn judge_private(
@@ -179,15 +207,34 @@ impl Ledger {
         offset: u64,
         found: &[u8; BLOCK_BYTES],
         epoch: Epoch,
-    ) -> Result<(), Mismatch> {
+    ) -> Result<Verdict, Mismatch> {
         let answered_since = block.answered > epoch.0;
-        let found = match check(found, offset) {
-            Ok(stamp) => stamp,
-            // No server promises that a read sees all or nothing of a write to
-            // the same bytes that is in flight beside it.
-            Err(_) if answered_since || block.in_flight > 0 => return Ok(()),
+        let is_beside = answered_since || block.in_flight > 0;
+        let tear = match check(found, offset, self.salt) {
+            Ok(whole) => return self.judge_version(block, file, offset, whole, answered_since),
+            Err(Mismatch::Byte { .. }) if is_beside => check_torn(found, offset, self.salt),
             Err(mismatch) => return Err(mismatch),
         };
+        let Tear { front, back } = tear.unwrap_or_default();
+        let mut verdict = Verdict::Checked;
+        for part in [front, back] {
+            verdict = verdict.and(match part {
+                Some(part) => self.judge_version(block, file, offset, part, answered_since)?,
+                None => Verdict::Unjudged,
+            });
+        }
+        Ok(verdict)
+    }
+
+    /// Whether a block of a private file may hold what this stamp wrote.
+    fn judge_version(
+        &self,
+        block: &Block,
+        file: u32,
+        offset: u64,
+        found: Stamp,
+        answered_since: bool,
+    ) -> Result<Verdict, Mismatch> {
         let generation = match found.run {
             run if run == self.run => found.generation,
             run if run < self.run => 0,
@@ -197,17 +244,40 @@ impl Ledger {
         if !is_own || generation > block.latest {
             return Err(Mismatch::Foreign { offset, found });
         }
-        // A floor that may have risen after the read was sent is not the
-        // read's: the server may have answered it from before the write.
-        if generation < block.floor && !answered_since {
-            let oldest = block.floor;
-            return Err(Mismatch::Stale {
+        match generation < block.floor {
+            false => Ok(Verdict::Checked),
+            // A floor that may have risen after the read was sent is not the
+            // read's: the server may have answered it from before the write.
+            true if answered_since => Ok(Verdict::Unjudged),
+            true => Err(Mismatch::Stale {
                 offset,
-                oldest,
+                oldest: block.floor,
                 found,
-            });
+            }),
         }
-        Ok(())
+    }
+
+    /// On shared files another client's write may be in flight at any time, so a
+    /// block may be torn between two sound ones; nothing else is excused.
+    fn judge_shared(
+        &self,
+        file: u32,
+        offset: u64,
+        found: &[u8; BLOCK_BYTES],
+    ) -> Result<Verdict, Mismatch> {
+        let Tear { front, back } = match check(found, offset, self.salt) {
+            Ok(whole) => Tear {
+                front: Some(whole),
+                back: Some(whole),
+            },
+            Err(mismatch) => check_torn(found, offset, self.salt).ok_or(mismatch)?,
+        };
+        let mut known = front.into_iter().chain(back);
+        match known.find(|stamp| stamp.file != file) {
+            Some(found) => Err(Mismatch::Foreign { offset, found }),
+            None if front.is_some() && back.is_some() => Ok(Verdict::Checked),
+            None => Ok(Verdict::Unjudged),
+        }
     }
 
     /// Position in `blocks` of the block at `offset` of `file`.
@@ -230,19 +300,6 @@ impl Ledger {
 enum Answer {
     Stored,
     Failed,
-}
-
-/// On shared files another client's write may be in flight at any time, so a
-/// block may be torn between two sound ones; nothing else is excused.
-fn judge_shared(file: u32, offset: u64, found: &[u8; BLOCK_BYTES]) -> Result<(), Mismatch> {
-    let (front, back) = match check(found, offset) {
-        Ok(stamp) => (stamp, stamp),
-        Err(mismatch) => check_torn(found, offset).ok_or(mismatch)?,
-    };
-    match [front, back].into_iter().find(|stamp| stamp.file != file) {
-        Some(found) => Err(Mismatch::Foreign { offset, found }),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

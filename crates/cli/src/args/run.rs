@@ -48,7 +48,8 @@ pub(crate) struct WorkloadArgs {
     /// Bytes in each file, such as 64MiB [default: the profile's]
     #[arg(long, value_name = "SIZE")]
     pub(crate) file_size: Option<Size>,
-    /// Compare every byte read with what was written
+    /// Compare what is read with what was written: every block, those beside a write under way as
+    /// far as can be; reads of which not all could be judged are counted
     #[arg(long)]
     pub(crate) verify: bool,
     /// Seed of every random choice, 0 to 2^64-1 [default: the profile's, else 1]

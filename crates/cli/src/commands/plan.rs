@@ -325,7 +325,7 @@ fn files(plan: &Plan) -> String {
 fn verify(plan: &Plan) -> &'static str {
     match plan.verify {
         Verify::Off => "off",
-        Verify::ReadBack => "every byte read is compared with what was written",
+        Verify::ReadBack => "what is read is compared with what was written",
     }
 }
 

@@ -10,10 +10,11 @@ use hdrhistogram::Histogram;
 use smbench_protocol::NtStatus;
 
 use super::kind::ByKind;
-use super::{CachingRecord, OpKind};
+use super::{CachingRecord, OpKind, Verification};
 use crate::clock::Nanos;
 use crate::pattern::Mismatch;
 use crate::plan::LoadModel;
+use crate::verify::Verdict;
 
 /// Latencies above this many nanoseconds (one hour) are recorded as this.
 pub const HIGHEST_LATENCY_NS: u64 = 3_600_000_000_000;
@@ -211,6 +212,7 @@ pub struct Recorder {
     failures: Failures,
     differences: Differences,
     caching: CachingRecord,
+    verification: Verification,
     first_wrong_data: Option<String>,
 }
 
@@ -252,9 +254,15 @@ impl Recorder {
         self.differences.count(difference, 1);
     }
 
+    /// Counts an operation whose data was verified, and not found wrong.
+    pub const fn verified(&mut self, verdict: Verdict) {
+        self.verification.count(verdict);
+    }
+
     /// Counts an operation that read other data than had been written.
     pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
         self.failure(kind, Failure::WrongData);
+        self.verification.wrong += 1;
         self.first_wrong_data
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
     }
@@ -267,6 +275,7 @@ impl Recorder {
         self.failures.merge(&other.failures);
         self.differences.merge(&other.differences);
         self.caching.merge(&other.caching);
+        self.verification.merge(&other.verification);
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);
         }
@@ -280,6 +289,7 @@ impl Recorder {
         self.failures.0.clear();
         self.differences.0.clear();
         self.caching = CachingRecord::default();
+        self.verification = Verification::default();
         self.first_wrong_data = None;
     }
 
@@ -319,7 +329,12 @@ impl Recorder {
         &self.caching
     }
 
-    /// The same, to be counted on.
+    /// What came of verifying data.
+    pub(super) const fn verification(&self) -> &Verification {
+        &self.verification
+    }
+
+    /// What was granted to be cached, and taken back, to be counted on.
     pub const fn caching_mut(&mut self) -> &mut CachingRecord {
         &mut self.caching
     }
@@ -361,6 +376,7 @@ mod tests {
         assert_eq!(recorder.ops().count(), 0);
         assert_eq!(recorder.all().service, latency_histogram());
         assert_eq!(recorder.caching(), &CachingRecord::default());
+        assert_eq!(recorder.verification(), &Verification::default());
         assert!(recorder.failures().0.is_empty());
         assert_eq!(recorder.first_wrong_data(), None);
     }

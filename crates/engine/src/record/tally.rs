@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::ByKind;
 use super::recorder::{Differences, Failures};
-use super::{CachingRecord, Difference, Direction, Failure, OpKind, OpRecord, Recorder};
+use super::{
+    CachingRecord, Difference, Direction, Failure, OpKind, OpRecord, Recorder, Verification,
+};
 
 /// Operations from the first to the last of a load point, ramps included:
 /// what the server's side must have seen.
@@ -41,6 +43,7 @@ pub struct Tally {
     failures: Failures,
     differences: Differences,
     caching: CachingRecord,
+    verification: Verification,
     first_wrong_data: Option<String>,
 }
 
@@ -59,6 +62,7 @@ impl Tally {
         self.failures.merge(part.failures());
         self.differences.merge(part.differences());
         self.caching.merge(part.caching());
+        self.verification.merge(part.verification());
         if self.first_wrong_data.is_none() {
             self.first_wrong_data = part.first_wrong_data().cloned();
         }
@@ -121,6 +125,12 @@ impl Tally {
     #[must_use]
     pub const fn caching(&self) -> &CachingRecord {
         &self.caching
+    }
+
+    /// What came of verifying data, from the first operation to the last.
+    #[must_use]
+    pub const fn verification(&self) -> &Verification {
+        &self.verification
     }
 
     /// Where and how data was first found wrong, under verification.

@@ -124,8 +124,7 @@ impl<S: Supply> Clients<S> {
         due.filter(|&due| due > now).min()
     }
 
-    /// To be called before the number in flight changes. A cancelled window is
-    /// over.
+    /// To be called before the number in flight changes.
     pub(super) fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
         self.in_flight_time.add(self.in_flight, now, orders);
     }
@@ -192,12 +191,16 @@ impl<S: Supply> Clients<S> {
             let judged = match self.mix.trace() {
                 None => judge(slot, answer, member.ledger.as_deref_mut())?,
                 Some(trace) => {
-                    replay::judge(trace, &slot.operation, answer)?.map_err(Unfit::Recorded)
+                    let judged = replay::judge(trace, &slot.operation, answer)?;
+                    judged.map(|()| None).map_err(Unfit::Recorded)
                 }
             };
+            if let Ok(Some(verdict)) = judged {
+                recorder.verified(verdict);
+            }
             match judged {
-                Ok(()) if answer.extent == Extent::Part => {}
-                Ok(()) => {
+                Ok(_) if answer.extent == Extent::Part => {}
+                Ok(_) => {
                     let times = Times {
                         service: now.since(slot.sent),
                         response: now.since(slot.intended),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::clock::Nanos;
-use crate::pattern::{self, Stamp};
+use crate::pattern::{self, Salt, Stamp};
 use crate::plan::Plan;
 use crate::record::{OpKind, Punctuality};
 use crate::run::group::Orders;
@@ -39,6 +39,7 @@ pub(super) enum DueFor {
 pub(super) struct Member<S> {
     pub(super) number: u32,
     run: u32,
+    salt: Salt,
     operations: S,
     pace: Pace,
     /// Whether there is nothing left to begin.
@@ -69,16 +70,18 @@ pub(super) struct Member<S> {
 }
 
 impl<S: Supply> Member<S> {
-    /// `run` is what tells the writes of this load point from those of others.
+    /// `run` is what tells the writes of this load point from those of others, the
+    /// salt what tells those of the whole run.
     pub(super) const fn new(
         number: u32,
-        run: u32,
+        (run, salt): (u32, Salt),
         operations: S,
         ledger: Option<Box<Ledger>>,
     ) -> Self {
         Self {
             number,
             run,
+            salt,
             operations,
             pace: Pace::Closed,
             is_retired: false,
@@ -345,6 +348,6 @@ impl<S: Supply> Member<S> {
                 run: self.run,
             },
         };
-        pattern::append(out, length as usize, offset, stamp);
+        pattern::append(out, length as usize, offset, stamp, self.salt);
     }
 }

@@ -43,11 +43,12 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
+use crate::pattern::Salt;
 use crate::plan::Plan;
 use crate::process;
 use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
 use crate::server_cpu::Meter;
-use crate::session::{SessionError, Whereabouts};
+use crate::session::{self, SessionError, Whereabouts};
 use crate::stream::{Drawn, Mix, Streams};
 use crate::trace::Replays;
 use driver::Connector;
@@ -153,6 +154,8 @@ struct Context<'a> {
     /// When the run started, on both clocks.
     started: Nanos,
     started_wall: SystemTime,
+    /// What writes are salted with.
+    salt: Salt,
     cancel: &'a Cancel,
     /// Makes the work of one more worker.
     hire: Box<dyn Fn() -> Work>,
@@ -264,6 +267,7 @@ pub fn execute_on(
         server_cpu: Meter::new(&plan.server_cpu, None),
         started: clock::now(),
         started_wall: clock::wall(),
+        salt: Salt(session::random_u64()),
         cancel,
         hire: hiring(Means {
             connector: Guests {
@@ -277,6 +281,7 @@ pub fn execute_on(
     let mut record = RunRecord {
         driver: Origin::Own,
         operations: operations.origin,
+        salt: context.salt,
         ..RunRecord::new(plan, server, context.started_wall)
     };
     let measured = blocking(measure(&context, &mut record, observer))?;

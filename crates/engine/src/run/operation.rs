@@ -11,7 +11,7 @@ use crate::pattern::Mismatch;
 use crate::record::{Difference, Failure, OpKind};
 use crate::run::driver::{Answer, Extent};
 use crate::stream::Operation;
-use crate::verify::{Epoch, Ledger};
+use crate::verify::{Epoch, Ledger, Verdict};
 
 /// Why a client did not finish its load point: a lower-case clause, as drop-outs
 /// in a record have it.
@@ -183,13 +183,13 @@ pub(super) enum Unfit {
 /// A driver that forgets what reads are verified by.
 const UNSEEN: &str = "the driver did not hand out the data that was to be verified";
 
-/// Whether an answer, or a part of one, is what was asked for. What it moved
-/// must be in the slot already.
+/// Whether an answer, or a part of one, is what was asked for, and what came of
+/// verifying data that it brought. What it moved must be in the slot already.
 pub(super) fn judge(
     slot: &Slot,
     answer: &Answer<'_>,
     ledger: Option<&mut Ledger>,
-) -> Result<Result<(), Unfit>, Dropped> {
+) -> Result<Result<Option<Verdict>, Unfit>, Dropped> {
     let Operation {
         kind,
         file,
@@ -200,6 +200,7 @@ pub(super) fn judge(
     let succeeded = is_success(kind, answer);
     // Of several parts one moves the data, and the last is there to tell.
     let is_uneven = answer.extent == Extent::Final && carries_data(kind) && slot.moved != length;
+    let mut verdict = None;
     match (kind, ledger) {
         (OpKind::Write, Some(ledger)) if succeeded && !is_uneven => {
             ledger.write_done(file, offset, length);
@@ -209,8 +210,9 @@ pub(super) fn judge(
             match (answer.data, slot.epoch) {
                 (_, None) => {}
                 (Some(data), Some(epoch)) if data.len() == length as usize => {
-                    if let Err(mismatch) = ledger.read_done(file, offset, data, epoch) {
-                        return Ok(Err(Unfit::Data(mismatch)));
+                    match ledger.read_done(file, offset, data, epoch) {
+                        Ok(judged) => verdict = Some(judged),
+                        Err(mismatch) => return Ok(Err(Unfit::Data(mismatch))),
                     }
                 }
                 (_, Some(_)) => return Err(Dropped::Other(UNSEEN.to_owned())),
@@ -219,7 +221,7 @@ pub(super) fn judge(
         _ => {}
     }
     match answer.status {
-        _ if succeeded && !is_uneven => Ok(Ok(())),
+        _ if succeeded && !is_uneven => Ok(Ok(verdict)),
         _ if succeeded && slot.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
         _ if succeeded => Ok(Err(Unfit::Answer(Failure::Long))),
         status if ends_session(answer) => Err(Dropped::SessionEnded(status)),

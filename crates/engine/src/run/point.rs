@@ -152,6 +152,7 @@ fn spawn_workers(
             plan: Arc::clone(&context.plan),
             mix: Arc::clone(&context.mix),
             generation_run: point.number,
+            salt: context.salt,
             clients: point.clients,
             clients_before: before(context, point),
             groups: context

@@ -7,6 +7,7 @@ use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::cancel::Cancel;
 use crate::clock;
+use crate::pattern::Salt;
 use crate::plan::{Caching, DriverKind, Plan};
 use crate::record::{Direction, RunRecord, ServerFacts};
 #[cfg(feature = "smb-rs")]
@@ -29,6 +30,8 @@ pub(super) struct Site {
     pub(super) mix: Arc<Mix>,
     /// The run's directory on the share.
     pub(super) directory: String,
+    /// What contents on it are salted with.
+    pub(super) salt: Salt,
 }
 
 /// Runs a plan on the share it is for: claims a directory, makes the files, and
@@ -64,6 +67,7 @@ pub(super) async fn run(
     } = operations;
     let mut record = RunRecord {
         operations: origin,
+        salt: workspace.salt(),
         ..RunRecord::new(plan, server, started)
     };
     let prepared = match check_sizes(plan, &endpoint, &record.server) {
@@ -78,6 +82,7 @@ pub(super) async fn run(
                 endpoint: endpoint.clone(),
                 mix: Arc::clone(&mix),
                 directory: workspace.directory().to_owned(),
+                salt: workspace.salt(),
             });
             let context = Context {
                 hire: match plan.driver {
@@ -98,6 +103,7 @@ pub(super) async fn run(
                 whereabouts: endpoint.whereabouts(),
                 started: started_at,
                 started_wall: started,
+                salt: workspace.salt(),
                 cancel,
             };
             measure(&context, &mut record, observer).await

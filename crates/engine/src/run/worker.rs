@@ -13,6 +13,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
+use crate::pattern::Salt;
 use crate::plan::{Caching, Plan, Ramp, Verify};
 use crate::process;
 use crate::record::{Dropout, Recorder, WorkerRecord, latency_histogram};
@@ -20,8 +21,8 @@ use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::booking::book_acknowledged;
 use crate::run::driver::{Connector, Driver, Opened};
-use crate::run::group::{Group, Orders, Shared};
 use crate::run::figures::Figures;
+use crate::run::group::{Group, Orders, Shared};
 use crate::run::health::Gauge;
 use crate::run::member::Member;
 use crate::run::schedule::Schedule;
@@ -48,6 +49,8 @@ pub(super) struct Assignment {
     /// Load points since the files were prepared, this one included: what
     /// tells its writes from those of earlier ones.
     pub(super) generation_run: u32,
+    /// What the writes of the whole run are salted with.
+    pub(super) salt: Salt,
     /// Clients of the load point, and of the one before it.
     pub(super) clients: u32,
     pub(super) clients_before: u32,
@@ -211,10 +214,12 @@ pub(super) async fn open_group<C: Connector, T: Supplies>(
                     &plan.workload.files,
                     number,
                     worker.generation_run,
+                    worker.salt,
                 ))),
                 _ => None,
             };
-            Member::new(number, worker.generation_run, operations, ledger)
+            let writes = (worker.generation_run, worker.salt);
+            Member::new(number, writes, operations, ledger)
         })
         .collect();
     Ok(opened.map(|driver| Group::new(driver, members, plan.outstanding, &worker.mix)))
@@ -263,12 +268,12 @@ async fn put_load_on<D: Driver, S: Supply>(
     let begin = clock::now();
     let first = schedule.interval_at(begin);
     shared.borrow_mut().desk.turn(begin, first);
+    let figures = Rc::new(RefCell::new(Figures::default()));
     let mut running = JoinSet::new();
     let caches = plan.caching != Caching::None;
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         if alarm.is_some() {
-    let figures = Rc::new(RefCell::new(Figures::default()));
             for member in group.members_mut() {
                 member.begin(
                     plan,
@@ -280,12 +285,12 @@ async fn put_load_on<D: Driver, S: Supply>(
         }
         count_setup(&mut shared.borrow_mut().desk.recorder, &group);
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
+        let figures = Rc::clone(&figures);
         running.spawn_local(async move {
             let ended = group.run(&shared, &orders, &figures).await;
             let clients: Vec<_> = group.numbers().collect();
             // Others may still wait for what this one was granted.
             let standing = match (&ended, caches) {
-        let figures = Rc::clone(&figures);
                 (Ok(()), false) => Some(group),
                 (Ok(()), true) => {
                     // On the heap: few run at a time, and all have the room.
@@ -331,12 +336,12 @@ async fn put_load_on<D: Driver, S: Supply>(
             }
         }
     }
+    outcome.figures.merge(&figures.borrow());
     outcome.workers.push(gauge.borrow().record(worker.cpu));
     shared.borrow_mut().desk.leave();
     Ok(standing)
 }
 
-    outcome.figures.merge(&figures.borrow());
 /// Counts what was granted and broken before the load.
 fn count_setup<D, S>(recorder: &mut Recorder, group: &Group<D, S>) {
     for &(took, outcome) in &group.acknowledged {

@@ -14,6 +14,7 @@ mod replay;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
+use crate::pattern::Salt;
 use crate::plan::Plan;
 use crate::session::{Endpoint, Session, SessionError};
 use crate::units::Size;
@@ -36,6 +37,7 @@ pub(crate) struct Workspace {
     endpoint: Endpoint,
     directory: String,
     marker: FileId,
+    salt: Salt,
 }
 
 impl Workspace {
@@ -53,6 +55,7 @@ impl Workspace {
                 endpoint: endpoint.clone(),
                 directory,
                 marker,
+                salt: Salt(crate::session::random_u64()),
             }),
             Err(error) => {
                 let removed = match error.status() {
@@ -79,6 +82,11 @@ impl Workspace {
     /// The run's directory, from the share's root.
     pub(crate) fn directory(&self) -> &str {
         &self.directory
+    }
+
+    /// What everything that the run writes below its directory is salted with.
+    pub(crate) const fn salt(&self) -> Salt {
+        self.salt
     }
 
     /// Fails when the files of `plan` cannot fit, by the server's own figures.
@@ -111,6 +119,7 @@ impl Workspace {
             endpoint,
             directory,
             marker,
+            ..
         } = self;
         if remove_claimed(&mut session, &directory, Some(marker))
             .await

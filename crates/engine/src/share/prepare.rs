@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::Workspace;
 use super::files::{join, open};
 use crate::cancel::Cancel;
-use crate::pattern::{self, Stamp};
+use crate::pattern::{self, Salt, Stamp};
 use crate::plan::{FileSet, Plan, WorkFile};
 use crate::session::{Endpoint, Session, SessionError};
 
@@ -41,6 +41,7 @@ impl Workspace {
             waiting: Mutex::new(waiting),
             files: plan.workload.files,
             directory: self.directory.clone(),
+            salt: self.salt,
             cancel: cancel.clone(),
         });
         let endpoint = self
@@ -81,6 +82,7 @@ struct Jobs {
     waiting: Mutex<VecDeque<WorkFile>>,
     files: FileSet,
     directory: String,
+    salt: Salt,
     cancel: Cancel,
 }
 
@@ -139,8 +141,9 @@ async fn fill_file(
     };
     let mut offset = 0;
     let size = jobs.files.size;
+    let contents = (stamp, jobs.salt);
     while offset < size && !jobs.cancel.is_cancelled() {
-        let written = write_some(session, &doing, id, (offset, size), stamp).await?;
+        let written = write_some(session, &doing, id, (offset, size), contents).await?;
         offset += u64::from(written);
         // The receiver only goes away when the run is over.
         let _ = report.send(written).await;
@@ -154,7 +157,7 @@ pub(super) async fn write_some(
     doing: &str,
     file_id: FileId,
     (offset, end): (u64, u64),
-    stamp: Stamp,
+    (stamp, salt): (Stamp, Salt),
 ) -> Result<u32, SessionError> {
     let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
     let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
@@ -168,7 +171,7 @@ pub(super) async fn write_some(
     let message = session
         .expect(doing, Command::Write, length, |out| {
             request.encode(out);
-            pattern::append(out, length as usize, offset, stamp);
+            pattern::append(out, length as usize, offset, stamp, salt);
         })
         .await?;
     let written = WriteResponse::decode(&message)

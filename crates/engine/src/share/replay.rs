@@ -6,7 +6,7 @@ use smbench_protocol::command::create::{CreateRequest, Disposition, access, opti
 
 use super::files::{Kind, delete, join, list, open};
 use super::prepare::write_some;
-use crate::pattern::Stamp;
+use crate::pattern::{Salt, Stamp};
 use crate::session::{Session, SessionError};
 use crate::trace::{Made, Trace};
 
@@ -20,6 +20,7 @@ pub(crate) async fn populate(
     root: &str,
     client: u32,
     trace: &Trace,
+    salt: Salt,
 ) -> Result<(), SessionError> {
     make_directory(session, root).await?;
     let path = |path: u32| join(root, &trace.paths[path as usize].display(client));
@@ -37,7 +38,7 @@ pub(crate) async fn populate(
                     generation: 0,
                     run: 0,
                 };
-                make_file(session, &path, size, stamp).await?;
+                make_file(session, &path, size, (stamp, salt)).await?;
             }
         }
     }
@@ -64,7 +65,7 @@ async fn make_file(
     session: &mut Session,
     path: &str,
     size: u64,
-    stamp: Stamp,
+    contents: (Stamp, Salt),
 ) -> Result<(), SessionError> {
     let doing = format!("write file '{path}'");
     let made = session
@@ -80,7 +81,7 @@ async fn make_file(
     let mut offset = 0;
     while offset < size {
         let range = (offset, size);
-        let written = write_some(session, &doing, made.file_id, range, stamp).await?;
+        let written = write_some(session, &doing, made.file_id, range, contents).await?;
         offset += u64::from(written);
     }
     session.close(&doing, made.file_id).await

@@ -8,10 +8,14 @@ use crate::pattern::append;
 const BLOCK: u64 = BLOCK_BYTES as u64;
 const BLOCKS: u64 = 4;
 const CLIENT: u32 = 3;
+const SALT: Salt = Salt(7);
+/// Nothing was found wrong, and all could be judged.
+const FINE: Result<Verdict, Mismatch> = Ok(Verdict::Checked);
+const OPEN: Result<Verdict, Mismatch> = Ok(Verdict::Unjudged);
 
 fn fill(data: &mut [u8], offset: u64, stamp: Stamp) {
     let mut written = Vec::new();
-    append(&mut written, data.len(), offset, stamp);
+    append(&mut written, data.len(), offset, stamp, SALT);
     data.copy_from_slice(&written);
 }
 
@@ -81,7 +85,7 @@ fn spans() -> impl Strategy<Value = Span> {
 }
 
 fn ledger() -> Ledger {
-    Ledger::new(&files(Scope::Private), CLIENT, 0)
+    Ledger::new(&files(Scope::Private), CLIENT, 0, SALT)
 }
 
 const ONE: Span = Span { first: 1, count: 1 };
@@ -99,13 +103,13 @@ fn failed(ledger: &mut Ledger, span: Span) {
 }
 
 /// What a read of block 1 says that finds this stamp, sent at `epoch`.
-fn judge_at(ledger: &Ledger, stamp: Stamp, epoch: Epoch) -> Result<(), Mismatch> {
+fn judge_at(ledger: &Ledger, stamp: Stamp, epoch: Epoch) -> Result<Verdict, Mismatch> {
     let mut data = [0; BLOCK_BYTES];
     fill(&mut data, ONE.offset(), stamp);
     ledger.read_done(0, ONE.offset(), &data, epoch)
 }
 
-fn judge(ledger: &Ledger, stamp: Stamp) -> Result<(), Mismatch> {
+fn judge(ledger: &Ledger, stamp: Stamp) -> Result<Verdict, Mismatch> {
     judge_at(ledger, stamp, ledger.read_issued())
 }
 
@@ -116,7 +120,7 @@ const PREPARED: Stamp = Stamp {
     run: 0,
 };
 
-fn stale(oldest: Stamp, found: Stamp) -> Result<(), Mismatch> {
+fn stale(oldest: Stamp, found: Stamp) -> Result<Verdict, Mismatch> {
     Err(Mismatch::Stale {
         offset: ONE.offset(),
         oldest: oldest.generation,
@@ -124,7 +128,7 @@ fn stale(oldest: Stamp, found: Stamp) -> Result<(), Mismatch> {
     })
 }
 
-fn foreign(found: Stamp) -> Result<(), Mismatch> {
+fn foreign(found: Stamp) -> Result<Verdict, Mismatch> {
     Err(Mismatch::Foreign {
         offset: ONE.offset(),
         found,
@@ -134,12 +138,12 @@ fn foreign(found: Stamp) -> Result<(), Mismatch> {
 #[test]
 fn a_lost_write_is_stale_and_one_never_sent_foreign() {
     let mut ledger = ledger();
-    assert_eq!(judge(&ledger, PREPARED), Ok(()));
+    assert_eq!(judge(&ledger, PREPARED), FINE);
     let first = issue(&mut ledger, ONE);
-    assert_eq!(judge(&ledger, PREPARED), Ok(()));
-    assert_eq!(judge(&ledger, first), Ok(()));
+    assert_eq!(judge(&ledger, PREPARED), FINE);
+    assert_eq!(judge(&ledger, first), FINE);
     done(&mut ledger, ONE);
-    assert_eq!(judge(&ledger, first), Ok(()));
+    assert_eq!(judge(&ledger, first), FINE);
     assert_eq!(judge(&ledger, PREPARED), stale(first, PREPARED));
     let never = Stamp {
         generation: 2,
@@ -155,19 +159,19 @@ fn overlapping_writes_may_land_in_any_order() {
     done(&mut ledger, ONE);
     let a = issue(&mut ledger, ONE);
     let b = issue(&mut ledger, ONE);
-    assert_eq!(judge(&ledger, old), Ok(()));
+    assert_eq!(judge(&ledger, old), FINE);
     done(&mut ledger, ONE);
     // Whichever of the two was answered, the old content is gone; the other
     // may still land, before or after a third.
     assert_eq!(judge(&ledger, old), stale(a, old));
     let c = issue(&mut ledger, ONE);
     for possible in [a, b, c] {
-        assert_eq!(judge(&ledger, possible), Ok(()));
+        assert_eq!(judge(&ledger, possible), FINE);
     }
     done(&mut ledger, ONE);
     done(&mut ledger, ONE);
     for last in [a, b, c] {
-        assert_eq!(judge(&ledger, last), Ok(()));
+        assert_eq!(judge(&ledger, last), FINE);
     }
     assert_eq!(judge(&ledger, old), stale(a, old));
 }
@@ -179,7 +183,8 @@ fn a_write_answered_after_the_read_was_sent_does_not_count_against_it() {
     let early = ledger.read_issued();
     done(&mut ledger, ONE);
     let late = ledger.read_issued();
-    assert_eq!(judge_at(&ledger, PREPARED, early), Ok(()));
+    assert_eq!(judge_at(&ledger, PREPARED, early), OPEN);
+    assert_eq!(judge_at(&ledger, new, early), FINE);
     assert_eq!(judge_at(&ledger, PREPARED, late), stale(new, PREPARED));
     // An answer for other blocks changes nothing here.
     let other = Span { first: 2, count: 1 };
@@ -195,16 +200,16 @@ fn a_failed_write_may_have_taken_effect_or_not() {
     done(&mut ledger, ONE);
     let lost = issue(&mut ledger, ONE);
     failed(&mut ledger, ONE);
-    assert_eq!(judge(&ledger, stored), Ok(()));
-    assert_eq!(judge(&ledger, lost), Ok(()));
+    assert_eq!(judge(&ledger, stored), FINE);
+    assert_eq!(judge(&ledger, lost), FINE);
     assert_eq!(judge(&ledger, PREPARED), stale(stored, PREPARED));
     // Beside one that succeeded, either may have come last.
     let failing = issue(&mut ledger, ONE);
     let storing = issue(&mut ledger, ONE);
     failed(&mut ledger, ONE);
     done(&mut ledger, ONE);
-    assert_eq!(judge(&ledger, failing), Ok(()));
-    assert_eq!(judge(&ledger, storing), Ok(()));
+    assert_eq!(judge(&ledger, failing), FINE);
+    assert_eq!(judge(&ledger, storing), FINE);
     assert_eq!(judge(&ledger, stored), stale(failing, stored));
 }
 
@@ -216,29 +221,87 @@ fn damage_is_excused_only_while_a_write_is_in_flight_beside_the_read() {
     let before = ledger.read_issued();
     assert!(read(&ledger, before).is_err());
     issue(&mut ledger, ONE);
-    assert_eq!(read(&ledger, before), Ok(()));
+    assert_eq!(read(&ledger, before), OPEN);
     done(&mut ledger, ONE);
-    assert_eq!(read(&ledger, before), Ok(()));
+    assert_eq!(read(&ledger, before), OPEN);
     assert!(read(&ledger, ledger.read_issued()).is_err());
+}
+
+#[test]
+fn a_torn_block_is_made_of_what_may_be_there() {
+    let mut ledger = ledger();
+    let old = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    let new = issue(&mut ledger, ONE);
+    let torn = |front: Stamp, back: Stamp, tear: usize| {
+        let mut data = [0; BLOCK_BYTES];
+        fill(&mut data, ONE.offset(), front);
+        let mut behind = data;
+        fill(&mut behind, ONE.offset(), back);
+        data[tear..].copy_from_slice(&behind[tear..]);
+        data
+    };
+    let read = |ledger: &Ledger, data: &[u8]| {
+        ledger.read_done(0, ONE.offset(), data, ledger.read_issued())
+    };
+    for (front, back) in [(old, new), (new, old)] {
+        assert_eq!(read(&ledger, &torn(front, back, 256)), FINE);
+        // Which version is at the other side cannot be seen.
+        assert_eq!(read(&ledger, &torn(front, back, 32)), OPEN);
+        assert_eq!(read(&ledger, &torn(front, back, 504)), OPEN);
+    }
+    // A part of the block is older than what was stored before the write.
+    assert_eq!(
+        read(&ledger, &torn(new, PREPARED, 256)),
+        stale(old, PREPARED)
+    );
+    let never = Stamp {
+        generation: 9,
+        ..new
+    };
+    assert_eq!(read(&ledger, &torn(old, never, 256)), foreign(never));
+    let theirs = Stamp { client: 9, ..new };
+    assert_eq!(read(&ledger, &torn(theirs, new, 504)), foreign(theirs));
+    done(&mut ledger, ONE);
+    assert!(read(&ledger, &torn(old, new, 256)).is_err());
+}
+
+#[test]
+fn what_another_run_stored_is_found_beside_writes_too() {
+    let mut data = Vec::new();
+    append(&mut data, BLOCK_BYTES, ONE.offset(), PREPARED, Salt(8));
+    let refused = Err(Mismatch::OtherRun {
+        offset: ONE.offset(),
+        found: PREPARED,
+    });
+    let mut ledger = ledger();
+    let mut shared = Ledger::new(&files(Scope::Shared), CLIENT, 0, SALT);
+    for ledger in [&mut ledger, &mut shared] {
+        for _ in 0..2 {
+            let epoch = ledger.read_issued();
+            assert_eq!(ledger.read_done(0, ONE.offset(), &data, epoch), refused);
+            issue(ledger, ONE);
+        }
+    }
 }
 
 #[test]
 fn contents_of_earlier_runs_are_what_the_file_was_found_with() {
     let files = files(Scope::Private);
-    let mut ledger = Ledger::new(&files, CLIENT, 2);
+    let mut ledger = Ledger::new(&files, CLIENT, 2, SALT);
     let earlier = Stamp {
         generation: 900,
         run: 1,
         ..PREPARED
     };
-    assert_eq!(judge(&ledger, PREPARED), Ok(()));
-    assert_eq!(judge(&ledger, earlier), Ok(()));
+    assert_eq!(judge(&ledger, PREPARED), FINE);
+    assert_eq!(judge(&ledger, earlier), FINE);
     let later = Stamp { run: 3, ..earlier };
     assert_eq!(judge(&ledger, later), foreign(later));
     let own = issue(&mut ledger, ONE);
     assert_eq!(own.run, 2);
     done(&mut ledger, ONE);
-    assert_eq!(judge(&ledger, own), Ok(()));
+    assert_eq!(judge(&ledger, own), FINE);
     assert_eq!(judge(&ledger, earlier), stale(own, earlier));
 }
 
@@ -261,7 +324,7 @@ fn other_clients_files_and_offsets_are_foreign() {
     fill(&mut elsewhere, 2 * BLOCK, PREPARED);
     let epoch = ledger.read_issued();
     assert!(ledger.read_done(0, BLOCK, &elsewhere, epoch).is_err());
-    assert_eq!(ledger.read_done(0, 2 * BLOCK, &elsewhere, epoch), Ok(()));
+    assert_eq!(ledger.read_done(0, 2 * BLOCK, &elsewhere, epoch), FINE);
 }
 
 #[test]
@@ -271,15 +334,15 @@ fn files_are_told_apart() {
     ledger.write_done(1, 0, 512);
     let mut data = [0; BLOCK_BYTES];
     fill(&mut data, 0, PREPARED);
-    assert_eq!(ledger.read_done(0, 0, &data, ledger.read_issued()), Ok(()));
+    assert_eq!(ledger.read_done(0, 0, &data, ledger.read_issued()), FINE);
     fill(&mut data, 0, stamp);
-    assert_eq!(ledger.read_done(1, 0, &data, ledger.read_issued()), Ok(()));
+    assert_eq!(ledger.read_done(1, 0, &data, ledger.read_issued()), FINE);
     assert!(ledger.read_done(0, 0, &data, ledger.read_issued()).is_err());
 }
 
 #[test]
 fn shared_files_must_only_be_sound() {
-    let mut ledger = Ledger::new(&files(Scope::Shared), CLIENT, 0);
+    let mut ledger = Ledger::new(&files(Scope::Shared), CLIENT, 0, SALT);
     let own = issue(&mut ledger, ONE);
     done(&mut ledger, ONE);
     let theirs = Stamp {
@@ -288,7 +351,7 @@ fn shared_files_must_only_be_sound() {
         ..own
     };
     for stamp in [PREPARED, own, theirs] {
-        assert_eq!(judge(&ledger, stamp), Ok(()));
+        assert_eq!(judge(&ledger, stamp), FINE);
     }
     let misplaced = Stamp { file: 1, ..theirs };
     assert_eq!(judge(&ledger, misplaced), foreign(misplaced));
@@ -298,9 +361,13 @@ fn shared_files_must_only_be_sound() {
     let mut torn = front;
     torn[256..].copy_from_slice(&back[256..]);
     let read = |data: &[u8]| ledger.read_done(0, ONE.offset(), data, ledger.read_issued());
-    assert_eq!(read(&torn), Ok(()));
+    assert_eq!(read(&torn), FINE);
     torn[300] ^= 1;
     assert!(read(&torn).is_err());
+    // Torn in the stamp itself, so that one side is unknown.
+    let mut torn = front;
+    torn[32..].copy_from_slice(&back[32..]);
+    assert_eq!(read(&torn), OPEN);
     front[300] ^= 1;
     assert!(read(&front).is_err());
 }
@@ -312,6 +379,9 @@ enum Step {
     Read(Span),
     /// The server lets a request take effect.
     Apply(prop::sample::Index),
+    /// The server answers a read from the midst of a write: blocks that both
+    /// touch are the write's from some byte on, or up to it.
+    Tear(prop::sample::Index, prop::sample::Index, usize, bool),
     /// The answer arrives; a write may be answered with an error.
     Answer(prop::sample::Index, bool),
 }
@@ -322,6 +392,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => spans().prop_map(Step::Write),
         2 => spans().prop_map(Step::Read),
         3 => index().prop_map(Step::Apply),
+        2 => (index(), index(), 0..=BLOCK_BYTES, any::<bool>())
+            .prop_map(|(read, write, tear, is_behind)| Step::Tear(read, write, tear, is_behind)),
         4 => (index(), proptest::bool::weighted(0.1)).prop_map(|(at, fails)| Step::Answer(at, fails)),
     ];
     proptest::collection::vec(step, 0..120)
@@ -376,6 +448,38 @@ impl History {
         }
     }
 
+    fn tear(&mut self, read: usize, write: usize, tear: usize, is_behind: bool) {
+        let Request::Write {
+            span,
+            stamp,
+            applied: false,
+        } = self.flying[write]
+        else {
+            return;
+        };
+        let Request::Read {
+            span: wanted,
+            seen: seen @ None,
+            ..
+        } = &mut self.flying[read]
+        else {
+            return;
+        };
+        let mut after = Model(self.model.0.clone());
+        after.write(span, stamp);
+        let (mut data, after) = (self.model.read(*wanted), after.read(*wanted));
+        let blocks = data.chunks_mut(BLOCK_BYTES).zip(after.chunks(BLOCK_BYTES));
+        for (block, after) in blocks {
+            let part = if is_behind {
+                tear..BLOCK_BYTES
+            } else {
+                0..tear
+            };
+            block[part.clone()].copy_from_slice(&after[part]);
+        }
+        *seen = Some(data);
+    }
+
     /// Answers a request; one that succeeds has taken effect by then.
     fn answer(&mut self, at: usize, fails: bool) -> Result<(), Mismatch> {
         let is_write = matches!(self.flying[at], Request::Write { .. });
@@ -392,7 +496,8 @@ impl History {
             }
             Request::Read { span, epoch, seen } => {
                 let seen = seen.unwrap();
-                self.ledger.read_done(0, span.offset(), &seen, epoch)
+                let judged = self.ledger.read_done(0, span.offset(), &seen, epoch);
+                judged.map(|_| ())
             }
         }
     }
@@ -412,8 +517,12 @@ impl History {
                 epoch: self.ledger.read_issued(),
                 seen: None,
             }),
-            Step::Apply(_) | Step::Answer(..) if self.flying.is_empty() => {}
+            Step::Apply(_) | Step::Tear(..) | Step::Answer(..) if self.flying.is_empty() => {}
             Step::Apply(index) => self.apply(index.index(self.flying.len())),
+            Step::Tear(read, write, tear, is_behind) => {
+                let flying = self.flying.len();
+                self.tear(read.index(flying), write.index(flying), *tear, *is_behind);
+            }
             Step::Answer(index, fails) => {
                 return self.answer(index.index(self.flying.len()), *fails);
             }
@@ -433,7 +542,7 @@ impl History {
         Ok(history)
     }
 
-    fn read_all(&self, data: &[u8]) -> Result<(), Mismatch> {
+    fn read_all(&self, data: &[u8]) -> Result<Verdict, Mismatch> {
         self.ledger.read_done(0, 0, data, self.ledger.read_issued())
     }
 }
@@ -451,7 +560,7 @@ proptest! {
     fn a_lost_write_is_found_after_any_history(steps in steps(), lost in spans()) {
         let mut history = History::run(&steps).unwrap();
         let before = history.model.read(Span::ALL);
-        prop_assert_eq!(history.read_all(&before), Ok(()));
+        prop_assert_eq!(history.read_all(&before), FINE);
         issue(&mut history.ledger, lost);
         done(&mut history.ledger, lost);
         let mismatch = history.read_all(&before).unwrap_err();

@@ -10,7 +10,8 @@ use smbench_engine::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Null, NullDriver, Opened,
     Scratch, Sink,
 };
-use smbench_engine::plan::Plan;
+use smbench_engine::pattern::{self, Stamp};
+use smbench_engine::plan::{Plan, Spacing};
 use smbench_engine::profile;
 use smbench_engine::record::{OpKind, Origin, Outcome, RunRecord, ServerFacts};
 use smbench_engine::run::{RunError, Unobserved, execute_on, execute_streams};
@@ -24,14 +25,19 @@ use crate::support::{short, target};
 
 /// What each client was seen to do, in order.
 type Seen = Arc<Mutex<BTreeMap<u32, Vec<Operation>>>>;
+/// The first bytes that each client wrote.
+type Written = Arc<Mutex<BTreeMap<u32, Vec<u8>>>>;
 
 /// The null target, which writes down what is asked of it.
 #[derive(Clone, Default)]
-struct Recording(Seen);
+struct Recording {
+    seen: Seen,
+    written: Written,
+}
 
 struct Recorded {
     clients: Box<[u32]>,
-    seen: Seen,
+    of_run: Recording,
     null: NullDriver,
 }
 
@@ -45,7 +51,7 @@ impl Connector for Recording {
         let opened = Null.open(clients).await?;
         let driver = Recorded {
             clients: clients.into(),
-            seen: Arc::clone(&self.0),
+            of_run: self.clone(),
             null: opened.driver,
         };
         Ok(Opened::new(
@@ -63,12 +69,21 @@ impl Driver for Recorded {
         scratch: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        let mut seen = self.seen.lock().unwrap();
-        let of_client = seen.entry(self.clients[call.member]).or_default();
+        let client = self.clients[call.member];
+        let mut seen = self.of_run.seen.lock().unwrap();
+        let of_client = seen.entry(client).or_default();
         if of_client.len() < KEPT {
             of_client.push(call.operation);
         }
-        self.null.submit(call, scratch, data)
+        if call.operation.kind == OpKind::Write {
+            let mut written = self.of_run.written.lock().unwrap();
+            written.entry(client).or_insert_with(|| {
+                let mut first = Vec::new();
+                data(&mut first);
+                first
+            });
+        }
+        self.null.submit(call, scratch, |_| {})
     }
 
     fn poll_receive(
@@ -113,11 +128,13 @@ fn drawn(plan: &Plan) -> Drawn {
 fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
     // Reads, writes and flushes; every command, most in chains of several
     // requests; the same with clients that share a driver.
-    for (profile, sessions_per_connection, outstanding) in [
-        ("file-server", 1, 1),
-        ("all-commands", 1, 1),
-        ("all-commands", 3, 1),
-        ("file-server", 2, 4),
+    // And where they are due by the clock.
+    for (profile, sessions_per_connection, outstanding, rate) in [
+        ("file-server", 1, 1, None),
+        ("all-commands", 1, 1, None),
+        ("all-commands", 3, 1, None),
+        ("file-server", 2, 4, None),
+        ("file-server", 1, 2, Some("1000/client")),
     ] {
         let seen_with = |threads, seed| {
             let plan = plan(
@@ -128,6 +145,8 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
                     seed: Some(seed),
                     outstanding: Some(outstanding),
                     sessions_per_connection: Some(sessions_per_connection),
+                    rate: rate.map(|rate| rate.parse().unwrap()),
+                    arrivals: rate.map(|_| Spacing::Exponential),
                     ..short()
                 },
             );
@@ -137,7 +156,7 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
             assert_eq!(record.load_points[0].invalid, None);
             assert_eq!(record.driver, Origin::Own);
             assert_eq!(record.operations, Origin::Plan);
-            std::mem::take(&mut *recording.0.lock().unwrap())
+            std::mem::take(&mut *recording.seen.lock().unwrap())
         };
         let alone = seen_with(1, 7);
         assert_eq!(alone.len(), 14);
@@ -158,6 +177,45 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
         let other = seen_with(2, 8);
         assert_ne!(alone[&0][..100], other[&0][..100], "{profile}");
         assert_ne!(alone[&0][..100], alone[&1][..100], "{profile}");
+    }
+}
+
+#[test]
+fn what_is_written_differs_from_run_to_run_though_the_operations_do_not() {
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        ..short()
+    };
+    let plan = plan("file-server", options);
+    let runs = [(); 2].map(|()| {
+        let recording = Recording::default();
+        let record = run(&plan, recording.clone(), drawn(&plan));
+        (record.salt, recording)
+    });
+    let [(one, ours), (other, theirs)] = &runs;
+    assert_ne!(one, other);
+    let first = |of_run: &Recording, client| {
+        let seen = of_run.seen.lock().unwrap();
+        let write = seen[&client].iter().find(|op| op.kind == OpKind::Write);
+        let written = of_run.written.lock().unwrap();
+        (*write.unwrap(), written[&client].clone())
+    };
+    for client in [0, 1] {
+        let [(same, our_data), (write, their_data)] = [ours, theirs].map(|run| first(run, client));
+        assert_eq!(same, write);
+        let stamp = Stamp {
+            client,
+            file: write.file,
+            generation: 1,
+            run: 1,
+        };
+        for (data, salt) in [(&our_data, *one), (&their_data, *other)] {
+            let mut expected = Vec::new();
+            let length = write.length as usize;
+            pattern::append(&mut expected, length, write.offset, stamp, salt);
+            assert_eq!(*data, expected);
+        }
+        assert_ne!(our_data, their_data);
     }
 }
 

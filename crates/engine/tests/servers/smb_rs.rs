@@ -247,7 +247,8 @@ impl Observer for Disk<'_> {
             let bytes = std::fs::read(directory.join(plan.file_name(client, file))).unwrap();
             assert_eq!(bytes.len() as u64, plan.workload.files.size);
             for (at, block) in bytes.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
-                let stamp = pattern::check(block, (at * BLOCK_BYTES) as u64).unwrap();
+                let stamp = pattern::check(block, (at * BLOCK_BYTES) as u64, record.salt);
+                let stamp = stamp.unwrap();
                 assert_eq!((stamp.client, stamp.file), (client, file));
                 match stamp.run {
                     0 => self.prepared += 1,

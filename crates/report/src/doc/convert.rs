@@ -8,17 +8,17 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::plan::{Caching, LoadModel};
+use smbench_engine::plan::{Caching, LoadModel, Verify};
 use smbench_engine::record::{
     CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
-    Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord, Tally,
+    Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord, Tally, Verification,
 };
 
 use super::{
     CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DropoutDoc, FailureDoc, FairnessDoc,
     FlushDoc, GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc,
     Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc,
-    TotalsDoc, pool::summary,
+    TotalsDoc, VerificationDoc, pool::summary,
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
@@ -43,12 +43,14 @@ impl RunDoc {
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
         let asked = record.plan.caching != Caching::None;
         let paced = record.plan.load.is_paced();
+        let verified = record.plan.verify == Verify::ReadBack;
         let load_points: Vec<_> = record
             .load_points
             .iter()
             .map(|point| LoadPointDoc {
                 caching: asked.then(|| caching(point.ops.caching())),
                 offered: paced.then(|| offered(point)),
+                verification: verified.then(|| verification(point.ops.verification())),
                 ..load_point(point)
             })
             .collect();
@@ -161,6 +163,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         setup: setup(&record.setup),
         caching: None,
         offered: None,
+        verification: None,
         series: Some(SeriesDoc::from(&record.series)),
         steady: Some(steady(record)),
         fairness: FairnessDoc::of(&record.fairness),
@@ -219,6 +222,14 @@ fn caching(record: &CachingRecord) -> CachingDoc {
             .collect(),
         breaks: record.breaks,
         moot: record.moot,
+    }
+}
+
+const fn verification(record: &Verification) -> VerificationDoc {
+    VerificationDoc {
+        checked: record.checked,
+        unjudged: record.unjudged,
+        wrong: record.wrong,
     }
 }
 

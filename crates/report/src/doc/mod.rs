@@ -275,6 +275,10 @@ pub struct LoadPointDoc {
     /// asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caching: Option<CachingDoc>,
+    /// What came of comparing what was read with what had been written. Not in
+    /// documents of runs that did not, nor of releases that did not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationDoc>,
     /// Seconds of the window, summed over clients, in which a request was due
     /// but the server had granted no credit for it.
     pub credit_starved_s: f64,
@@ -345,6 +349,18 @@ pub struct CachingDoc {
     /// Acknowledgements that came too late: what had been granted was closed
     /// while the notification was on its way.
     pub moot: u64,
+}
+
+/// Reads of a load point whose data was verified, ramps included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerificationDoc {
+    /// All of the data was what it may be.
+    pub checked: u64,
+    /// Nothing was found wrong, but writes to the same blocks were under way, so
+    /// that not all of the data could be judged.
+    pub unjudged: u64,
+    /// The data was not what had been written; these are among the errors.
+    pub wrong: u64,
 }
 
 /// One kind of operation in the window of a load point.

@@ -176,7 +176,7 @@ fn load(doc: &RunDoc) -> String {
     let pacing = pacing(doc);
     let verify = match doc.plan.verify {
         VerifyDoc::Off => "",
-        VerifyDoc::ReadBack => ", every byte read is verified",
+        VerifyDoc::ReadBack => ", what is read is verified",
     };
     let driver = match doc.plan.driver.as_deref() {
         None | Some("native") => String::new(),

@@ -82,6 +82,7 @@ pub fn remarks(doc: &RunDoc) -> String {
         text.extend(doc.load_points.iter().filter_map(remark));
     }
     text.extend(doc.load_points.iter().filter_map(cached));
+    text.extend(doc.load_points.iter().filter_map(unjudged));
     text.extend(
         doc.load_points
             .iter()
@@ -105,6 +106,18 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
         counted(point.clients.into(), "client"),
         granted.join(", "),
         counted(caching.breaks, "break")
+    ))
+}
+
+/// Reads that verification could not judge in full.
+fn unjudged(point: &LoadPointDoc) -> Option<String> {
+    let verified = point.verification.filter(|reads| reads.unjudged > 0)?;
+    let all = verified.checked + verified.unjudged + verified.wrong;
+    Some(format!(
+        "verified {}: {} of {} met with writes to the same blocks and could not be judged in full\n",
+        which(point),
+        verified.unjudged,
+        counted(all, "read")
     ))
 }
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json as value};
 use smbench_engine::clock::Nanos;
-use smbench_engine::record::{Failure, OpKind, Outcome, Phase};
+use smbench_engine::pattern::Mismatch;
+use smbench_engine::plan::Verify;
+use smbench_engine::record::{Failure, OpKind, Outcome, Phase, RunRecord};
+use smbench_engine::verify::Verdict;
 use smbench_protocol::NtStatus;
 use smbench_report::latency::{LatencyDoc, pool};
 use smbench_report::{RunDoc, render};
@@ -197,6 +200,36 @@ fn back_pressure_is_a_remark_and_no_verdict_on_the_generator() {
     let line = "back-pressure at 8 clients, pass 1: sockets took no more\n";
     assert!(text.contains(line), "{text}");
     assert!(!text.contains("held back"), "{text}");
+}
+
+#[test]
+fn reads_that_were_verified_are_counted_by_what_came_of_it() {
+    let mut verified = point(8, 1, 1600);
+    for (verdict, phase) in [
+        (Verdict::Checked, Phase::Window),
+        (Verdict::Checked, Phase::Outside),
+        (Verdict::Unjudged, Phase::Window),
+    ] {
+        book(&mut verified.ops, phase, |ops| ops.verified(verdict));
+    }
+    let mismatch = Mismatch::Byte {
+        offset: 0,
+        expected: 1,
+        found: 2,
+    };
+    book(&mut verified.ops, Phase::Window, |ops| {
+        ops.wrong_data(OpKind::Read, (0, 0), &mismatch);
+    });
+    let mut record = run(vec![verified]);
+    let said = |record: &RunRecord| json(&document(record))["load_points"][0].clone();
+    assert_eq!(said(&record).get("verification"), None);
+    record.plan.verify = Verify::ReadBack;
+    let expected = serde_json::json!({"checked": 2, "unjudged": 1, "wrong": 1});
+    assert_eq!(said(&record)["verification"], expected);
+    let text = render(&document(&record));
+    let line = "verified 8 clients, pass 1: 1 of 4 reads met with writes to the same blocks and could \
+                not be judged in full\n";
+    assert!(text.contains(line), "{text}");
 }
 
 #[test]

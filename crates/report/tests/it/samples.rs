@@ -256,6 +256,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         plan: plan(&clients, repeat.unwrap_or(1)),
         driver: Origin::Plan,
         operations: Origin::Plan,
+        salt: smbench_engine::pattern::Salt::default(),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
             logon: Some(Logon::Ntlm),

@@ -109,11 +109,13 @@ fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
             endpoint,
             mix: Arc::clone(&mix),
             directory: workspace.directory().to_owned(),
+            salt: workspace.salt(),
         });
         (workspace, site)
     });
     let worker = Assignment {
         generation_run: 1,
+        salt: site.salt,
         clients: 2,
         clients_before: 0,
         groups: plan.connections.groups(2).collect(),

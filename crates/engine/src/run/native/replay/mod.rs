@@ -85,7 +85,7 @@ pub(super) async fn open(
     session: &mut Session,
 ) -> Result<Player, SessionError> {
     let root = join(&site.directory, REPLAY_DIRECTORY);
-    populate(session, &root, client, trace).await?;
+    populate(session, &root, client, trace, site.salt).await?;
     let number = (u64::from(client) + 1).to_string();
     Ok(Player {
         number: wire_name(&number)?,
