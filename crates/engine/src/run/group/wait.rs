@@ -1,0 +1,93 @@
+//! What wakes a group besides its driver: the clock, when something is due, and
+//! the limit on how long an operation may take.
+
+use std::future::Future;
+use std::task::{Context, Poll};
+
+use tokio::task::coop;
+
+use super::{Group, Orders};
+use crate::clock::{self, Nanos};
+use crate::run::driver::Driver;
+use crate::run::operation::Dropped;
+use crate::run::supply::Supply;
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Has the group woken when something is due by the clock.
+    pub(super) fn set_alarm(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        let Some(alarm) = &orders.alarm else {
+            return Ok(());
+        };
+        if orders.stops(now) {
+            return Ok(());
+        }
+        let stop = orders.schedule.stop;
+        // Set once, for it is never taken back.
+        if self.alarm_at.is_none() {
+            self.alarm_at = Some(stop);
+            alarm.set(self.number, stop, context)?;
+        }
+        let due = self.clients.due_after(now).filter(|&due| due < stop);
+        if due.is_some() && due != self.alarm_at {
+            self.alarm_at = due;
+            alarm.set(self.number, due.unwrap_or(stop), context)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until the driver is ready; an error once the oldest operation has
+    /// waited longer than `limit`. The timer is set rarely: it is only moved
+    /// when it has fired and turned out to be early.
+    pub(super) fn wait(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        limit: Nanos,
+    ) -> Poll<Result<(), Dropped>> {
+        if now < self.timer_at {
+            return Poll::Pending;
+        }
+        let oldest = self.clients.oldest();
+        let since = match oldest {
+            Some(oldest) => Some(oldest.sent),
+            None => self.clients.waiting_since().or(self.held_back_since),
+        };
+        let Some(since) = since else {
+            return Poll::Pending;
+        };
+        if now.since(since) >= limit {
+            let stalled = match oldest {
+                Some(oldest) => oldest.stalled(limit),
+                None if self.clients.is_any_shut_out() => Dropped::NotRenewed(format!(
+                    "it was not authenticated again within {}",
+                    humantime::format_duration(limit.into())
+                )),
+                None if self.clients.waiting_since().is_none() => Dropped::Other(format!(
+                    "its driver took no operation within {}",
+                    humantime::format_duration(limit.into())
+                )),
+                None => Dropped::NoCredits,
+            };
+            return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
+        }
+        // Without budget the timer would not take our waker, and tokio has
+        // already arranged for another poll.
+        if !coop::has_budget_remaining() {
+            return Poll::Pending;
+        }
+        self.timer_at = since + limit;
+        let at = clock::timer(self.timer_at);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+        timer.as_mut().reset(at);
+        // Polled once to leave our waker with it. If it is due already, the
+        // next round of the loop sees the time.
+        timer.as_mut().poll(context).map(Ok)
+    }
+}
