@@ -5,10 +5,13 @@
 //! password, nor a part of the URL that could be one. Where passwords come
 //! from besides the URL is the caller's business.
 
-use std::fmt;
-use std::net::Ipv6Addr;
+mod secret;
+mod url;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use std::fmt;
+
+pub use secret::Secret;
+use url::{check_characters, decode, encode, parse_server, parse_share, strip_scheme};
 
 use crate::login::Login;
 
@@ -207,155 +210,6 @@ impl fmt::Display for Target {
             write!(f, "/{}", encode(folder))?;
         }
         Ok(())
-    }
-}
-
-fn strip_scheme(text: &str) -> Result<&str, TargetError> {
-    let (scheme, rest) = text.split_once("://").ok_or(TargetError::NoScheme)?;
-    if scheme.eq_ignore_ascii_case("smb") {
-        return Ok(rest);
-    }
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
-    // Anything else before the `://` may be a piece of a password.
-    Err(if is_scheme {
-        TargetError::OtherScheme(scheme.to_owned())
-    } else {
-        TargetError::NoScheme
-    })
-}
-
-/// `HOST[:PORT]` as a host without brackets and a port.
-fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
-    let (host, port) = match server.strip_prefix('[') {
-        Some(bracketed) => {
-            let (address, after) = bracketed.split_once(']').ok_or(TargetError::BadHost)?;
-            let address: Ipv6Addr = address.parse().map_err(|_| TargetError::BadHost)?;
-            let port = match after {
-                "" => None,
-                _ => Some(after.strip_prefix(':').ok_or(TargetError::BadHost)?),
-            };
-            (address.to_string(), port)
-        }
-        None => match server.split_once(':') {
-            Some((_, port)) if port.contains(':') => return Err(TargetError::BadHost),
-            Some((host, port)) => (host.to_owned(), Some(port)),
-            None => (server.to_owned(), None),
-        },
-    };
-    if host.is_empty() {
-        return Err(TargetError::NoHost);
-    }
-    let is_host = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
-    if !host.chars().all(is_host) {
-        return Err(TargetError::BadHost);
-    }
-    let port = match port {
-        None => DEFAULT_PORT,
-        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits
-            .parse()
-            .ok()
-            .filter(|port| *port != 0)
-            .ok_or(TargetError::BadPort)?,
-        Some(_) => return Err(TargetError::BadPort),
-    };
-    Ok((host, port))
-}
-
-/// `SHARE[/PATH]` as a share and a `\`-separated path.
-fn parse_share(text: &str) -> Result<(String, String), TargetError> {
-    let mut segments = text.split('/').filter(|segment| !segment.is_empty());
-    let share = decode("share", segments.next().ok_or(TargetError::NoShare)?)?;
-    check_characters("share", &share, is_reserved)?;
-    if matches!(share.as_str(), "." | "..") {
-        return Err(TargetError::DotSegment(share));
-    }
-    let mut folders = Vec::new();
-    for segment in segments {
-        let folder = decode("path", segment)?;
-        check_characters("path", &folder, is_reserved)?;
-        if matches!(folder.as_str(), "." | "..") {
-            return Err(TargetError::DotSegment(folder));
-        }
-        folders.push(folder);
-    }
-    Ok((share, folders.join("\\")))
-}
-
-/// Reserved in names of files and shares (MS-FSCC 2.1.5.2, 2.1.6).
-fn is_reserved(character: char) -> bool {
-    matches!(
-        character,
-        '"' | '*' | '/' | ':' | '<' | '>' | '?' | '\\' | '|'
-    )
-}
-
-fn check_characters(
-    part: &'static str,
-    text: &str,
-    is_illegal: fn(char) -> bool,
-) -> Result<(), TargetError> {
-    match text.chars().find(|c| c.is_control() || is_illegal(*c)) {
-        Some(character) => Err(TargetError::IllegalCharacter { part, character }),
-        None => Ok(()),
-    }
-}
-
-fn decode(part: &'static str, text: &str) -> Result<String, TargetError> {
-    let complete = text.split('%').skip(1).all(|escape| {
-        matches!(escape.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
-    });
-    if !complete {
-        return Err(TargetError::BadEscape(part));
-    }
-    match percent_decode_str(text).decode_utf8() {
-        Ok(decoded) => Ok(decoded.into_owned()),
-        Err(_) => Err(TargetError::NotUtf8(part)),
-    }
-}
-
-/// Everything but RFC 3986's unreserved characters, and `$` because the names
-/// of administrative shares end in it.
-const ENCODED: AsciiSet = NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'$');
-
-fn encode(part: &str) -> impl fmt::Display {
-    utf8_percent_encode(part, &ENCODED)
-}
-
-/// A secret whose `Debug` and `Display` show nothing.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a secret.
-    #[must_use]
-    pub fn new(secret: impl Into<String>) -> Self {
-        Self(secret.into())
-    }
-
-    /// The secret itself, for the authenticator only.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
     }
 }
 
