@@ -13,14 +13,19 @@
 //! Which sizes there are, and which information is asked for, is that of the
 //! capture that Debian's dbench has; how they follow each other is made up here.
 
+mod sizes;
+mod statistics;
+
 use std::fmt;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::Deserialize;
 use smbench_protocol::NtStatus;
 
-use crate::random::{below, draw, finalise};
+use crate::random::finalise;
 use crate::trace::{Builder, Handle, Step, Trace};
+use sizes::{Random, Sizes};
+use statistics::Counts;
 
 /// Which of the captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -39,101 +44,6 @@ impl fmt::Display for Variant {
             Self::WithoutCache => "without-cache",
             Self::Oplocks => "oplocks",
         })
-    }
-}
-
-/// How many operations of each kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counts {
-    reads: u64,
-    writes: u64,
-    creates: u64,
-    closes: u64,
-    query_files: u64,
-    query_paths: u64,
-    finds: u64,
-    unlinks: u64,
-    query_fs: u64,
-    flushes: u64,
-    renames: u64,
-}
-
-/// What a capture held.
-struct Statistics {
-    counts: Counts,
-    bytes_read: u64,
-    bytes_written: u64,
-}
-
-impl Variant {
-    /// Operations and percentages as published, in numbers of operations.
-    const fn statistics(self) -> Statistics {
-        match self {
-            Self::WithoutCache => Statistics {
-                // Of 122,877.
-                counts: Counts {
-                    reads: share(122_877, 53_66),
-                    writes: share(122_877, 11_45),
-                    creates: share(122_877, 9_98),
-                    closes: share(122_877, 8_19),
-                    query_files: share(122_877, 5_85),
-                    query_paths: share(122_877, 5_10),
-                    finds: share(122_877, 2_43),
-                    unlinks: share(122_877, 1_42),
-                    query_fs: share(122_877, 1_14),
-                    flushes: share(122_877, 49),
-                    renames: share(122_877, 29),
-                },
-                bytes_read: 204_815_235,
-                bytes_written: 136_325_491,
-            },
-            Self::Oplocks => Statistics {
-                // Of 62,477.
-                counts: Counts {
-                    reads: share(62_477, 28_62),
-                    writes: share(62_477, 11_96),
-                    creates: share(62_477, 17_60),
-                    closes: share(62_477, 13_37),
-                    query_files: share(62_477, 2_96),
-                    query_paths: share(62_477, 11_80),
-                    finds: share(62_477, 5_72),
-                    unlinks: share(62_477, 3_35),
-                    query_fs: share(62_477, 2_74),
-                    flushes: share(62_477, 1_15),
-                    renames: share(62_477, 70),
-                },
-                bytes_read: 198_935_866,
-                bytes_written: 149_099_246,
-            },
-        }
-    }
-}
-
-/// So many hundredths of a percent, rounded.
-const fn share(all: u64, hundredths: u64) -> u64 {
-    (all * hundredths + 5_000) / 10_000
-}
-
-impl Counts {
-    /// The part that episode `at` of so many has, so that all have as good as the
-    /// same, and together all.
-    const fn part(&self, at: u64, of: u64) -> Self {
-        const fn part(all: u64, at: u64, of: u64) -> u64 {
-            all * (at + 1) / of - all * at / of
-        }
-        Self {
-            reads: part(self.reads, at, of),
-            writes: part(self.writes, at, of),
-            creates: part(self.creates, at, of),
-            closes: part(self.closes, at, of),
-            query_files: part(self.query_files, at, of),
-            query_paths: part(self.query_paths, at, of),
-            finds: part(self.finds, at, of),
-            unlinks: part(self.unlinks, at, of),
-            query_fs: part(self.query_fs, at, of),
-            flushes: part(self.flushes, at, of),
-            renames: part(self.renames, at, of),
-        }
     }
 }
 
@@ -230,79 +140,6 @@ fn path(directory: &str, name: &str) -> String {
 
 fn name_of(document: u64) -> String {
     format!("document{document}.doc")
-}
-
-/// Random numbers, one after the other.
-struct Random {
-    key: u64,
-    drawn: u64,
-}
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        let drawn = draw(self.key, self.drawn);
-        self.drawn += 1;
-        below(drawn, bound)
-    }
-
-    /// A share of `left` that `sharers` more are to share, with this one; the
-    /// last takes it all.
-    fn part(&mut self, left: &mut u64, sharers: u64) -> u64 {
-        let part = match sharers {
-            0 => 0,
-            1 => *left,
-            _ => self.below(2 * *left / sharers + 1).min(*left),
-        };
-        *left -= part;
-        part
-    }
-}
-
-/// Sizes of requests that come to a number of bytes: small ones by their weights,
-/// and a large one whenever too little has been moved.
-struct Sizes {
-    small: &'static [(u32, u64)],
-    large: u32,
-    bytes: u64,
-    requests: u64,
-    moved: u64,
-    made: u64,
-}
-
-impl Sizes {
-    const fn new(small: &'static [(u32, u64)], large: u32, bytes: u64, requests: u64) -> Self {
-        Self {
-            small,
-            large,
-            bytes,
-            requests,
-            moved: 0,
-            made: 0,
-        }
-    }
-
-    fn next(&mut self, random: &mut Random) -> u32 {
-        self.made += 1;
-        let due = u128::from(self.bytes) * u128::from(self.made) / u128::from(self.requests);
-        let size = match due >= u128::from(self.moved) + u128::from(self.large) {
-            true => self.large,
-            false => self.small(random),
-        };
-        self.moved += u64::from(size);
-        size
-    }
-
-    fn small(&self, random: &mut Random) -> u32 {
-        let weights = self.small.iter().map(|(_, weight)| weight);
-        let mut drawn = random.below(weights.sum());
-        for &(size, weight) in self.small {
-            if drawn < weight {
-                return size;
-            }
-            drawn -= weight;
-        }
-        self.large
-    }
 }
 
 /// A temporary file that has been closed.

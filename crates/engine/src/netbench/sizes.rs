@@ -1,0 +1,81 @@
+//! What is drawn: numbers, and sizes of requests.
+
+use crate::random::{below, draw};
+
+/// Random numbers, one after the other.
+pub(super) struct Random {
+    pub(super) key: u64,
+    pub(super) drawn: u64,
+}
+
+impl Random {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        let drawn = draw(self.key, self.drawn);
+        self.drawn += 1;
+        below(drawn, bound)
+    }
+
+    /// A share of `left` that `sharers` more are to share, with this one; the
+    /// last takes it all.
+    pub(super) fn part(&mut self, left: &mut u64, sharers: u64) -> u64 {
+        let part = match sharers {
+            0 => 0,
+            1 => *left,
+            _ => self.below(2 * *left / sharers + 1).min(*left),
+        };
+        *left -= part;
+        part
+    }
+}
+
+/// Sizes of requests that come to a number of bytes: small ones by their weights,
+/// and a large one whenever too little has been moved.
+pub(super) struct Sizes {
+    small: &'static [(u32, u64)],
+    large: u32,
+    bytes: u64,
+    requests: u64,
+    moved: u64,
+    made: u64,
+}
+
+impl Sizes {
+    pub(super) const fn new(
+        small: &'static [(u32, u64)],
+        large: u32,
+        bytes: u64,
+        requests: u64,
+    ) -> Self {
+        Self {
+            small,
+            large,
+            bytes,
+            requests,
+            moved: 0,
+            made: 0,
+        }
+    }
+
+    pub(super) fn next(&mut self, random: &mut Random) -> u32 {
+        self.made += 1;
+        let due = u128::from(self.bytes) * u128::from(self.made) / u128::from(self.requests);
+        let size = match due >= u128::from(self.moved) + u128::from(self.large) {
+            true => self.large,
+            false => self.small(random),
+        };
+        self.moved += u64::from(size);
+        size
+    }
+
+    fn small(&self, random: &mut Random) -> u32 {
+        let weights = self.small.iter().map(|(_, weight)| weight);
+        let mut drawn = random.below(weights.sum());
+        for &(size, weight) in self.small {
+            if drawn < weight {
+                return size;
+            }
+            drawn -= weight;
+        }
+        self.large
+    }
+}

@@ -1,0 +1,98 @@
+//! How many operations the captures held, as they were published with dbench.
+
+use super::Variant;
+
+/// How many operations of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+    pub(super) creates: u64,
+    pub(super) closes: u64,
+    pub(super) query_files: u64,
+    pub(super) query_paths: u64,
+    pub(super) finds: u64,
+    pub(super) unlinks: u64,
+    pub(super) query_fs: u64,
+    pub(super) flushes: u64,
+    pub(super) renames: u64,
+}
+
+/// What a capture held.
+pub(super) struct Statistics {
+    pub(super) counts: Counts,
+    pub(super) bytes_read: u64,
+    pub(super) bytes_written: u64,
+}
+
+impl Variant {
+    /// Operations and percentages as published, in numbers of operations.
+    pub(super) const fn statistics(self) -> Statistics {
+        match self {
+            Self::WithoutCache => Statistics {
+                // Of 122,877.
+                counts: Counts {
+                    reads: share(122_877, 53_66),
+                    writes: share(122_877, 11_45),
+                    creates: share(122_877, 9_98),
+                    closes: share(122_877, 8_19),
+                    query_files: share(122_877, 5_85),
+                    query_paths: share(122_877, 5_10),
+                    finds: share(122_877, 2_43),
+                    unlinks: share(122_877, 1_42),
+                    query_fs: share(122_877, 1_14),
+                    flushes: share(122_877, 49),
+                    renames: share(122_877, 29),
+                },
+                bytes_read: 204_815_235,
+                bytes_written: 136_325_491,
+            },
+            Self::Oplocks => Statistics {
+                // Of 62,477.
+                counts: Counts {
+                    reads: share(62_477, 28_62),
+                    writes: share(62_477, 11_96),
+                    creates: share(62_477, 17_60),
+                    closes: share(62_477, 13_37),
+                    query_files: share(62_477, 2_96),
+                    query_paths: share(62_477, 11_80),
+                    finds: share(62_477, 5_72),
+                    unlinks: share(62_477, 3_35),
+                    query_fs: share(62_477, 2_74),
+                    flushes: share(62_477, 1_15),
+                    renames: share(62_477, 70),
+                },
+                bytes_read: 198_935_866,
+                bytes_written: 149_099_246,
+            },
+        }
+    }
+}
+
+/// So many hundredths of a percent, rounded.
+const fn share(all: u64, hundredths: u64) -> u64 {
+    (all * hundredths + 5_000) / 10_000
+}
+
+impl Counts {
+    /// The part that episode `at` of so many has, so that all have as good as the
+    /// same, and together all.
+    pub(super) const fn part(&self, at: u64, of: u64) -> Self {
+        const fn part(all: u64, at: u64, of: u64) -> u64 {
+            all * (at + 1) / of - all * at / of
+        }
+        Self {
+            reads: part(self.reads, at, of),
+            writes: part(self.writes, at, of),
+            creates: part(self.creates, at, of),
+            closes: part(self.closes, at, of),
+            query_files: part(self.query_files, at, of),
+            query_paths: part(self.query_paths, at, of),
+            finds: part(self.finds, at, of),
+            unlinks: part(self.unlinks, at, of),
+            query_fs: part(self.query_fs, at, of),
+            flushes: part(self.flushes, at, of),
+            renames: part(self.renames, at, of),
+        }
+    }
+}
