@@ -7,24 +7,20 @@
 //! at a time, under the tag that the caller chose; the caller hands in what
 //! completes it.
 
-use smb_msg::{
-    NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SessionSetupResponse,
-    SetupRequestFlags, ShareType, TreeConnectRequest, TreeConnectResponse,
-};
+mod answer;
+mod request;
 
-use super::{Channels, Demand, HandshakeError, Policy, SessionConfig, logon};
+use super::{Demand, HandshakeError, Policy, SessionConfig};
 use crate::auth::{Authenticator, Logon};
 use crate::connection::{
-    Binding, Channel, Completion, Connection, EMPTY_BODY, Keys, Negotiated, ProtocolError, Root,
-    SessionIndex, SessionTerms, Shield,
+    Binding, Channel, Completion, Connection, Keys, Negotiated, ProtocolError, Root, SessionIndex,
+    SessionTerms, Shield,
 };
-use crate::crypto::{KeySource, PreauthHash, Signer, Transform};
-use crate::dialect::Dialect;
-use crate::frame::{PREFIX_LEN, Secrecy};
-use crate::header::{Command, Flags, Header};
-use crate::negotiate::{Confirmed, Offer};
-use crate::setup;
+use crate::crypto::PreauthHash;
+use crate::header::Header;
 use crate::status::NtStatus;
+use answer::validated;
+use request::{Step, Unsent};
 
 /// What an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,63 +32,6 @@ pub enum Opened {
     Unfinished,
     /// The session stands; nothing was appended.
     Ready(SessionIndex),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    SessionSetup,
-    TreeConnect,
-    Validate,
-    LogOff,
-}
-
-impl Step {
-    const fn command(self) -> Command {
-        match self {
-            Self::SessionSetup => Command::SessionSetup,
-            Self::TreeConnect => Command::TreeConnect,
-            Self::Validate => Command::Ioctl,
-            Self::LogOff => Command::Logoff,
-        }
-    }
-
-    /// Whether `status` lets the set-up go on.
-    fn accepts(self, status: NtStatus) -> bool {
-        match self {
-            _ if status == NtStatus::SUCCESS => true,
-            Self::SessionSetup => status == NtStatus::MORE_PROCESSING_REQUIRED,
-            // A server of SMB 2 that knows no validation says so in one of
-            // these ways, and in a signed answer (MS-SMB2 3.2.5.5).
-            Self::Validate => matches!(
-                status,
-                NtStatus::NOT_SUPPORTED | NtStatus::INVALID_DEVICE_REQUEST | NtStatus::FILE_CLOSED
-            ),
-            Self::TreeConnect => false,
-            // Whatever the server says, there is nothing more to be done.
-            Self::LogOff => true,
-        }
-    }
-}
-
-/// A request that is to be sent as soon as there is a credit for it.
-enum Unsent {
-    /// With this token.
-    SessionSetup(Vec<u8>),
-    TreeConnect,
-    /// Of this offer.
-    Validate(Offer),
-    LogOff,
-}
-
-impl Unsent {
-    const fn step(&self) -> Step {
-        match self {
-            Self::SessionSetup(_) => Step::SessionSetup,
-            Self::TreeConnect => Step::TreeConnect,
-            Self::Validate(_) => Step::Validate,
-            Self::LogOff => Step::LogOff,
-        }
-    }
 }
 
 /// What becomes of a session that the server let in, when it cannot come about
@@ -262,45 +201,6 @@ impl Opening {
         }
     }
 
-    /// Appends the request that waited for a credit, if there is one now.
-    pub fn resume(&mut self, connection: &mut Connection, out: &mut Vec<u8>) -> Opened {
-        let Some(unsent) = self.unsent.take() else {
-            return Opened::NotYet;
-        };
-        if !connection.affords(&[1]) {
-            self.unsent = Some(unsent);
-            return Opened::Unfinished;
-        }
-        let start = out.len() + PREFIX_LEN;
-        match &unsent {
-            Unsent::SessionSetup(token) => {
-                let request = self.session_setup_request(token);
-                self.send(Step::SessionSetup, connection, out, |out| {
-                    setup::encode(&request, out);
-                });
-                self.preauth.update(&out[start..]);
-            }
-            Unsent::TreeConnect => {
-                let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
-                let request = TreeConnectRequest::new(&unc);
-                self.send(Step::TreeConnect, connection, out, |out| {
-                    setup::encode(&request, out);
-                });
-            }
-            Unsent::Validate(offer) => {
-                self.send(Step::Validate, connection, out, |out| {
-                    offer.encode_validation(out);
-                });
-            }
-            Unsent::LogOff => {
-                self.send(Step::LogOff, connection, out, |out| {
-                    out.extend_from_slice(&EMPTY_BODY);
-                });
-            }
-        }
-        Opened::NotYet
-    }
-
     /// Why the session cannot come about after [`Opened::Unfinished`], where
     /// nobody is left who could bring a credit. The connection has forgotten it.
     pub fn give_up(&mut self, connection: &mut Connection) -> HandshakeError {
@@ -373,232 +273,11 @@ impl Opening {
         }
     }
 
-    /// An answer is to be protected as its request was; what ends the log-on
-    /// has rules of its own.
-    fn check(
-        &self,
-        connection: &mut Connection,
-        bytes: &mut [u8],
-        secrecy: Secrecy,
-    ) -> Result<(), HandshakeError> {
-        let command = self.step.command().name();
-        let keys = connection.keys(self.session);
-        match (self.step, keys.shield, &keys.signer) {
-            (Step::SessionSetup, ..) => Ok(()),
-            (_, Shield::Encryption, _) if secrecy == Secrecy::Plain => {
-                Err(ProtocolError::Unencrypted(command).into())
-            }
-            (_, Shield::Signature, Some(signer))
-                if secrecy == Secrecy::Plain && !signer.verify(bytes) =>
-            {
-                Err(ProtocolError::Signature(command).into())
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Has what answers the server's `token` sent next.
     fn log_on(&mut self, token: &[u8]) -> Result<(), HandshakeError> {
         let token = self.authenticator.step(token)?;
         self.unsent = Some(Unsent::SessionSetup(token));
         Ok(())
-    }
-
-    fn session_setup_request(&self, token: &[u8]) -> SessionSetupRequest {
-        SessionSetupRequest::new(
-            token.to_vec(),
-            SessionSecurityMode::new()
-                .with_signing_enabled(true)
-                .with_signing_required(self.config.signing == Policy::Required),
-            SetupRequestFlags::new().with_binding(self.purpose == Purpose::Channel),
-            NegotiateCapabilities::new(),
-        )
-    }
-
-    fn session_setup(
-        &mut self,
-        connection: &mut Connection,
-        header: &Header,
-        bytes: &mut [u8],
-    ) -> Result<Opened, HandshakeError> {
-        let response: SessionSetupResponse = setup::decode(bytes, "SESSION_SETUP response")?;
-        connection.channel_mut(self.session).session_id = header.session_id;
-        if header.status == NtStatus::MORE_PROCESSING_REQUIRED {
-            self.preauth.update(bytes);
-            self.log_on(&response.buffer)?;
-            return Ok(Opened::Unfinished);
-        }
-        self.is_let_in = true;
-        let logon = logon::judge(&self.config.credentials, response.session_flags)?;
-        if logon.has_key() {
-            self.authenticated(connection, header, bytes, &response.buffer)?;
-        }
-        if self.purpose == Purpose::Channel {
-            return self.bound(logon, connection);
-        }
-        self.terms.logon = logon;
-        if !logon.has_key() {
-            if self.config.signing == Policy::Required {
-                return Err(HandshakeError::CannotSign(logon));
-            }
-            // Whatever the server requires of others (MS-SMB2 3.2.5.3.1).
-            self.terms.signing = None;
-        }
-        if response.session_flags.encrypt_data() {
-            self.encrypt(connection, Demand::Server)?;
-        } else if self.config.encryption == Policy::Required {
-            self.encrypt(connection, Demand::Client)?;
-        }
-        self.unsent = Some(Unsent::TreeConnect);
-        Ok(Opened::Unfinished)
-    }
-
-    /// The connection is a channel of the session, if it is the same user's.
-    fn bound(
-        &mut self,
-        logon: Logon,
-        connection: &mut Connection,
-    ) -> Result<Opened, HandshakeError> {
-        if logon != self.terms.logon {
-            return Err(HandshakeError::OtherTerms);
-        }
-        Ok(self.validate(connection))
-    }
-
-    /// The server is satisfied; makes sure that we are, and keys the session,
-    /// or its channel: that has a signing key of its own, and of the session
-    /// all else.
-    fn authenticated(
-        &mut self,
-        connection: &mut Connection,
-        header: &Header,
-        bytes: &mut [u8],
-        token: &[u8],
-    ) -> Result<(), HandshakeError> {
-        self.authenticator.conclude(token)?;
-        let session_key = self.authenticator.session_key()?;
-        let Negotiated {
-            dialect,
-            signing_algorithm,
-            cipher,
-            ..
-        } = *connection.negotiated();
-        let keys = KeySource {
-            dialect,
-            full_session_key: &session_key,
-            preauth: &self.preauth,
-        };
-        let signer = Signer::new(signing_algorithm, &keys.signing());
-        // 3.1.1 always signs this answer: it is what proves that nobody
-        // tampered with the negotiation (MS-SMB2 3.2.5.3.1). So does whoever
-        // binds a channel (3.2.5.3.3).
-        let must_be_signed = self.terms.signing.is_some()
-            || dialect == Dialect::Smb311
-            || self.purpose == Purpose::Channel;
-        let signed = header.flags.contains(Flags::SIGNED);
-        if (signed || must_be_signed) && !signer.verify(bytes) {
-            return Err(ProtocolError::Signature(header.command.name()).into());
-        }
-        let channel_keys = connection.keys(self.session);
-        channel_keys.signer = Some(signer);
-        if self.purpose == Purpose::New {
-            let seed = self.config.nonce_seed;
-            channel_keys.transform =
-                cipher.map(|cipher| Transform::new(cipher, &keys, header.session_id, seed));
-            if self.config.channels == Channels::Several {
-                self.root = Some(Box::new(Root::new(&keys, cipher, seed)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Encrypts from the next message on.
-    fn encrypt(&mut self, connection: &mut Connection, by: Demand) -> Result<(), HandshakeError> {
-        if self.config.encryption == Policy::Off {
-            return Err(HandshakeError::EncryptionRequired);
-        }
-        let logon = self.terms.logon;
-        if !logon.has_key() {
-            return Err(HandshakeError::CannotEncrypt { by, logon });
-        }
-        let dialect = connection.negotiated().dialect;
-        let transform = connection.keys(self.session).transform.as_ref();
-        let transform = transform.ok_or(HandshakeError::NoCipher { by, dialect })?;
-        self.terms.encryption = Some(transform.cipher());
-        self.terms.signing = None;
-        Ok(())
-    }
-
-    fn tree_connected(
-        &mut self,
-        connection: &mut Connection,
-        header: &Header,
-        bytes: &[u8],
-    ) -> Result<(), HandshakeError> {
-        if header.flags.contains(Flags::ASYNC) {
-            // Its TreeId would be read out of an AsyncId.
-            return Err(ProtocolError::NotAResponse.into());
-        }
-        let response: TreeConnectResponse = setup::decode(bytes, "TREE_CONNECT response")?;
-        if response.share_type != ShareType::Disk {
-            return Err(HandshakeError::NotADisk);
-        }
-        connection.channel_mut(self.session).tree_id = header.tree_id();
-        if response.share_flags.encrypt_data() {
-            self.encrypt(connection, Demand::Share)?;
-        }
-        Ok(())
-    }
-
-    /// Has the negotiation validated, by the first session that has a key to
-    /// prove it with, where nothing better protects it.
-    fn validate(&mut self, connection: &mut Connection) -> Opened {
-        let has_key = connection.keys(self.session).signer.is_some();
-        let unvalidated = connection.unvalidated().filter(|_| has_key);
-        match unvalidated.map(|unvalidated| unvalidated.offer.clone()) {
-            Some(offer) => {
-                self.unsent = Some(Unsent::Validate(offer));
-                Opened::Unfinished
-            }
-            None => self.ready(connection),
-        }
-    }
-
-    fn ready(&mut self, connection: &mut Connection) -> Opened {
-        connection.settle(self.session, self.terms, self.root.take());
-        Opened::Ready(self.session)
-    }
-
-    /// What protects the request of `step`, and its answer.
-    fn shield(&self, step: Step, keys: &Keys, dialect: Dialect) -> Shield {
-        match step {
-            Step::SessionSetup if self.purpose == Purpose::Channel => Shield::Signature,
-            Step::SessionSetup => Shield::None,
-            _ if self.terms.encryption.is_some() => Shield::Encryption,
-            _ if keys.signer.is_none() => Shield::None,
-            // 3.1.1 requires a signed TREE_CONNECT from every authenticated
-            // session, signing or not (MS-SMB2 3.2.4.1.1).
-            Step::TreeConnect if dialect == Dialect::Smb311 => Shield::Signature,
-            Step::TreeConnect | Step::LogOff if self.terms.signing.is_none() => Shield::None,
-            Step::TreeConnect | Step::Validate | Step::LogOff => Shield::Signature,
-        }
-    }
-
-    /// Appends the request of `step`, whose answer is awaited next and for which
-    /// there is a credit.
-    fn send(
-        &mut self,
-        step: Step,
-        connection: &mut Connection,
-        out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) {
-        self.step = step;
-        let dialect = connection.negotiated().dialect;
-        let keys = connection.keys(self.session);
-        keys.shield = self.shield(step, keys, dialect);
-        let sent = connection.request(self.session, step.command(), 1, self.tag, out, body);
-        debug_assert!(sent.is_ok(), "credits have been looked for");
     }
 }
 
@@ -627,26 +306,4 @@ fn wanted(config: &SessionConfig, negotiated: &Negotiated) -> Result<SessionTerm
         encryption: None,
         logon: Logon::Anonymous,
     })
-}
-
-/// Whether the server stands by its answer to NEGOTIATE.
-fn validated(
-    connection: &Connection,
-    status: NtStatus,
-    bytes: &[u8],
-) -> Result<(), HandshakeError> {
-    // Where the server knows no validation, its signature has shown that it is
-    // the server who says so.
-    if status != NtStatus::SUCCESS {
-        return Ok(());
-    }
-    let confirmed = match connection.unvalidated() {
-        Some(unvalidated) => unvalidated.answer.is_confirmed_by(bytes)?,
-        // Two sessions asked at the same time, and the other was told.
-        None => Confirmed::Yes,
-    };
-    match confirmed {
-        Confirmed::Yes => Ok(()),
-        Confirmed::No => Err(HandshakeError::Tampered),
-    }
 }
