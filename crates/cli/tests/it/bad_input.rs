@@ -335,6 +335,27 @@ fn a_share_without_space() {
     assert_eq!(server.memory().paths(), Vec::<String>::new());
 }
 
+/// Limits that only the server knows are looked at before anything is written:
+/// where nothing may be, they are what a run fails for all the same.
+#[test]
+fn a_servers_limits_come_before_the_first_write() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        capacity_bytes: Some(3 << 20),
+        access: ShareAccess::ReadOnly,
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let place = Place::new();
+    for (option, parts) in [
+        ("--file-size=4MiB", ["3 MiB free", "needs 4 MiB"]),
+        ("--dialect=2.0.2", ["reads of 512 KiB", "at most 64 KiB"]),
+    ] {
+        let args = ["--profile=web-server", "--clients=1", option];
+        let said = place.run(&server.url(), server.password(), &args);
+        refused(&place, &said, 3, &parts);
+    }
+}
+
 #[test]
 fn a_folder_of_results_that_cannot_be_made() {
     let place = Place::new();

@@ -46,7 +46,7 @@ pub(super) async fn run(
     observer.progress(&Progress::Connecting);
     let endpoint = interruptible(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
-    let session = interruptible(cancel, Session::open(&endpoint)).await?;
+    let mut session = interruptible(cancel, Session::open(&endpoint)).await?;
     check_channels(plan, &endpoint, &session)?;
     // Before anything is written: another driver may be refused.
     let server = match plan.driver {
@@ -54,6 +54,9 @@ pub(super) async fn run(
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
+    check_sizes(plan, &endpoint, &server)?;
+    let (path, needed) = (&plan.target.path, plan.bytes_on_share());
+    interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
     // Not interruptible: what it makes on the share must be known to be removed.
     let mut workspace = match Workspace::create(&endpoint, session).await {
         Ok(workspace) => workspace,
@@ -70,11 +73,7 @@ pub(super) async fn run(
         salt: workspace.salt(),
         ..RunRecord::new(plan, server, started)
     };
-    let prepared = match check_sizes(plan, &endpoint, &record.server) {
-        Ok(()) => prepare(plan, &mut workspace, observer, cancel).await,
-        Err(error) => Err(error),
-    };
-    let measured = match prepared {
+    let measured = match prepare(plan, &mut workspace, observer, cancel).await {
         Ok(()) => {
             let plan = Arc::new(plan.clone());
             let site = Arc::new(Site {
@@ -164,7 +163,6 @@ pub(super) async fn prepare(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<(), SessionError> {
-    workspace.check_space(plan).await?;
     let total = plan.bytes_on_share();
     let mut shown = clock::now();
     observer.progress(&Progress::Preparing { done: 0, total });

@@ -135,10 +135,7 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
 
 /// Bytes free for this user where `file` lies; `None` when the server does not
 /// answer the question.
-pub(super) async fn free_bytes(
-    session: &mut Session,
-    file: FileId,
-) -> Result<Option<u64>, SessionError> {
+async fn free_bytes(session: &mut Session, file: FileId) -> Result<Option<u64>, SessionError> {
     const DOING: &str = "ask how much space is free";
     let request = QueryInfoRequest {
         info_type: InfoType::FileSystem,
@@ -158,21 +155,28 @@ pub(super) async fn free_bytes(
     Ok(caller_available(answer.data))
 }
 
-/// Bytes free on the share for this user.
-pub(crate) async fn free_bytes_at_root(session: &mut Session) -> Result<Option<u64>, SessionError> {
-    const DOING: &str = "open the share's root";
-    let root = session
+/// Bytes free for this user where a directory is; the empty path is the share's
+/// root.
+pub(crate) async fn free_bytes_in(
+    session: &mut Session,
+    path: &str,
+) -> Result<Option<u64>, SessionError> {
+    let doing = match path {
+        "" => "open the share's root".to_owned(),
+        path => format!("open directory '{path}'"),
+    };
+    let directory = session
         .create(
-            DOING,
+            &doing,
             &CreateRequest {
                 options: options::FILE_DIRECTORY_FILE,
-                ..open("", access::FILE_READ_ATTRIBUTES)
+                ..open(path, access::FILE_READ_ATTRIBUTES)
             },
         )
         .await?
         .file_id;
-    let free = free_bytes(session, root).await?;
-    session.close(DOING, root).await?;
+    let free = free_bytes(session, directory).await?;
+    session.close(&doing, directory).await?;
     Ok(free)
 }
 

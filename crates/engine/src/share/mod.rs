@@ -15,13 +15,11 @@ use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
 use crate::pattern::Salt;
-use crate::plan::Plan;
 use crate::session::{Endpoint, Session, SessionError};
 use crate::units::Size;
-use files::free_bytes;
 use remove::{remove_afresh, remove_claimed};
 
-pub(crate) use files::{free_bytes_at_root, join, open};
+pub(crate) use files::{free_bytes_in, join, open};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};
@@ -89,23 +87,6 @@ impl Workspace {
         self.salt
     }
 
-    /// Fails when the files of `plan` cannot fit, by the server's own figures.
-    pub(crate) async fn check_space(&mut self, plan: &Plan) -> Result<(), SessionError> {
-        // Not every server tells; then the disk itself will.
-        let Some(free) = free_bytes(&mut self.session, self.marker).await? else {
-            return Ok(());
-        };
-        let needed = plan.bytes_on_share();
-        if needed > free {
-            return Err(SessionError::NoSpace {
-                at: self.endpoint.share(),
-                needed: Size(needed).to_string(),
-                free: Size(free).to_string(),
-            });
-        }
-        Ok(())
-    }
-
     /// Waits less from now on: the server may be gone, or the user is waiting.
     pub(crate) fn lose_patience(&mut self) {
         self.endpoint = self.endpoint.impatient();
@@ -133,6 +114,34 @@ impl Workspace {
         // has the marker open.
         drop(session);
         remove_afresh(&endpoint, &directory).await
+    }
+}
+
+/// Fails when so many bytes more cannot fit where `directory` is (from the
+/// share's root, which is the empty path), by the server's own figures. Writes
+/// nothing.
+pub(crate) async fn check_space(
+    session: &mut Session,
+    directory: &str,
+    needed: u64,
+) -> Result<(), SessionError> {
+    if needed == 0 {
+        return Ok(());
+    }
+    let free = match free_bytes_in(session, directory).await {
+        Ok(free) => free,
+        // What may not be looked at may be written to; who writes will see.
+        Err(error) if error.status().is_some() => None,
+        Err(error) => return Err(error),
+    };
+    match free {
+        Some(free) if needed > free => Err(SessionError::NoSpace {
+            at: session.share(),
+            needed: Size(needed).to_string(),
+            free: Size(free).to_string(),
+        }),
+        // Not every server tells; then the disk itself will.
+        _ => Ok(()),
     }
 }
 

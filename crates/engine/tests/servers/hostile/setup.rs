@@ -322,9 +322,9 @@ const TREE: &[Case] = &[
         Command::Create,
         "a status that nobody knows",
         |answer| match answer.nth {
-            // The directory and its marker come first; opens of those that
-            // nobody knows of would keep them from being removed.
-            2 => Reaction::send(&with(answer.message, STATUS, 0xEE12_3456u32.to_le_bytes())),
+            // The look at free space, the directory and its marker come first; opens
+            // that nobody knows of would keep those from being removed.
+            3 => Reaction::send(&with(answer.message, STATUS, 0xEE12_3456u32.to_le_bytes())),
             _ => Reaction::send(&answer.message),
         },
         End::Refused("failed to write file"),
@@ -351,7 +351,7 @@ const TREE: &[Case] = &[
         Command::Create,
         "no credits any more",
         |answer| match answer.nth {
-            0..3 => Reaction::send(&with(answer.message, CREDITS, [0, 0])),
+            0..4 => Reaction::send(&with(answer.message, CREDITS, [0, 0])),
             _ => Reaction::send(&answer.message),
         },
         End::Valid,
