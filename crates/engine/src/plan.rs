@@ -37,7 +37,9 @@ pub use resolve::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
     REQUEST_BYTES_MAX, SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
 };
-pub use workload::{Access, FileSet, Replay, Requests, Scope, SizeWeight, Timing, Workload};
+pub use workload::{
+    Access, FileSet, Replay, Requests, Scope, SizeWeight, Split, Timing, Workload, is_reader,
+};
 
 /// Credits of the costliest frame of a replay: CREATE, something, CLOSE.
 const REPLAY_CHARGE: u16 = 3;

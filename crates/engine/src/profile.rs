@@ -293,8 +293,8 @@ mod tests {
                 .unwrap_err()
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
-             `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, \
-             `operations`, `netbench`, `run`"
+             `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, \
+             `sizes`, `operations`, `netbench`, `run`"
         );
     }
 

@@ -8,6 +8,7 @@
 //! name = "file-server"
 //! description = "what it is for"
 //! read_percent = 80
+//! split = "requests"           # or "clients": each only reads or only writes
 //! access = "random"            # or "sequential"
 //! flush_every_writes = 100     # absent is never
 //! [files]
@@ -47,7 +48,7 @@ use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use crate::clients::ClientList;
 use crate::netbench::Variant;
 use crate::plan::{
-    Access, Caching, DriverKind, Mode, Pinning, Ramp, Rate, Scope, Spacing, Timing, Verify,
+    Access, Caching, DriverKind, Mode, Pinning, Ramp, Rate, Scope, Spacing, Split, Timing, Verify,
 };
 use crate::server_cpu::CpuSource;
 use crate::sources::SourceList;
@@ -66,6 +67,9 @@ pub struct Spec {
     /// Share of reads among reads and writes, 0 to 100. Needed unless there
     /// are operations.
     pub read_percent: Option<f64>,
+    /// Whether each client reads and writes (`requests`, when absent), or
+    /// `read_percent` of the `clients` read and the others write.
+    pub split: Option<Split>,
     /// Order of offsets; random when absent.
     pub access: Option<Access>,
     /// A FLUSH after every this many writes of a client; absent is never.

@@ -75,6 +75,8 @@ impl Cursor {
 pub struct OpStream {
     mix: Arc<Mix>,
     key: u64,
+    /// What this client does, where it does but one thing.
+    role: Option<mix::Drawn>,
     /// Of the next action that is drawn.
     index: u64,
     cursor: Cursor,
@@ -91,6 +93,7 @@ impl OpStream {
             // Hashed apart, so that seed 1 of client 2 is not seed 2 of client 1
             // and neighbouring keys are far apart in the generator's sequence.
             key: finalise(finalise(seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client)),
+            role: mix.role(client),
             index: 0,
             cursor: mix.start(client),
             writes_since_flush: 0,
@@ -158,7 +161,7 @@ impl OpStream {
 
     fn next_drawn(&mut self) -> Operation {
         let (mix, key, index) = (&*self.mix, self.key, self.index);
-        let drawn = mix.drawn(key, index);
+        let drawn = self.role.unwrap_or_else(|| mix.drawn(key, index));
         let (file, offset, length) = match (drawn.range, mix.access) {
             (Range::Request, access) => {
                 let size = mix.size(key, index);

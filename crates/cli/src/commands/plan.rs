@@ -202,6 +202,10 @@ fn requests(plan: &Plan) -> String {
                 percent(100.0 - read_percent)
             )
         }
+        Requests::Divided { readers_percent } => format!(
+            "{} of the clients read, the others write, {access} offsets",
+            percent(*readers_percent)
+        ),
         Requests::Mix(mix) => {
             let mut lines: Vec<_> = mix.iter().map(weighted).collect();
             if workload.uses_sizes() {

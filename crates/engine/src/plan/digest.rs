@@ -56,6 +56,8 @@ struct Requested<'a> {
     sizes: &'a [SizeWeight],
     #[serde(skip_serializing_if = "Option::is_none")]
     read_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readers_percent: Option<f64>,
     access: Access,
     flush_every_writes: Option<u32>,
     files: FileSet,
@@ -69,14 +71,16 @@ struct Requested<'a> {
 
 impl<'a> From<&'a Workload> for Requested<'a> {
     fn from(workload: &'a Workload) -> Self {
-        let (read_percent, operations) = match &workload.requests {
-            Requests::Data { read_percent, .. } => (Some(*read_percent), None),
-            Requests::Mix(actions) => (None, Some(actions.as_slice())),
-            Requests::Replay(_) => (None, None),
+        let (read_percent, readers_percent, operations) = match &workload.requests {
+            Requests::Data { read_percent, .. } => (Some(*read_percent), None, None),
+            Requests::Divided { readers_percent } => (None, Some(*readers_percent), None),
+            Requests::Mix(actions) => (None, None, Some(actions.as_slice())),
+            Requests::Replay(_) => (None, None, None),
         };
         Self {
             sizes: &workload.sizes,
             read_percent,
+            readers_percent,
             access: workload.access,
             flush_every_writes: workload.flush_every_writes(),
             files: workload.files,
@@ -192,10 +196,15 @@ mod tests {
 
     #[test]
     fn whatever_changes_the_work_changes_the_digest() {
-        let changes: [fn(&mut Plan); 25] = [
+        let changes: [fn(&mut Plan); 26] = [
             |_| {},
             |plan| plan.workload.sizes[0].size = 8192,
             |plan| plan.workload.requests = data(50.0, None),
+            |plan| {
+                plan.workload.requests = Requests::Divided {
+                    readers_percent: 50.0,
+                };
+            },
             |plan| plan.workload.requests = mix(Action::Read { unbuffered: false }),
             |plan| plan.workload.requests = mix(Action::Read { unbuffered: true }),
             |plan| plan.workload.requests = mix(Action::Echo),

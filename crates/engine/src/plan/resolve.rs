@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::{
     Access, Connections, FileSet, Limits, LoadModel, Plan, Ramp, Requests, Scope, SessionOptions,
-    SizeWeight, THINK_TIME_MAX, ThinkTime, Timing, Verify, Workload,
+    SizeWeight, Split, THINK_TIME_MAX, ThinkTime, Timing, Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
 use crate::profile::Profile;
@@ -260,6 +260,14 @@ impl Written<'_> {
             Some(percent) if (0.0..=100.0).contains(&percent) => percent,
             Some(percent) => return fail(Problem::ReadPercent(percent)),
         };
+        if spec.split == Some(Split::Clients) {
+            return match spec.flush_every_writes {
+                None => Ok(Requests::Divided {
+                    readers_percent: read_percent,
+                }),
+                Some(_) => fail(Problem::SplitFlush),
+            };
+        }
         match spec.flush_every_writes {
             Some(0) => return fail(Problem::FlushZero),
             Some(_) if read_percent == 100.0 => return fail(Problem::FlushWithoutWrites),

@@ -33,10 +33,36 @@ pub enum Requests {
         /// A FLUSH after every this many writes of a client; `None` is never.
         flush_every_writes: Option<u32>,
     },
+    /// Reads by some of the clients, writes by the others: no client does both.
+    Divided {
+        /// Share of clients that read, 0 to 100; see [`is_reader`].
+        readers_percent: f64,
+    },
     /// Any commands; weights sum to 100.
     Mix(Vec<WeightedAction>),
     /// What somebody did, in that order; each client for itself.
     Replay(Replay),
+}
+
+/// How reads and writes are divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// Every client does both.
+    #[default]
+    Requests,
+    /// Each client only reads or only writes.
+    Clients,
+}
+
+/// Whether `client` (from 0) is one of the readers, where these are
+/// `readers_percent` of all: among the first n clients there are as many as that
+/// is of n, rounded down. Of 50 percent, client 0 writes, 1 reads, 2 writes and so
+/// on.
+#[must_use]
+pub fn is_reader(client: u32, readers_percent: f64) -> bool {
+    let among = |clients: f64| (clients * readers_percent / 100.0).floor();
+    among(f64::from(client) + 1.0) > among(f64::from(client))
 }
 
 /// How a trace is replayed.
@@ -116,7 +142,10 @@ impl Workload {
     #[must_use]
     pub fn drawn(&self) -> Vec<(Action, f64)> {
         let drawn = match &self.requests {
-            Requests::Data { read_percent, .. } => {
+            Requests::Data { read_percent, .. }
+            | Requests::Divided {
+                readers_percent: read_percent,
+            } => {
                 let reads = read_percent / 100.0;
                 vec![(READ, reads), (WRITE, 1.0 - reads)]
             }
@@ -162,7 +191,7 @@ impl Workload {
             Requests::Data {
                 flush_every_writes, ..
             } => flush_every_writes,
-            Requests::Mix(_) | Requests::Replay(_) => None,
+            Requests::Divided { .. } | Requests::Mix(_) | Requests::Replay(_) => None,
         }
     }
 
@@ -171,7 +200,7 @@ impl Workload {
     pub const fn replay(&self) -> Option<&Replay> {
         match &self.requests {
             Requests::Replay(replay) => Some(replay),
-            Requests::Data { .. } | Requests::Mix(_) => None,
+            Requests::Data { .. } | Requests::Divided { .. } | Requests::Mix(_) => None,
         }
     }
 
@@ -187,5 +216,19 @@ impl Workload {
     pub fn uses_sizes(&self) -> bool {
         let mut actions = self.actions().into_iter();
         actions.any(|action| action.range() == Range::Request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_are_spread_evenly() {
+        let readers = |percent| (0..8).filter(move |&client| is_reader(client, percent));
+        assert_eq!(readers(0.0).count(), 0);
+        assert_eq!(readers(100.0).count(), 8);
+        assert_eq!(readers(50.0).collect::<Vec<_>>(), [1, 3, 5, 7]);
+        assert_eq!(readers(25.0).collect::<Vec<_>>(), [3, 7]);
     }
 }

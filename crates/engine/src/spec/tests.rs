@@ -9,6 +9,7 @@ fn a_full_profile_is_read() {
         name = "x"
         description = "y"
         read_percent = 80
+        split = "clients"
         access = "sequential"
         flush_every_writes = 100
         [files]
@@ -58,6 +59,7 @@ fn a_full_profile_is_read() {
         name: Some("x".into()),
         description: Some("y".into()),
         read_percent: Some(80.0),
+        split: Some(Split::Clients),
         access: Some(Access::Sequential),
         flush_every_writes: Some(100),
         files: FilesSpec {
@@ -124,7 +126,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "name = \"x\"\n\nread_percnt = 8",
-            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `netbench`, `run`",
+            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `netbench`, `run`",
         ),
         (
             "# ä\nname = 3",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Cursor, Operation};
 use crate::plan::action::{Action, Range};
-use crate::plan::{Access, FileSet, Scope, Workload};
+use crate::plan::{Access, FileSet, Requests, Scope, Workload, is_reader};
 use crate::random::{GOLDEN_GAMMA, below, draw};
 use crate::record::OpKind;
 use crate::trace::Trace;
@@ -28,6 +28,8 @@ pub struct Mix {
     pub(super) access: Access,
     pub(super) files: FileSet,
     pub(super) flush: Option<FlushRule>,
+    /// Share of clients that only read, in percent, where no other one does.
+    readers_percent: Option<f64>,
     /// What is replayed instead.
     trace: Option<Arc<Trace>>,
 }
@@ -114,6 +116,10 @@ impl Mix {
             access: workload.access,
             files: workload.files,
             flush,
+            readers_percent: match workload.requests {
+                Requests::Divided { readers_percent } => Some(readers_percent),
+                _ => None,
+            },
             trace: workload.replay().map(|replay| Arc::clone(&replay.trace)),
         })
     }
@@ -181,6 +187,15 @@ impl Mix {
             (_, _) => rest.last().filter(|kind| **kind == OpKind::Close),
         };
         kind.map(|&kind| Operation { kind, ..*last })
+    }
+
+    /// The one thing that a client does, where clients are divided.
+    pub(super) fn role(&self, client: u32) -> Option<Drawn> {
+        let kind = match is_reader(client, self.readers_percent?) {
+            true => OpKind::Read,
+            false => OpKind::Write,
+        };
+        self.drawn.iter().find(|drawn| drawn.kind == kind).copied()
     }
 
     /// Action `index` of the client with this key.

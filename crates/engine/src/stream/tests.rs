@@ -97,6 +97,27 @@ fn shares_follow_the_weights() {
 }
 
 #[test]
+fn where_clients_are_divided_each_does_one_thing_in_sequence() {
+    let workload = Workload {
+        requests: Requests::Divided {
+            readers_percent: 50.0,
+        },
+        ..workload(Access::Sequential, Scope::Private, 1)
+    };
+    let mix = Mix::new(&workload);
+    for client in 0..6 {
+        let expected = match client % 2 {
+            0 => OpKind::Write,
+            _ => OpKind::Read,
+        };
+        let taken = take(&mut OpStream::new(&mix, 1, client), 5);
+        assert!(taken.iter().all(|operation| operation.kind == expected));
+        let offsets: Vec<_> = taken.iter().map(|operation| operation.offset).collect();
+        assert_eq!(offsets, [0, 4096, 8192, 12_288, 0]);
+    }
+}
+
+#[test]
 fn random_offsets_cover_the_file_evenly() {
     let mix = Mix::new(&workload(Access::Random, Scope::Private, 2));
     let mut stream = OpStream::new(&mix, 3, 4);

@@ -120,8 +120,12 @@ pub struct WorkloadDoc {
     /// Request sizes and their weights.
     pub sizes: Vec<SizeDoc>,
     /// Share of reads among reads and writes, 0 to 100; `null` when there are
-    /// `operations` instead.
+    /// `operations` or `readers_percent` instead.
     pub read_percent: Option<f64>,
+    /// Share of clients that only read, 0 to 100, where the others only write;
+    /// absent where no client is tied to one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readers_percent: Option<f64>,
     /// How offsets follow each other.
     pub access: AccessDoc,
     /// A FLUSH after every this many writes of a client; `null` is never.
@@ -337,11 +341,15 @@ impl From<&Workload> for WorkloadDoc {
         let (read_percent, operations) = match &workload.requests {
             Requests::Data { read_percent, .. } => (Some(*read_percent), Vec::new()),
             Requests::Mix(mix) => (None, mix.iter().map(OperationDoc::from).collect()),
-            Requests::Replay(_) => (None, Vec::new()),
+            Requests::Divided { .. } | Requests::Replay(_) => (None, Vec::new()),
         };
         Self {
             sizes: sizes.collect(),
             read_percent,
+            readers_percent: match workload.requests {
+                Requests::Divided { readers_percent } => Some(readers_percent),
+                _ => None,
+            },
             operations,
             replay: workload.replay().map(ReplayDoc::from),
             access: match workload.access {

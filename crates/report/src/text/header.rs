@@ -71,6 +71,10 @@ fn workload(plan: &PlanDoc) -> String {
     if let Some(read_percent) = workload.read_percent {
         parts.push(format!("{} reads", percent(read_percent)));
     }
+    if let Some(readers_percent) = workload.readers_percent {
+        let readers = percent(readers_percent);
+        parts.push(format!("{readers} of the clients read, the others write"));
+    }
     if !workload.operations.is_empty() {
         parts.push(operations(workload));
     }

@@ -24,6 +24,7 @@ impl Written<'_> {
         let fail = |problem| Err(self.in_profile(problem));
         for (name, is_given) in [
             ("read_percent", spec.read_percent.is_some()),
+            ("split", spec.split.is_some()),
             ("flush_every_writes", spec.flush_every_writes.is_some()),
         ] {
             if is_given {

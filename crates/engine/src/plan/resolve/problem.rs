@@ -187,6 +187,9 @@ pub enum Problem {
         "flush_every_writes is set, but read_percent is 100 and nothing is ever written: drop one of them"
     )]
     FlushWithoutWrites,
+    /// Clients that only write, and flushes.
+    #[error("flush_every_writes cannot be had with split = \"clients\": drop one of them")]
+    SplitFlush,
     /// Requests in flight out of bounds.
     #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
     Outstanding(u32),

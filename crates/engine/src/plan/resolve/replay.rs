@@ -20,6 +20,7 @@ impl Written<'_> {
         let spec = &profile.spec;
         for (name, is_given) in [
             ("read_percent", spec.read_percent.is_some()),
+            ("split", spec.split.is_some()),
             ("[[operations]]", !spec.operations.is_empty()),
             ("[[sizes]]", !spec.sizes.is_empty()),
             ("flush_every_writes", spec.flush_every_writes.is_some()),
