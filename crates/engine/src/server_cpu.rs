@@ -170,7 +170,7 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
         }
         // By the server's own clock: what is on the way takes no part.
         (Found::Machine(before), Found::Machine(after)) => {
-            let (share, cores) = after.busy_since(&before)?;
+            let (share, cores) = after.busy_since(&before, time)?;
             Ok(ServerCpuUse {
                 scope: CpuScope::Machine,
                 cores,

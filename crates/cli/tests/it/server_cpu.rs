@@ -62,8 +62,11 @@ impl Drop for Exporter {
 
 /// A run of a second, its only load point's CPU of the server, and its text.
 fn measured(place: &Place, url: &str, password: &str, more: &[&str]) -> (Value, String) {
-    let mut args = vec!["--profile=read-4k", "--clients=2", "--duration=1s"];
+    let mut args = vec!["--profile=read-4k", "--clients=2"];
     args.extend(more);
+    if !more.iter().any(|option| option.starts_with("--duration")) {
+        args.push("--duration=1s");
+    }
     let said = place.run(url, password, &args);
     said.succeeded();
     let doc = place.document();
@@ -133,20 +136,36 @@ fn a_peer_that_is_no_exporter_costs_the_cpu_column_alone() {
     let url = |listener: &TcpListener| {
         format!("--server-metrics=http://{}", listener.local_addr().unwrap())
     };
-    let urls = [url(&silent), url(&liar)];
-    // Its counters go back.
+    // What it answers when the window opens, and when it closes.
+    let told: [([&str; 2], &str); 5] = [
+        (["100", "50"], "went back"),
+        (["100", "-100"], "makes no sense"),
+        (["100", "1e308"], "faster than time"),
+        (["100", "100"], "stood still"),
+        (["100", "many"], "makes no sense"),
+    ];
+    let mut cases = vec![(url(&silent), "did not answer")];
+    cases.extend(told.map(|(_, reason)| (url(&liar), reason)));
     let lies = thread::spawn(move || {
-        for seconds in [100, 50] {
+        for seconds in told.iter().flat_map(|(seconds, _)| seconds) {
             let (mut socket, _) = liar.accept().unwrap();
-            let body = format!("node_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {seconds}\n");
+            let line = |mode: &str| {
+                format!("node_cpu_seconds_total{{cpu=\"0\",mode=\"{mode}\"}} {seconds}\n")
+            };
+            let body = line("idle") + &line("user");
             let mut request = [0; 4096];
             let _ = socket.read(&mut request).unwrap();
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
             socket.write_all((head + &body).as_bytes()).unwrap();
         }
     });
-    for (url, reason) in urls.iter().zip(["did not answer", "went back"]) {
-        let (cpu, text) = measured(&Place::new(), &server.url(), server.password(), &[url]);
+    for (url, reason) in &cases {
+        let (cpu, text) = measured(
+            &Place::new(),
+            &server.url(),
+            server.password(),
+            &[url, "--duration=200ms"],
+        );
         let told = cpu["not_measured"].as_str().unwrap();
         assert!(told.contains(reason), "{told}");
         assert_eq!(

@@ -145,6 +145,26 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_without_end_is_given_up() {
+        const LINE: &[u8] = b"node_load1 0.5 and so on and on\n";
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let peer = thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let _ = socket.read(&mut [0; 1024]);
+            let _ = socket.write_all(b"HTTP/1.0 200 OK\r\n\r\n");
+            let lines = LINE.repeat(4096);
+            // Until the other side gives up.
+            while socket.write_all(&lines).is_ok() {}
+        });
+        let complaint = scrape(&url.parse().unwrap()).unwrap_err();
+        peer.join().unwrap();
+        // Whichever limit comes first on the machine at hand.
+        let is_limited = ["longer than", "broke off"].map(|says| complaint.contains(says));
+        assert!(is_limited.contains(&true), "{complaint}");
+    }
+
+    #[test]
     fn every_answer_ends_in_words() {
         for (answer, hold, says) in [
             (&b""[..], false, "did not answer"),

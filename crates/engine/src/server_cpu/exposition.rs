@@ -6,6 +6,7 @@
 //! anything: what makes no sense is an error, never a number.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// CPUs and modes that one text may have, beyond any machine there is.
 const SERIES_MAX: usize = 65_536;
@@ -15,6 +16,11 @@ const FAMILIES: [(&str, &str); 2] = [
     ("node_cpu_seconds_total", "cpu"),
     ("windows_cpu_time_total", "core"),
 ];
+
+/// How much faster than time a counter may run, and by how many seconds besides:
+/// clocks differ, and a scrape takes a while.
+const TOO_FAST: f64 = 2.0;
+const TOO_FAST_S: f64 = 2.0;
 
 /// Modes in which a CPU is not busy: it waits for work or for a disk, or is not
 /// there, as a hypervisor has others run on it.
@@ -61,9 +67,13 @@ impl Counters {
         Ok(Self { seconds })
     }
 
-    /// The share of the time since `earlier` in which CPUs were busy, 0 to 1, and
-    /// how many CPUs there are.
-    pub(super) fn busy_since(&self, earlier: &Self) -> Result<(f64, u32), String> {
+    /// The share of the time since `earlier`, which is so long ago, in which CPUs
+    /// were busy, 0 to 1, and how many CPUs there are.
+    pub(super) fn busy_since(
+        &self,
+        earlier: &Self,
+        elapsed: Duration,
+    ) -> Result<(f64, u32), String> {
         if !self.seconds.keys().eq(earlier.seconds.keys()) {
             return Err("its CPUs were others when the window closed".to_owned());
         }
@@ -87,6 +97,11 @@ impl Counters {
         }
         if all <= 0.0 {
             return Err("its counters stood still over the window".to_owned());
+        }
+        // Also what is too large to be summed.
+        let possible = elapsed.as_secs_f64() * TOO_FAST + TOO_FAST_S;
+        if all > possible * cpus.len() as f64 {
+            return Err("its counters ran faster than time".to_owned());
         }
         Ok((busy / all, u32::try_from(cpus.len()).unwrap_or(u32::MAX)))
     }
@@ -113,6 +128,9 @@ fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
 mod tests {
     use super::*;
 
+    /// As far apart as the counters in these tests are.
+    const SECONDS: Duration = Duration::from_secs(2);
+
     fn text(idle: f64, user: f64, iowait: f64) -> String {
         format!(
             "# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.\n\
@@ -134,9 +152,9 @@ mod tests {
     fn busy_is_what_was_neither_idle_nor_waiting_for_a_disk() {
         let before = counters(&text(10.0, 5.0, 3.0));
         let after = counters(&text(12.0, 6.0, 4.0));
-        assert_eq!(after.busy_since(&before), Ok((0.25, 2)));
+        assert_eq!(after.busy_since(&before, SECONDS), Ok((0.25, 2)));
         let back = counters(&text(12.0, 6.0, 2.5));
-        assert_eq!(back.busy_since(&before), Ok((1.0 / 3.0, 2)));
+        assert_eq!(back.busy_since(&before, SECONDS), Ok((1.0 / 3.0, 2)));
     }
 
     #[test]
@@ -147,7 +165,10 @@ mod tests {
                  windows_cpu_time_total{{core=\"0,0\",mode=\"privileged\"}} {user}\n"
             ))
         };
-        assert_eq!(windows(9.0).busy_since(&windows(8.0)), Ok((1.0, 1)));
+        assert_eq!(
+            windows(9.0).busy_since(&windows(8.0), SECONDS),
+            Ok((1.0, 1))
+        );
     }
 
     #[test]
@@ -170,7 +191,7 @@ mod tests {
                 &[("idle", 10.0), ("steal", steal), ("system", steal)],
             )
         };
-        assert_eq!(node(9.0).busy_since(&node(8.0)), Ok((0.5, 1)));
+        assert_eq!(node(9.0).busy_since(&node(8.0), SECONDS), Ok((0.5, 1)));
         let windows = |at: f64| {
             let modes = [
                 ("dpc", at),
@@ -181,7 +202,7 @@ mod tests {
             ];
             of("windows_cpu_time_total", &modes)
         };
-        assert_eq!(windows(2.0).busy_since(&windows(1.0)), Ok((0.75, 1)));
+        assert_eq!(windows(2.0).busy_since(&windows(1.0), SECONDS), Ok((0.75, 1)));
     }
 
     #[test]
@@ -190,13 +211,16 @@ mod tests {
         let complaint = |after: &str| {
             let after = Counters::parse(after);
             after
-                .and_then(|after| after.busy_since(&before))
+                .and_then(|after| after.busy_since(&before, SECONDS))
                 .unwrap_err()
         };
         for (after, says) in [
             (text(9.0, 6.0, 3.0), "went back"),
             (text(10.0, 5.0, 3.0), "stood still"),
+            (text(23.0, 6.0, 3.0), "faster than time"),
+            (text(1e308, 1.7e308, 1.7e308), "faster than time"),
             (text(f64::NAN, 5.0, 3.0), "makes no sense"),
+            (text(f64::INFINITY, 5.0, 3.0), "makes no sense"),
             (text(-1.0, 5.0, 3.0), "makes no sense"),
             (text(11.0, 5.0, 3.0) + &text(11.0, 5.0, 3.0), "twice"),
             (
