@@ -34,6 +34,7 @@ pub mod driver;
 mod kerberos;
 pub mod loadfile;
 pub mod login;
+pub mod loopback;
 pub mod netbench;
 pub mod pattern;
 pub mod plan;

@@ -1,0 +1,273 @@
+//! Bare sockets: a target that moves as many bytes each way as SMB would, and does
+//! nothing else. What operations on it cost is the loop, the record and the
+//! kernel's TCP; what SMB costs comes on top.
+//!
+//! A request is two lengths in little-endian 32-bit words, its own and that of the
+//! answer, and then anything; an answer is anything. [`serve`] answers in the
+//! order of the requests of a connection. Messages are as long as the SMB2
+//! messages of unsigned READs and WRITEs, frames included (MS-SMB2 2.1, 2.2.1.2,
+//! 2.2.19 to 2.2.22).
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd as _;
+use std::task::{Context, Poll, ready};
+use std::thread;
+
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+use crate::clock::{self, Nanos};
+use crate::driver::{
+    Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
+};
+use crate::record::OpKind;
+use crate::session::SessionError;
+
+/// Length prefix, header and body of a READ request.
+const READ_REQUEST_LEN: usize = 4 + 64 + 49;
+/// The same of a WRITE request, before its data.
+const WRITE_REQUEST_LEN: usize = 4 + 64 + 48;
+/// The same of an answer, before the data of a READ.
+const ANSWER_LEN: usize = 4 + 64 + 16;
+/// The two lengths.
+const HEAD_LEN: usize = 8;
+/// No SMB message is larger by far.
+const MESSAGE_LEN_MAX: usize = 16 << 20;
+/// Bytes that [`serve`] reads at a time.
+const SERVED_LEN: usize = 256 * 1024;
+/// Answers from here on are received up to here, and dropped by the kernel from
+/// there, as payloads of READs are that nobody looks at.
+const RECEIVED_LEN: usize = 4096 + 256;
+const LARGE_LEN: usize = 16 * 1024;
+
+/// Answers requests on a thread for each connection, for as long as the process
+/// lives.
+///
+/// # Errors
+/// When connections cannot be accepted any more.
+pub fn serve(listener: &TcpListener) -> io::Result<()> {
+    loop {
+        let (stream, _) = listener.accept()?;
+        stream.set_nodelay(true)?;
+        // A connection ends when its client does, or sends what is no request.
+        thread::Builder::new().spawn(move || answer(stream))?;
+    }
+}
+
+fn answer(mut stream: std::net::TcpStream) -> io::Result<()> {
+    let mut input = vec![0; SERVED_LEN];
+    let mut output = Vec::new();
+    let mut held = 0;
+    loop {
+        while held < HEAD_LEN {
+            held += some(stream.read(&mut input[held..])?)?;
+        }
+        let word = |at: usize| {
+            let bytes = input[at..].first_chunk().copied().unwrap_or_default();
+            u32::from_le_bytes(bytes) as usize
+        };
+        let (request, answer) = (word(0), word(4));
+        if request < HEAD_LEN || request.max(answer) > MESSAGE_LEN_MAX {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        // What does not fit is not kept.
+        let mut missing = request.saturating_sub(held);
+        if missing == 0 {
+            input.copy_within(request..held, 0);
+            held -= request;
+        } else {
+            held = 0;
+        }
+        while missing > 0 {
+            let room = missing.min(SERVED_LEN);
+            missing -= some(stream.read(&mut input[..room])?)?;
+        }
+        if output.len() < answer {
+            output.resize(answer, 0x5A);
+        }
+        stream.write_all(&output[..answer])?;
+    }
+}
+
+/// A length that is not that of the end of a stream.
+fn some(len: usize) -> io::Result<usize> {
+    match len {
+        0 => Err(ErrorKind::UnexpectedEof.into()),
+        len => Ok(len),
+    }
+}
+
+/// Connects each group of clients to the [`serve`] at an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Loopback {
+    /// Where it listens.
+    pub server: SocketAddr,
+}
+
+impl Connector for Loopback {
+    type Driver = LoopbackDriver;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<LoopbackDriver>, SessionError> {
+        let begin = clock::now();
+        let failed = |error: io::Error| {
+            SessionError::Other(format!("failed to connect to {}: {error}", self.server))
+        };
+        let stream = TcpStream::connect(self.server).await.map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        let driver = LoopbackDriver {
+            stream,
+            calls: VecDeque::new(),
+            unsent: Vec::new(),
+        };
+        let took = clock::now().since(begin);
+        Ok(Opened::new(driver, 1, vec![took; clients.len()]))
+    }
+}
+
+/// A connection, and what is under way on it.
+#[derive(Debug)]
+pub struct LoopbackDriver {
+    stream: TcpStream,
+    /// In the order in which they will be answered.
+    calls: VecDeque<Waiting>,
+    /// What the socket has not taken yet.
+    unsent: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    slot: u32,
+    moved: u32,
+    /// Bytes of the answer, and those that have not come yet.
+    answer: usize,
+    missing: usize,
+}
+
+impl LoopbackDriver {
+    /// Writes as much as the socket takes.
+    fn write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Result<usize, Dropped> {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match self.stream.try_write(&bytes[sent..]) {
+                Ok(0) => return Err(Dropped::Closed),
+                Ok(len) => sent += len,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    match self.stream.poll_write_ready(context)? {
+                        Poll::Ready(()) => {}
+                        Poll::Pending => break,
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(sent)
+    }
+}
+
+impl Driver for LoopbackDriver {
+    fn has_room(&self, _: &Scratch) -> bool {
+        self.unsent.is_empty()
+    }
+
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        let moved = call.operation.length;
+        let (request, carried, answer) = match call.operation.kind {
+            OpKind::Write => (WRITE_REQUEST_LEN, moved as usize, ANSWER_LEN),
+            _ => (READ_REQUEST_LEN, 0, ANSWER_LEN + moved as usize),
+        };
+        let out = &mut scratch.output;
+        let begin = out.len();
+        out.extend_from_slice(&((request + carried) as u32).to_le_bytes());
+        out.extend_from_slice(&(answer as u32).to_le_bytes());
+        out.resize(begin + request, 0);
+        if carried > 0 {
+            data(out);
+        }
+        self.calls.push_back(Waiting {
+            slot: call.slot,
+            moved,
+            answer,
+            missing: answer,
+        });
+        Ok(())
+    }
+
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        if self.unsent.is_empty() {
+            let sent = self.write(context, &scratch.output)?;
+            self.unsent.extend_from_slice(&scratch.output[sent..]);
+            scratch.output.clear();
+        } else {
+            self.unsent.append(&mut scratch.output);
+            let sent = self.write(context, &self.unsent)?;
+            self.unsent.drain(..sent);
+        }
+        Ok(())
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        let input = &mut scratch.input;
+        let (len, flags) = match self.calls.front() {
+            Some(call) if call.answer < LARGE_LEN => (input.len(), MsgFlags::empty()),
+            Some(call) if call.answer == call.missing => (RECEIVED_LEN, MsgFlags::empty()),
+            Some(call) => (call.missing.min(input.len()), MsgFlags::MSG_TRUNC),
+            None => (input.len(), MsgFlags::empty()),
+        };
+        loop {
+            ready!(self.stream.poll_read_ready(context))?;
+            let received = self.stream.try_io(Interest::READABLE, || {
+                Ok(recv(self.stream.as_raw_fd(), &mut input[..len], flags)?)
+            });
+            match received {
+                Ok(0) => return Poll::Ready(Err(Dropped::Closed)),
+                Ok(received) => return Poll::Ready(Ok(received)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        _: Nanos,
+        _: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        let mut left = received;
+        while left > 0 {
+            let Some(call) = self.calls.front_mut() else {
+                let words = "the other end has sent more than was asked for";
+                return Err(Dropped::Other(words.to_owned()));
+            };
+            let part = left.min(call.missing);
+            call.missing -= part;
+            left -= part;
+            if call.missing > 0 {
+                break;
+            }
+            let Waiting { slot, moved, .. } = *call;
+            self.calls.pop_front();
+            sink.answer(&Answer {
+                slot,
+                extent: Extent::Final,
+                status: NtStatus::SUCCESS,
+                moved,
+                data: None,
+            })?;
+        }
+        Ok(())
+    }
+}
