@@ -8,11 +8,11 @@
 use std::io::Write;
 use std::iter;
 
-use crate::doc::{LoadPointDoc, RunDoc};
+use crate::doc::{LoadPointDoc, MachineDoc, RunDoc, ServerCpuDoc, per};
 use crate::latency::LatencyDoc;
 use crate::study::Study;
 
-const HEADER: [&str; 20] = [
+const HEADER: [&str; 30] = [
     "clients",
     "repeat",
     "valid",
@@ -33,6 +33,16 @@ const HEADER: [&str; 20] = [
     "response_p999_ns",
     "client_cpu_us_per_op",
     "client_max_rss_bytes",
+    "client_cpu_cores",
+    "client_cpu_percent",
+    "client_mbps_per_percent",
+    "client_ops_per_s_per_percent",
+    "server_cpu_scope",
+    "server_cpu_cores",
+    "server_cpu_percent",
+    "server_cpu_us_per_op",
+    "server_mbps_per_percent",
+    "server_ops_per_s_per_percent",
 ];
 
 /// The columns that differ between the rows of one load point.
@@ -92,7 +102,7 @@ fn rows(doc: &RunDoc) -> impl Iterator<Item = [String; HEADER.len()]> {
             latency_ns: op.response_ns,
         });
         let cells = iter::once(all(point)).chain(ops);
-        cells.map(|cells| record(point, &cells))
+        cells.map(|cells| record(point, &cells, doc.machine.as_ref()))
     })
 }
 
@@ -106,12 +116,26 @@ fn all(point: &LoadPointDoc) -> Cells<'static> {
     }
 }
 
-fn record(point: &LoadPointDoc, cells: &Cells<'_>) -> [String; HEADER.len()] {
+fn record(
+    point: &LoadPointDoc,
+    cells: &Cells<'_>,
+    machine: Option<&MachineDoc>,
+) -> [String; HEADER.len()] {
     let per_second =
         |amount: f64| or_empty((point.window_s > 0.0).then(|| amount / point.window_s));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
     // CPU and memory are the process's, not those of one kind of operation.
     let whole_point = cells.op == "all";
+    let cores = machine
+        .and_then(|machine| machine.cpus)
+        .filter(|_| whole_point);
+    let percent = cores.filter(|_| point.window_s > 0.0).map(|cores| {
+        let busy = point.client.cpu_user_s + point.client.cpu_system_s;
+        busy / (point.window_s * f64::from(cores)) * 100.0
+    });
+    let for_each = |value: f64| or_empty(percent.map(|percent| per(value, percent)));
+    let server = point.server_cpu.as_ref().filter(|_| whole_point);
+    let of_server = |of: fn(&ServerCpuDoc) -> Option<f64>| or_empty(server.and_then(of));
     [
         point.clients.to_string(),
         point.repeat.to_string(),
@@ -133,6 +157,16 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>) -> [String; HEADER.len()] {
         latency(|doc| doc.p999),
         or_empty(point.client.cpu_us_per_op.filter(|_| whole_point)),
         or_empty(whole_point.then_some(point.client.max_rss_bytes)),
+        or_empty(cores),
+        or_empty(percent),
+        for_each(point.throughput_mbps),
+        for_each(point.ops_per_s),
+        server.and_then(|cpu| cpu.scope.clone()).unwrap_or_default(),
+        or_empty(server.and_then(|cpu| cpu.cores)),
+        of_server(|cpu| cpu.percent),
+        of_server(|cpu| cpu.us_per_op),
+        of_server(|cpu| cpu.mbps_per_percent),
+        of_server(|cpu| cpu.ops_per_s_per_percent),
     ]
 }
 
