@@ -7,6 +7,7 @@
 //! - [`change`]: how far two measurements are apart, and what of it is noise
 //! - [`metric`]: what is compared, by name
 //! - [`compare`]: runs held against each other
+//! - [`calibration`]: what a machine can generate at most
 //! - [`published`]: the tables of published studies: gains, scaling, tuning, dips,
 //!   efficiency
 //! - [`study`]: runs of several servers that belong together
@@ -16,6 +17,7 @@
 //!   [`write_csv`], [`write_study_csv`]: as rows
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
+pub mod calibration;
 pub mod change;
 pub mod compare;
 mod csv;
@@ -31,6 +33,7 @@ pub mod table;
 pub mod text;
 pub mod units;
 
+pub use calibration::CalibrationDoc;
 pub use csv::{write_csv, write_study_csv};
 pub use doc::{Disclosure, FlushDoc, LoadError, Place, RunDoc, SaveError};
 pub use hlog::IntervalLog;

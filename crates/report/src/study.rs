@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::{CALIBRATION_FILE, CalibrationDoc};
 use crate::doc::{self, LoadError, RunDoc, SCHEMA_VERSION, SaveError, ToolDoc};
 
 /// The file that makes a folder a study.
@@ -45,6 +46,10 @@ pub struct StudyDoc {
     pub passes: u32,
     /// The servers, in the order of their columns.
     pub servers: Vec<StudyServerDoc>,
+    /// Profiles that move blocks of one size in one direction, or in both. Absent
+    /// where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transfers: Vec<TransferDoc>,
     /// What the study is about, each a table of its own.
     #[serde(default)]
     pub comparisons: Vec<ComparisonDoc>,
@@ -64,6 +69,47 @@ pub struct StudyServerDoc {
     /// Lines of its configuration that the study set: those of `smb.conf`.
     #[serde(default)]
     pub settings: Vec<String>,
+}
+
+/// A profile that moves blocks of one size, sequentially and without delay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransferDoc {
+    /// Which of [`StudyDoc::profiles`].
+    pub profile: String,
+    /// In which direction.
+    pub mode: TransferMode,
+    /// Bytes per request.
+    pub bytes: u32,
+    /// Generators, each an SMB session, that every client of a load point has on
+    /// its connection.
+    pub generators_per_client: u32,
+}
+
+/// Which way data goes, seen from the server's network adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TransferMode {
+    /// The server sends: clients read.
+    Transmit,
+    /// The server receives: clients write.
+    Receive,
+    /// Both at once: each client has a generator that reads and one that writes.
+    Duplex,
+}
+
+impl TransferMode {
+    /// All of them, in the order of the published adapter tests.
+    pub const ALL: [Self; 3] = [Self::Transmit, Self::Receive, Self::Duplex];
+
+    /// `transmit`, `receive` or `duplex`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transmit => "transmit",
+            Self::Receive => "receive",
+            Self::Duplex => "duplex",
+        }
+    }
 }
 
 /// Servers that are held against each other.
@@ -95,6 +141,8 @@ pub enum ComparisonKind {
 pub struct Study {
     /// What was asked for.
     pub doc: StudyDoc,
+    /// What the generator can do at most, where the study's folder tells.
+    pub calibration: Option<CalibrationDoc>,
     /// What there is so far, by server and then by profile, as in `doc`.
     pub results: Vec<StudyResult>,
 }
@@ -111,6 +159,13 @@ pub struct StudyResult {
 }
 
 impl StudyDoc {
+    /// What a profile transfers, if it is such a one.
+    #[must_use]
+    pub fn transfer(&self, profile: &str) -> Option<&TransferDoc> {
+        let mut transfers = self.transfers.iter();
+        transfers.find(|transfer| transfer.profile == profile)
+    }
+
     /// Where the document of one pass, counted from 1, of a profile on a server
     /// belongs, below the study's folder.
     #[must_use]
@@ -162,10 +217,16 @@ impl Study {
     /// [`LoadError::NotFound`] where there is no folder, or neither a
     /// `study.json` nor any result in it; otherwise as [`RunDoc::load`].
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
-        match StudyDoc::load(folder)? {
+        let mut study = match StudyDoc::load(folder)? {
             Some(doc) => Self::of_suite(doc, folder),
             None => Self::of_documents(folder),
-        }
+        }?;
+        study.calibration = match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
+            Ok(calibration) => Some(calibration),
+            Err(LoadError::NotFound { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(study)
     }
 
     /// Results of one profile, in the order of the servers.
@@ -193,7 +254,11 @@ impl Study {
                 }));
             }
         }
-        Ok(Self { doc, results })
+        Ok(Self {
+            doc,
+            calibration: None,
+            results,
+        })
     }
 
     /// Every document of the folder as a server of its own, named as its file.
@@ -205,10 +270,10 @@ impl Study {
         let mut paths = Vec::new();
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            if path
+            let is_json = path
                 .extension()
-                .is_some_and(|extension| extension == "json")
-            {
+                .is_some_and(|extension| extension == "json");
+            if is_json && !path.ends_with(CALIBRATION_FILE) {
                 paths.push(path);
             }
         }
@@ -229,8 +294,10 @@ impl Study {
                 load_points: Vec::new(),
                 passes: 1,
                 servers: Vec::new(),
+                transfers: Vec::new(),
                 comparisons: Vec::new(),
             },
+            calibration: None,
             results: Vec::new(),
         };
         for path in &paths {

@@ -26,7 +26,24 @@ pub(super) fn section(study: &Study) -> Section {
     for server in 0..doc.servers.len() {
         section.part(of_server(study, server));
     }
+    section.part(calibration(study));
     section
+}
+
+/// What the generator can do at most, and what sysbench says of its machine.
+fn calibration(study: &Study) -> Section {
+    let mut part = Section::new("Calibration of the generator");
+    let Some(calibration) = &study.calibration else {
+        return part;
+    };
+    let facts = vec![
+        ("started", calibration.started.clone()),
+        ("machine", machine(&calibration.machine)),
+    ];
+    part.blocks.push(owned(facts));
+    part.table(calibration.table());
+    part.list(calibration.sysbench_lines());
+    part
 }
 
 /// A server: what it is, how it was set up, and every run on it.
@@ -51,7 +68,12 @@ fn of_server(study: &Study, number: usize) -> Section {
         part.text("It has no results.");
     }
     for result in results {
-        part.blocks.push(Block::Facts(of_run(&result.run)));
+        let mut facts = of_run(&result.run);
+        let calibration = study.calibration.as_ref();
+        let calibration = result.run.calibration.as_ref().or(calibration);
+        let reached = calibration.and_then(|calibration| calibration.reached(&result.run));
+        facts.extend(reached.map(|reached| ("generator's limit".to_owned(), reached.text)));
+        part.blocks.push(Block::Facts(facts));
         // Those of the server have been told.
         let notes = result.run.server.notes.iter();
         let notes = notes.filter(|note| !server.notes.contains(note));

@@ -25,7 +25,12 @@ pub fn report(study: &Study) -> Report {
         .map(|profile| Profile::of(study, profile))
         .collect();
     let mut sections = vec![summary::section(study, &profiles)];
-    sections.extend(profiles.iter().map(results::section));
+    // Transfers are lines of one table; of each there is no more than its numbers.
+    let is_transfer = |profile: &&Profile<'_>| study.doc.transfer(profile.name).is_some();
+    let whole = profiles.iter().filter(|profile| !is_transfer(profile));
+    sections.extend(whole.map(results::section));
+    let transfers: Vec<_> = profiles.iter().filter(is_transfer).collect();
+    sections.extend(results::transfers(&transfers));
     sections.extend(comparisons::section(study, &profiles));
     sections.push(methodology::section(study, &profiles));
     sections.push(disclosure::section(study));

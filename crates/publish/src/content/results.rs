@@ -23,6 +23,24 @@ pub(super) fn section(profile: &Profile<'_>) -> Section {
     section
 }
 
+/// The numbers of profiles that are not looked at one by one; nothing without any.
+pub(super) fn transfers(profiles: &[&Profile<'_>]) -> Option<Section> {
+    let mut section = Section::new("Results: transfers");
+    for profile in profiles {
+        let mut part = Section::new(profile.name);
+        part.blocks.extend(load_points(profile).blocks);
+        for server in &profile.servers {
+            let told = lines(server).into_iter();
+            part.list(
+                told.map(|line| format!("{}: {line}", server.name))
+                    .collect(),
+            );
+        }
+        section.part(part);
+    }
+    (!section.parts.is_empty()).then_some(section)
+}
+
 /// The operations of each server at its peak.
 fn operations(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Operations");

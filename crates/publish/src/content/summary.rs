@@ -2,7 +2,7 @@
 
 use smbench_report::curve::Row;
 use smbench_report::doc::{OutcomeDoc, RunDoc};
-use smbench_report::published::{contenders, dips};
+use smbench_report::published::{adapter, contenders, dips};
 use smbench_report::study::Study;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{self, counted};
@@ -38,7 +38,11 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
         section.text("Nothing has been measured yet: this study has no results.");
     }
     section.list(unfinished(study));
-    for profile in profiles {
+    let adapter = adapter(study);
+    // The peaks of a single load point are all in that.
+    let is_told = adapter.is_some() && doc.load_points.len() == 1;
+    section.blocks.extend(adapter.map(Block::Table));
+    for profile in profiles.iter().filter(|_| !is_told) {
         if !profile.servers.is_empty() {
             section.table(peaks(profile));
             let contenders = contenders(study, profile.number);

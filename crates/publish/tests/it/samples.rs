@@ -93,6 +93,7 @@ pub(crate) fn study(servers: &[(&str, RunDoc)]) -> Study {
     load_points.dedup();
     let results = servers.iter().enumerate();
     Study {
+        calibration: None,
         results: results
             .map(|(server, (_, run))| StudyResult {
                 server,
@@ -113,6 +114,7 @@ pub(crate) fn study(servers: &[(&str, RunDoc)]) -> Study {
             load_points,
             passes: 1,
             servers: servers.iter().map(|(name, _)| server(name)).collect(),
+            transfers: Vec::new(),
             comparisons: Vec::new(),
         },
     }

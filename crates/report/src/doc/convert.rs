@@ -20,11 +20,12 @@ use super::{
     Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc,
     TotalsDoc, VerificationDoc, pool::summary,
 };
+use crate::calibration::CalibrationDoc;
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
 
 /// What a reader must be told that no measurement shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Disclosure {
     /// Where the server ran.
     pub place: Place,
@@ -35,6 +36,8 @@ pub struct Disclosure {
     pub notes: Vec<String>,
     /// The machine that generates the load; `None` to say nothing of it.
     pub machine: Option<MachineDoc>,
+    /// What it can generate at most, where that has been measured.
+    pub calibration: Option<CalibrationDoc>,
 }
 
 impl RunDoc {
@@ -75,6 +78,7 @@ impl RunDoc {
                 LoadModel::Recorded => LoopDoc::Recorded,
             },
             machine: disclosure.machine.clone(),
+            calibration: disclosure.calibration.clone(),
             server: server(&record.server, disclosure),
             load_points,
             repeats,

@@ -127,7 +127,7 @@ fn malformed(path: &Path, detail: &str) -> LoadError {
     }
 }
 
-fn to_json(doc: &impl Serialize) -> String {
+pub(crate) fn to_json(doc: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(doc).unwrap_or_else(|error| {
         unreachable!("string keys and plain values always have a JSON form: {error}")
     });

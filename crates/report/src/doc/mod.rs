@@ -22,7 +22,7 @@ use smbench_engine::record::OpKind;
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
-pub(crate) use file::{parse, read, save};
+pub(crate) use file::{parse, read, save, to_json};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use plan::{
@@ -34,6 +34,7 @@ pub use server_cpu::ServerCpuDoc;
 pub(crate) use server_cpu::per;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 
+use crate::calibration::CalibrationDoc;
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::{Estimate, SteadyDoc};
 
@@ -64,6 +65,9 @@ pub struct RunDoc {
     /// did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineDoc>,
+    /// What that machine can generate at most. Absent where nobody has measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CalibrationDoc>,
     /// One element per load point and pass, in the order they ran.
     pub load_points: Vec<LoadPointDoc>,
     /// Means over passes, where there are several valid ones. Not in documents

@@ -8,10 +8,12 @@
 //! Intervals are those of [`crate::change`]. Not here: how a table is printed
 //! ([`crate::table`]), and documents held against each other ([`crate::compare`]).
 
+mod adapter;
 mod dip;
 mod efficiency;
 mod tables;
 
+pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
 pub use efficiency::{Efficiency, efficiency, ranked};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};

@@ -1,6 +1,6 @@
 //! The tables themselves.
 
-use super::{Contender, Dip, DipVerdict, Point, percentages};
+use super::{Contender, Dip, DipVerdict, Point, adapter, percentages};
 use crate::change::{Change, Noise};
 use crate::metric::Metric;
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
@@ -11,7 +11,9 @@ use crate::units;
 /// study compares.
 #[must_use]
 pub fn tables(study: &Study) -> Vec<Table> {
-    let mut tables = Vec::new();
+    let mut tables: Vec<_> = adapter(study).into_iter().collect();
+    // Its one load point has the peak, and nothing after it.
+    let is_told = !tables.is_empty() && study.doc.load_points.len() == 1;
     for (at, profile) in study.doc.profiles.iter().enumerate() {
         let contenders = contenders(study, at);
         let measured: Vec<_> = contenders
@@ -22,12 +24,16 @@ pub fn tables(study: &Study) -> Vec<Table> {
         if measured.is_empty() {
             continue;
         }
-        let mut of_profile = vec![peaks(&measured)];
-        // Documents that nobody planned together have one profile each.
-        if !study.doc.command.is_empty() {
-            of_profile[0].notes.extend(missing(&contenders));
+        let mut of_profile = Vec::new();
+        if !is_told {
+            let mut peaks = peaks(&measured);
+            // Documents that nobody planned together have one profile each.
+            if !study.doc.command.is_empty() {
+                peaks.notes.extend(missing(&contenders));
+            }
+            of_profile.push(peaks);
+            of_profile.extend(dips(&measured));
         }
-        of_profile.extend(dips(&measured));
         let comparisons = study.doc.comparisons.iter();
         of_profile.extend(comparisons.map(|part| asked_for(study, at, part)));
         for table in &mut of_profile {

@@ -78,6 +78,9 @@ pub fn remarks(doc: &RunDoc) -> String {
     text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(doc.load_points.iter().filter_map(late));
     text += &unsteady(&doc.load_points);
+    let calibration = doc.calibration.as_ref();
+    let reached = calibration.and_then(|calibration| calibration.reached(doc));
+    text.extend(reached.map(|reached| plain(&reached.text) + "\n"));
     for remark in [unfair, imbalance] {
         text.extend(doc.load_points.iter().filter_map(remark));
     }

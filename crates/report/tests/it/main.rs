@@ -6,6 +6,8 @@
     reason = "helpers beside the tests fail them by panicking"
 )]
 
+mod adapter;
+mod calibration;
 mod compare;
 mod document;
 mod efficiency;

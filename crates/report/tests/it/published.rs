@@ -118,6 +118,7 @@ pub(crate) fn study(folder: &Path) -> Study {
         load_points: vec![4, 8, 12, 16],
         passes: 2,
         servers: ["ignores", "honours", "to come"].map(server).to_vec(),
+        transfers: Vec::new(),
         comparisons: vec![
             part(
                 "flush ignored",

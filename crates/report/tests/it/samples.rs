@@ -276,6 +276,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
 
 pub(crate) fn document(record: &RunRecord) -> RunDoc {
     let disclosure = Disclosure {
+        calibration: None,
         place: Place::Remote,
         flush: FlushDoc::Unknown,
         notes: vec!["server and generator share this machine".to_owned()],

@@ -30,6 +30,7 @@ fn study() -> StudyDoc {
         load_points: vec![1, 4],
         passes: 2,
         servers: vec![server("Samba, honours"), server("../Samba/ignores")],
+        transfers: Vec::new(),
         comparisons: vec![ComparisonDoc {
             title: "as shipped".to_owned(),
             kind: ComparisonKind::Gain,

@@ -1,0 +1,203 @@
+//! The table of an adapter study: what goes through a server's network adapter in
+//! each access pattern, and what that costs the server's CPUs, ranked by P/E in
+//! each pattern as ComputerPress did. Not here: the index and its order
+//! ([`super::efficiency`]).
+
+use super::{Efficiency, ranked};
+use crate::curve::{Curve, Row};
+use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::study::{Study, TransferDoc};
+use crate::table::{Cell, Column, Table};
+use crate::units::{self, counted};
+
+const COLUMNS: [&str; 8] = [
+    "pattern", "server", "rank", "Mbit/s", "ops/s", "CPU", "P/E", "us/op",
+];
+
+/// The table; `None` of a study that moves no blocks of given sizes.
+#[must_use]
+pub fn adapter(study: &Study) -> Option<Table> {
+    if study.doc.transfers.is_empty() {
+        return None;
+    }
+    let patterns = 0..study.doc.profiles.len();
+    let mut notes = legend(study);
+    notes.extend(whose_cpu(study));
+    notes.extend(beyond_limits(study));
+    if study.results.iter().any(|result| is_limited(&result.run)) {
+        notes.push("~: the generator, not the server, was the limit there".to_owned());
+    }
+    Some(Table {
+        title: "traffic through the adapter by access pattern, ranked by P/E".to_owned(),
+        columns: COLUMNS
+            .map(|name| match name {
+                "pattern" | "server" => Column::text(name),
+                name => Column::number(name),
+            })
+            .into(),
+        rows: patterns.flat_map(|at| rows(study, at)).collect(),
+        notes,
+    })
+}
+
+/// The servers of one pattern: those with a rank first, those without a result
+/// last.
+fn rows(study: &Study, profile: usize) -> Vec<Vec<Cell>> {
+    let pattern = pattern(study, profile);
+    let servers = study.doc.servers.iter().enumerate();
+    let mut measured = Vec::new();
+    let mut missing = Vec::new();
+    let mut limited = Vec::new();
+    for (server, doc) in servers {
+        let run = run(study, server, profile);
+        match run.and_then(|run| Efficiency::of_run(&doc.name, run)) {
+            Some(found) => measured.push(found),
+            None => missing.push(doc.name.as_str()),
+        }
+        limited.extend(run.filter(|run| is_limited(run)).map(|_| &doc.name));
+    }
+    let found = ranked(&measured).into_iter().enumerate().map(|(at, row)| {
+        let mark = if limited.contains(&&row.name) {
+            "~ "
+        } else {
+            ""
+        };
+        let traffic = units::throughput(row.throughput_mbps);
+        vec![
+            pattern.as_str().into(),
+            row.name.as_str().into(),
+            Cell::or_dash(row.index().map(|_| Cell::count(at as u64 + 1))),
+            Cell::number(row.throughput_mbps, format!("{mark}{traffic}")),
+            Cell::of(row.ops_per_s, units::rate),
+            Cell::of(row.cpu_percent, units::percent),
+            Cell::of(row.index(), units::index),
+            Cell::of(row.us_per_op, units::cpu_us),
+        ]
+    });
+    let missing = missing.into_iter().map(|name| {
+        let names = [Cell::from(pattern.as_str()), name.into()];
+        let dashes = (names.len()..COLUMNS.len()).map(|_| Cell::or_dash(None));
+        names.into_iter().chain(dashes).collect()
+    });
+    found.chain(missing).collect()
+}
+
+fn run(study: &Study, server: usize, profile: usize) -> Option<&RunDoc> {
+    let mut results = study.of_profile(profile);
+    let result = results.find(|result| result.server == server);
+    result.map(|result| &result.run)
+}
+
+fn is_limited(run: &RunDoc) -> bool {
+    let curve = Curve::of(&run.load_points);
+    curve.peak_row().is_some_and(Row::is_generator_limited)
+}
+
+/// `transmit, 4 KiB`; the profile's name where it is no transfer.
+fn pattern(study: &Study, profile: usize) -> String {
+    let name = study.doc.profiles.get(profile).map_or("", String::as_str);
+    match study.doc.transfer(name) {
+        Some(TransferDoc { mode, bytes, .. }) => {
+            format!("{}, {}", mode.name(), units::bytes(u64::from(*bytes)))
+        }
+        None => name.to_owned(),
+    }
+}
+
+fn legend(study: &Study) -> Vec<String> {
+    let points = study.doc.load_points.iter().map(|&clients| clients.into());
+    let clients = match points.collect::<Vec<u64>>().as_slice() {
+        [clients] => format!("{}; ", counted(*clients, "client")),
+        _ => "the load point with the highest throughput; ".to_owned(),
+    };
+    [
+        "seen from the server: transmit is what it sends, so clients read; receive is what it gets, so \
+         clients write"
+            .to_owned(),
+        "duplex: each client has two sessions on its connection, one reads and one writes; both \
+         directions together"
+            .to_owned(),
+        format!("{clients}these three sequential and without delay, in files of the clients' own"),
+        "Mbit/s: application data through the server's adapter, of 10^6 bits; not bytes on the wire"
+            .to_owned(),
+        "P/E: Mbit/s for each percent of all the server's CPUs; us/op: their time per operation"
+            .to_owned(),
+        "rank: by P/E, among servers whose CPU was measured, in each pattern for itself".to_owned(),
+    ]
+    .into()
+}
+
+/// Whose CPU it is and of how many cores, or why nobody knows, server by server.
+fn whose_cpu(study: &Study) -> Vec<String> {
+    let mut scopes = Vec::new();
+    let mut notes = Vec::new();
+    for (at, server) in study.doc.servers.iter().enumerate() {
+        let results = study.results.iter().filter(|result| result.server == at);
+        let points = results.flat_map(|result| &result.run.load_points);
+        let docs = points.filter_map(|point| point.server_cpu.as_ref());
+        let docs: Vec<&ServerCpuDoc> = docs.collect();
+        let measured = docs.iter().find(|doc| doc.percent.is_some());
+        if let Some(doc) = measured {
+            let cores = counted(doc.cores.unwrap_or(0).into(), "core");
+            let whose = match doc.scope.as_deref() {
+                Some("machine") => format!("all that its machine did, as told by {}", doc.source),
+                _ => "the processes that serve".to_owned(),
+            };
+            scopes.extend(doc.scope.clone());
+            notes.push(format!("CPU of {}: {whose}; {cores}", server.name));
+        }
+        let mut reasons: Vec<_> = docs
+            .iter()
+            .filter_map(|doc| doc.not_measured.as_deref())
+            .collect();
+        reasons.dedup();
+        if let Some(reason) = reasons.first() {
+            let all = if measured.is_some() { "partly " } else { "" };
+            notes.push(format!(
+                "CPU of {}: {all}not measured, so no P/E and no rank: {reason}",
+                server.name
+            ));
+        }
+    }
+    scopes.sort();
+    scopes.dedup();
+    if scopes.len() > 1 {
+        notes.push(
+            "CPU of some servers is of processes, of others of the whole machine, which is more: \
+             their P/E do not compare"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Sizes that a server does not take, by what it said in other runs.
+fn beyond_limits(study: &Study) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (at, server) in study.doc.servers.iter().enumerate() {
+        let mut results = study.results.iter().filter(|result| result.server == at);
+        let Some(known) = results.next().map(|result| &result.run.server) else {
+            continue;
+        };
+        let limit = known.max_read_bytes.min(known.max_write_bytes);
+        let profiles = study.doc.profiles.iter().enumerate();
+        let left_out = profiles
+            .filter(|(profile, name)| {
+                let transfer = study.doc.transfer(name);
+                transfer.is_some_and(|transfer| transfer.bytes > limit)
+                    && run(study, at, *profile).is_none()
+            })
+            .map(|(profile, _)| pattern(study, profile));
+        let left_out: Vec<_> = left_out.collect();
+        if !left_out.is_empty() {
+            notes.push(format!(
+                "{} takes READ up to {} and WRITE up to {}: left out {}",
+                server.name,
+                units::bytes(known.max_read_bytes.into()),
+                units::bytes(known.max_write_bytes.into()),
+                left_out.join("; ")
+            ));
+        }
+    }
+    notes
+}

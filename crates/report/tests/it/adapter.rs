@@ -1,0 +1,121 @@
+//! The table of an adapter study, from documents alone.
+
+use smbench_report::RunDoc;
+use smbench_report::doc::{LoadPointDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::published::{adapter, tables};
+use smbench_report::study::{
+    Study, StudyDoc, StudyResult, StudyServerDoc, TransferDoc, TransferMode,
+};
+
+use crate::samples::{document, on_a_busy_server, point, run};
+
+fn server(name: &str) -> StudyServerDoc {
+    StudyServerDoc {
+        name: name.to_owned(),
+        url: None,
+        notes: Vec::new(),
+        settings: Vec::new(),
+    }
+}
+
+/// A run with so many reads per second on a server that was so busy.
+fn of(reads: u64, percent: f64) -> RunDoc {
+    let mut doc = document(&run(vec![on_a_busy_server(point(20, 1, reads))]));
+    let LoadPointDoc {
+        throughput_mbps,
+        server_cpu,
+        ..
+    } = &mut doc.load_points[0];
+    let cpu = server_cpu.as_mut().unwrap();
+    cpu.percent = Some(percent);
+    cpu.mbps_per_percent = Some(*throughput_mbps / percent);
+    doc.server.max_read_bytes = 1 << 20;
+    doc
+}
+
+fn study() -> Study {
+    let transfer = |mode: TransferMode, bytes: u32| TransferDoc {
+        profile: format!("{}-{bytes}", mode.name()),
+        mode,
+        bytes,
+        generators_per_client: if mode == TransferMode::Duplex { 2 } else { 1 },
+    };
+    let transfers = vec![
+        transfer(TransferMode::Transmit, 4096),
+        transfer(TransferMode::Duplex, 8 << 20),
+    ];
+    let mut profiles: Vec<_> = transfers.iter().map(|made| made.profile.clone()).collect();
+    profiles.push("web-server".to_owned());
+    let result = |server, profile, run| StudyResult {
+        server,
+        profile,
+        run,
+    };
+    let unknown = document(&run(vec![point(20, 1, 800)]));
+    Study {
+        doc: StudyDoc {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc::this(),
+            name: "adapter".to_owned(),
+            title: "Adapters".to_owned(),
+            started: "2026-01-31T12:00:00Z".to_owned(),
+            command: vec!["smbench".to_owned()],
+            profiles,
+            load_points: vec![20],
+            passes: 1,
+            servers: ["fast", "frugal", "unknown"].map(server).into(),
+            transfers,
+            comparisons: Vec::new(),
+        },
+        calibration: None,
+        results: vec![
+            result(0, 0, of(1000, 50.0)),
+            result(1, 0, of(400, 10.0)),
+            result(2, 0, unknown),
+            result(0, 2, of(100, 50.0)),
+            result(1, 2, of(400, 100.0)),
+        ],
+    }
+}
+
+#[test]
+fn servers_are_ranked_by_efficiency_in_each_pattern() {
+    let study = study();
+    let text = adapter(&study).unwrap().to_text();
+    let lines: Vec<_> = text.lines().collect();
+    let columns = |at: usize| lines[at].split_whitespace().collect::<Vec<_>>();
+    assert_eq!(
+        columns(1),
+        [
+            "pattern", "server", "rank", "Mbit/s", "ops/s", "CPU", "P/E", "us/op"
+        ]
+    );
+    // 1250 operations of 4 KiB per second are 40.96 Mbit/s.
+    let row = |at: usize| columns(at).join(" ");
+    assert_eq!(row(2), "transmit, 4 KiB frugal 1 16.38 501 10 % 1.64 1996");
+    assert!(row(3).starts_with("transmit, 4 KiB fast 2 40.96 1251 50 % 0.82 "));
+    assert!(row(4).starts_with("transmit, 4 KiB unknown - "), "{text}");
+    assert!(row(4).ends_with(" - - -"), "{text}");
+    assert_eq!(row(5), "duplex, 8 MiB fast - - - - - -");
+    assert!(row(8).starts_with("web-server frugal 1 "), "{text}");
+    assert!(row(9).starts_with("web-server fast 2 "), "{text}");
+    for note in [
+        "transmit is what it sends",
+        "20 clients; ",
+        "CPU of fast: all that its machine did, as told by http://files.example:9100/metrics; 4 cores",
+        "CPU of unknown: not measured, so no P/E and no rank: the server is on another machine",
+        "fast takes READ up to 1 MiB and WRITE up to 1 MiB: left out duplex, 8 MiB",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
+}
+
+#[test]
+fn one_table_is_all_that_one_load_point_needs() {
+    let mut study = study();
+    assert_eq!(tables(&study).len(), 1);
+    study.doc.load_points.push(40);
+    assert!(tables(&study).len() > 1);
+    study.doc.transfers.clear();
+    assert_eq!(adapter(&study), None);
+}

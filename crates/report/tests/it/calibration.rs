@@ -1,0 +1,112 @@
+//! What a machine can generate at most, and how far a run comes to that.
+
+use smbench_report::calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc};
+use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::render;
+
+use crate::samples::{document, point, run};
+
+fn ceiling(target: CeilingTarget, op: &str, bytes: u32, threads: u32, rate: f64) -> CeilingDoc {
+    CeilingDoc {
+        target,
+        op: op.to_owned(),
+        bytes,
+        threads,
+        clients: threads * 16,
+        ops_per_s: Some(rate),
+        throughput_mbps: Some(rate * f64::from(bytes) * 8e-6),
+        cpu_us_per_op: Some(10.0),
+        not_measured: None,
+    }
+}
+
+fn calibration() -> CalibrationDoc {
+    let broken = CeilingDoc {
+        ops_per_s: None,
+        throughput_mbps: None,
+        cpu_us_per_op: None,
+        not_measured: Some("it broke".to_owned()),
+        ..ceiling(CeilingTarget::Embedded, "write", 4096, 2, 0.0)
+    };
+    CalibrationDoc {
+        schema_version: SCHEMA_VERSION,
+        tool: ToolDoc::this(),
+        started: "2026-01-31T12:00:00Z".to_owned(),
+        machine: MachineDoc::default(),
+        duration_s: 3.0,
+        ceilings: vec![
+            ceiling(CeilingTarget::Null, "read", 4096, 2, 1e6),
+            ceiling(CeilingTarget::Embedded, "read", 4096, 1, 3000.0),
+            ceiling(CeilingTarget::Embedded, "read", 4096, 2, 5004.0),
+            ceiling(CeilingTarget::Embedded, "read", 65_536, 2, 500.0),
+            broken,
+        ],
+        sysbench: SysbenchDoc {
+            not_measured: Some("sysbench not installed".to_owned()),
+            ..SysbenchDoc::default()
+        },
+    }
+}
+
+#[test]
+fn a_peak_is_held_against_what_is_most_like_it() {
+    let mut doc = document(&run(vec![point(2, 1, 1000)]));
+    doc.plan.threads = 2;
+    doc.machine = Some(MachineDoc::default());
+    let reached = calibration().reached(&doc).unwrap();
+    // 1000 reads, 250 writes and a flush per second.
+    assert!((reached.percent - 25.0).abs() < 1e-9, "{reached:?}");
+    assert_eq!(
+        reached.text,
+        "calibration: this machine did at most 5004 reads of 4 KiB per second with 2 threads, \
+         against the embedded server on its own cores (1000000 on the null target); the peak, 1251 \
+         of 4 KiB on average, reached 25 % of that"
+    );
+    doc.calibration = Some(calibration());
+    assert!(render(&doc).contains(&reached.text));
+    doc.machine = None;
+    let elsewhere = calibration().reached(&doc).unwrap().text;
+    assert!(elsewhere.contains("another machine"), "{elsewhere}");
+    // Of one thread, what one thread does.
+    doc.plan.threads = 1;
+    let reached = calibration().reached(&doc).unwrap();
+    assert!(
+        reached
+            .text
+            .contains("3000 reads of 4 KiB per second with 1 thread,")
+    );
+}
+
+#[test]
+fn nothing_is_held_against_nothing() {
+    let mut calibration = calibration();
+    let doc = document(&run(Vec::new()));
+    assert_eq!(calibration.reached(&doc), None);
+    calibration.ceilings.clear();
+    let doc = document(&run(vec![point(2, 1, 1000)]));
+    assert_eq!(calibration.reached(&doc), None);
+}
+
+#[test]
+fn the_table_says_what_it_is_and_what_is_missing() {
+    let text = calibration().table().to_text();
+    assert!(text.starts_with("what this machine generates at most, 3 s each\n"));
+    for part in [
+        "embedded server  read 64 KiB ",
+        "embedded server, write 4 KiB: it broke",
+        "share its cores with the generator",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(calibration().sysbench_lines(), ["sysbench not installed"]);
+}
+
+#[test]
+fn a_calibration_is_read_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calibration.json");
+    calibration().save(&path).unwrap();
+    assert_eq!(CalibrationDoc::load(&path).unwrap(), calibration());
+    std::fs::write(&path, "{\"schema_version\": 1}").unwrap();
+    CalibrationDoc::load(&path).unwrap_err();
+}
