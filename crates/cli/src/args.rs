@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
+mod calibrate;
 mod compare;
 mod lab;
 mod load;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 use message::one_line;
 use value::{destinations, parse_profile};
 
+pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use load::LoadArgs;
@@ -80,6 +82,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<SuitesCommand>,
     },
+    /// Measure what this machine can generate at most, for results to refer to
+    Calibrate(CalibrateArgs),
     /// Connect to a server and print what it offers and its limits
     Probe(ProbeArgs),
     /// Print a stored result, or the tables of a study

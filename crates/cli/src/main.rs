@@ -5,6 +5,7 @@
 //! ([`smbench_report`]).
 
 mod args;
+mod calibrate;
 mod commands;
 mod embedded;
 mod failure;

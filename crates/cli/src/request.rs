@@ -12,9 +12,10 @@ use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
-use smbench_report::{Disclosure, FlushDoc, Place};
+use smbench_report::{CalibrationDoc, Disclosure, FlushDoc, Place};
 
 use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, SessionArgs, UrlArgs};
+use crate::calibrate;
 use crate::failure::Failure;
 use crate::login;
 use crate::password::Sources;
@@ -29,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) server: Server,
     /// What the server is said to do on a FLUSH.
     flush: FlushDoc,
+    /// What the generator can do at most.
+    calibration: Option<CalibrationDoc>,
 }
 
 /// The server of a run.
@@ -85,6 +88,7 @@ impl Request {
             plan,
             server,
             flush: args.server.server_flush.unwrap_or_default(),
+            calibration: calibrate::found(args.output.calibration.as_ref(), &args.output.out)?,
         })
     }
 
@@ -93,6 +97,7 @@ impl Request {
         match self.server {
             Server::Embedded => Disclosure {
                 machine: Some(MachineDoc::this()),
+                calibration: self.calibration.clone(),
                 place: Place::Embedded,
                 // It answers, and that is all: its files are in memory.
                 flush: FlushDoc::Ignores,
@@ -103,7 +108,10 @@ impl Request {
                         .to_owned(),
                 ],
             },
-            Server::Given(_) => disclosure(&self.plan.target, self.flush),
+            Server::Given(_) => Disclosure {
+                calibration: self.calibration.clone(),
+                ..disclosure(&self.plan.target, self.flush)
+            },
         }
     }
 }
@@ -112,6 +120,7 @@ impl Request {
 pub(crate) fn disclosure(target: &Target, flush: FlushDoc) -> Disclosure {
     Disclosure {
         machine: Some(MachineDoc::this()),
+        calibration: None,
         place: Place::Remote,
         flush,
         notes: is_loopback(&target.host)

@@ -149,7 +149,7 @@ fn is_special(path: &Path) -> bool {
 }
 
 /// Fails now if a file at `path` could not be written later.
-fn check_writable(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if is_special(path) {
         return Ok(());
     }
@@ -198,6 +198,7 @@ mod tests {
 
     fn output(folder: &Path) -> OutputArgs {
         OutputArgs {
+            calibration: None,
             out: folder.join("a/b/results"),
             json: None,
             csv: None,

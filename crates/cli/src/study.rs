@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use smbench_report::published::tables;
-use smbench_report::study::Study;
+use smbench_report::study::{Study, StudyDoc};
 use smbench_report::table::Table;
 use smbench_report::units::{counted, plain};
 
@@ -13,7 +13,26 @@ use crate::failure::Failure;
 pub(crate) fn text(study: &Study) -> String {
     let mut sections = vec![header(study)];
     sections.extend(tables(study).iter().map(Table::to_text));
+    sections.extend(reached(study));
     sections.join("\n")
+}
+
+/// The result that came closest to what the generator can do, if that is known.
+fn reached(study: &Study) -> Option<String> {
+    let calibration = study.calibration.as_ref()?;
+    let results = study.results.iter();
+    let reached = results.filter_map(|result| {
+        let name = &study.doc.servers.get(result.server)?.name;
+        Some((
+            name,
+            &result.run.plan.profile,
+            calibration.reached(&result.run)?,
+        ))
+    });
+    let (name, profile, reached) =
+        reached.max_by(|one, other| one.2.percent.total_cmp(&other.2.percent))?;
+    let place = format!("closest to the generator's limit: {profile} on {name}");
+    Some(format!("{}\n{}\n", plain(&place), plain(&reached.text)))
 }
 
 /// Makes the report of a study in `folder`; says where its parts are.
@@ -29,6 +48,17 @@ pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
     ))
 }
 
+/// The profiles by name, those that are transfers as a number.
+fn profiles(doc: &StudyDoc) -> String {
+    let mut told = Vec::new();
+    if !doc.transfers.is_empty() {
+        told.push(counted(doc.transfers.len() as u64, "transfer"));
+    }
+    let named = doc.profiles.iter();
+    told.extend(named.filter(|name| doc.transfer(name).is_none()).cloned());
+    told.join(", ")
+}
+
 /// What was studied, and what the reader must know of each server.
 fn header(study: &Study) -> String {
     let doc = &study.doc;
@@ -39,7 +69,7 @@ fn header(study: &Study) -> String {
             format!(
                 "{} with {}, {}, {}",
                 counted(doc.servers.len() as u64, "server"),
-                doc.profiles.join(", "),
+                profiles(doc),
                 counted(doc.load_points.len() as u64, "load point"),
                 match doc.passes {
                     1 => "1 pass".to_owned(),

@@ -16,6 +16,9 @@ pub(crate) enum LabCommand {
     Embedded(EmbeddedArgs),
     /// A real smbd with everything it owns in a temporary folder
     Samba(SambaArgs),
+    /// The other end of a calibration's bare sockets
+    #[command(hide = true)]
+    Loopback,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,8 @@ use smbench_engine::plan::Timing;
 use smbench_engine::sources::SourceList;
 use smbench_engine::units::Size;
 
-use super::LoadArgs;
+use super::calibrate::calibration_sources;
+use super::{CalibrationSource, LoadArgs};
 use super::server::ServerArgs;
 use super::value::{Destination, destinations, files, parse_profile, paths, timings};
 
@@ -95,6 +96,10 @@ pub(crate) struct OutputArgs {
     /// Write an HDR interval log: latencies per second and operation
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) hlog: Option<PathBuf>,
+    /// What this machine can generate at most, as `smbench calibrate` has written it, to hold the
+    /// peak against; or off [default: calibration.json of this machine in the folder of --out]
+    #[arg(long, value_name = "FILE|off", value_parser = calibration_sources())]
+    pub(crate) calibration: Option<CalibrationSource>,
     /// End with exit code 4 also when the generator, not the server, was the limit at a load point
     #[arg(long)]
     pub(crate) strict: bool,

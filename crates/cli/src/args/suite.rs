@@ -9,8 +9,8 @@ use smbench_engine::clients::ClientList;
 use smbench_engine::units::parse_duration;
 use smbench_report::FlushDoc;
 
-use super::SessionArgs;
 use super::value::{parse_profile, paths};
+use super::{CalibrationSource, SessionArgs};
 
 pub(super) const EXIT_CODES: &str = "\
 A suite that was interrupted or killed goes on where it stopped when the same command is given
@@ -54,6 +54,11 @@ pub(crate) struct SuiteArgs {
     /// smbench-results/NAME, with --quick smbench-results/NAME-quick]
     #[arg(long, value_name = "DIR", help_heading = "Results", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
+    /// What this machine can generate at most, as `smbench calibrate` has written it; or off
+    /// [default: the study's, else measured when it begins, which takes a few seconds]
+    #[arg(long, value_name = "FILE|off", help_heading = "Results",
+        value_parser = super::calibrate::calibration_sources())]
+    pub(crate) calibration: Option<CalibrationSource>,
     /// Show no progress
     #[arg(long, short, help_heading = "Results")]
     pub(crate) quiet: bool,

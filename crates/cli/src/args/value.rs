@@ -79,7 +79,7 @@ pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {
 
 /// A target in the wrong place would become a folder of that name, password
 /// and all.
-fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> {
+pub(super) fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> {
     let lower = text.as_ref().to_string_lossy().to_ascii_lowercase();
     match lower.trim_start().starts_with("smb://") {
         true => Err("expected a file, not the URL of a server"),

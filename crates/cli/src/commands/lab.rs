@@ -8,6 +8,7 @@ use std::thread;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
 
 use crate::args::{EmbeddedArgs, LabCommand, SambaArgs};
+use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::password::VARIABLE;
@@ -25,6 +26,7 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     match command {
         LabCommand::Embedded(args) => embedded(&args, stop, wait)?,
         LabCommand::Samba(args) => samba(args, wait)?,
+        LabCommand::Loopback => return calibrate::respond(),
     }
     Ok(Exit::Done)
 }

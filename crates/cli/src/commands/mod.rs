@@ -12,7 +12,7 @@ mod show;
 
 use crate::args::Command;
 use crate::failure::{Exit, Failure};
-use crate::suite;
+use crate::{calibrate, suite};
 
 /// Does what the command line asks for.
 pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
@@ -22,6 +22,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Profiles { command } => profiles::profiles(command),
         Command::Suite(args) => suite::suite(&args),
         Command::Suites { command } => suite::suites(command),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare_results(&args),

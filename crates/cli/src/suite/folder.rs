@@ -38,6 +38,8 @@ pub(super) struct Slot {
 pub(super) struct Folder {
     path: PathBuf,
     study: StudyDoc,
+    /// Load points of each profile, as its plan has them.
+    points: Vec<Vec<u32>>,
     /// What has been measured, without load points that were cut short.
     measured: HashMap<Slot, RunDoc>,
     running: File,
@@ -83,6 +85,11 @@ impl Folder {
         let mut folder = Self {
             path: path.to_owned(),
             study: suite.study.clone(),
+            points: suite
+                .plans
+                .iter()
+                .map(|plan| plan.load_points.clone())
+                .collect(),
             measured: HashMap::new(),
             remains: noted(&mut running),
             running,
@@ -132,7 +139,7 @@ impl Folder {
         let is_measured = |clients: u32| {
             measured.is_some_and(|run| run.load_points.iter().any(|p| p.clients == clients))
         };
-        let all = self.study.load_points.iter().copied();
+        let all = self.points[slot.profile].iter().copied();
         all.filter(|&clients| !is_measured(clients)).collect()
     }
 
@@ -315,6 +322,7 @@ mod tests {
                 load_points: vec![1],
                 passes: 2,
                 servers: vec![server("a"), server("b")],
+                transfers: Vec::new(),
                 comparisons: Vec::new(),
             };
             slots(&study).into_iter()

@@ -20,6 +20,7 @@ mod servers;
 mod source;
 mod spec;
 mod time_left;
+mod transfers;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ use smbench_engine::Cancel;
 use smbench_report::study::Study;
 
 use crate::args::{SuiteArgs, SuitesCommand};
+use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{Line, Visibility};
@@ -66,6 +68,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";
     signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
+    calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel)?;
     let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility);
     let exit = runner.run()?;
     conclude(&out)?;

@@ -9,12 +9,13 @@ use smbench_engine::plan::{Limits, Place, Plan, PlanError};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
-use smbench_report::study::{ComparisonDoc, StudyDoc};
+use smbench_report::study::{ComparisonDoc, StudyDoc, TransferDoc};
 
 use super::host::Host;
 use super::servers::hosts;
 use super::source::Source;
-use super::spec::{ComparisonEntry, NAMED, ProfileEntry};
+use super::spec::{ComparisonEntry, NAMED};
+use super::transfers::{self, Transfer};
 use crate::args::{SuiteArgs, SuiteLoadArgs};
 use crate::failure::Failure;
 use crate::request;
@@ -63,7 +64,11 @@ impl Suite {
                 )));
             }
         };
-        let plans = plans(source, args, &load_points)?;
+        let chosen = chosen(source, args)?;
+        let plans = chosen
+            .iter()
+            .map(|chosen| plan(source, args, &load_points, chosen))
+            .collect::<Result<Vec<_>, _>>()?;
         let names: Vec<_> = plans.iter().map(|plan| plan.profile.clone()).collect();
         if let Some(twice) = twice(&names) {
             return Err(refuse(format!(
@@ -93,6 +98,7 @@ impl Suite {
             load_points,
             passes,
             servers: hosts.iter().map(Host::doc).collect(),
+            transfers: chosen.into_iter().filter_map(|chosen| chosen.doc).collect(),
             comparisons,
         };
         Ok(Self {
@@ -124,25 +130,65 @@ pub(super) fn twice(names: &[String]) -> Option<&str> {
     second.map(String::as_str)
 }
 
-fn plans(source: &Source, args: &SuiteArgs, points: &[u32]) -> Result<Vec<Plan>, Failure> {
-    let default = [ProfileEntry::named(profile::DEFAULT)];
-    let entries = match &source.spec.profiles[..] {
-        [] => &default[..],
-        entries => entries,
-    };
-    let load = |named: &str| source.profile(named);
-    let with = |profile: Profile, entry: RunOptions| plan(source, args, points, &profile, entry);
-    match &args.load.profiles[..] {
-        [] => entries
-            .iter()
-            .map(|entry| with(load(&entry.profile)?, entry.run.clone()))
-            .collect(),
-        // Paths of the command line are not the suite's.
-        given => given
-            .iter()
-            .map(|name| with(profile::load(name)?, RunOptions::default()))
-            .collect(),
+/// A profile that is to run.
+struct Chosen {
+    profile: Profile,
+    /// How it runs in this suite.
+    run: RunOptions,
+    /// What it transfers, where the suite made it.
+    doc: Option<TransferDoc>,
+}
+
+impl From<Transfer> for Chosen {
+    fn from(Transfer { profile, doc }: Transfer) -> Self {
+        Self {
+            profile,
+            run: RunOptions::default(),
+            doc: Some(doc),
+        }
     }
+}
+
+/// The profiles of the suite, those that it makes first, or what the command line
+/// names of them or instead of them.
+fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
+    let made = source.spec.transfers.as_ref().map(transfers::all);
+    let refuse = |what: &str| {
+        let origin = &source.origin;
+        Err(Failure::Usage(format!("suite {origin}: {what}")))
+    };
+    if made.as_ref().is_some_and(Vec::is_empty) {
+        return refuse("[transfers] has no sizes: give a list such as [\"4KiB\", \"64KiB\"]");
+    }
+    let is_given = made.is_some() || !source.spec.profiles.is_empty();
+    let made = made.unwrap_or_default();
+    let plain = |profile: Profile, run: RunOptions| Chosen {
+        profile,
+        run,
+        doc: None,
+    };
+    if !args.load.profiles.is_empty() {
+        let named = |name: &String| {
+            let known = made.iter().find(|made| made.doc.profile == *name);
+            Ok(match known {
+                Some(made) => made.clone().into(),
+                // Paths of the command line are not the suite's.
+                None => plain(profile::load(name)?, RunOptions::default()),
+            })
+        };
+        return args.load.profiles.iter().map(named).collect();
+    }
+    let mut all: Vec<Chosen> = made.into_iter().map(Chosen::from).collect();
+    for entry in &source.spec.profiles {
+        all.push(plain(source.profile(&entry.profile)?, entry.run.clone()));
+    }
+    if !is_given {
+        all.push(plain(
+            profile::load(profile::DEFAULT)?,
+            RunOptions::default(),
+        ));
+    }
+    Ok(all)
 }
 
 /// One pass of a profile.
@@ -150,25 +196,30 @@ fn plan(
     source: &Source,
     args: &SuiteArgs,
     points: &[u32],
-    profile: &Profile,
-    entry: RunOptions,
+    chosen: &Chosen,
 ) -> Result<Plan, Failure> {
-    if entry.clients.is_some() || entry.repeat.is_some() {
+    let Chosen { profile, run, doc } = chosen;
+    if run.clients.is_some() || run.repeat.is_some() {
         return Err(Failure::Usage(format!(
             "suite {}: profile {} has clients or repeat: load points and passes are the same for \
              all profiles of a suite",
             source.origin, profile.origin
         )));
     }
+    // Each generator of a client is a client to the engine.
+    let generators = doc.as_ref().map_or(1, |doc| doc.generators_per_client);
     let given = options(args);
     let is_given = given_fields(&given);
-    let points: Vec<_> = points.iter().map(u32::to_string).collect();
+    let points = points
+        .iter()
+        .map(|clients| clients.saturating_mul(generators));
+    let points: Vec<_> = points.map(|clients| clients.to_string()).collect();
     let fixed = RunOptions {
         clients: points.join(",").parse().ok(),
         repeat: Some(1),
         ..RunOptions::default()
     };
-    let options = given.or(fixed).or(entry).or(source.spec.run.clone());
+    let options = given.or(fixed).or(run.clone()).or(source.spec.run.clone());
     Plan::resolve(
         profile,
         &options,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use smbench_engine::run::RunError;
-use smbench_engine::{Cancel, probe, run};
+use smbench_engine::{Cancel, SessionError, probe, run};
 use smbench_lab::ScratchSamba;
 use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
@@ -37,6 +37,9 @@ pub(super) struct Runner<'a> {
     points: Points,
     /// Passes that could not be measured to their end.
     failed: Vec<(Slot, Exit, String)>,
+    /// Passes whose requests are larger than the server takes, which is known to
+    /// be so of some.
+    beyond: Vec<Slot>,
 }
 
 impl<'a> Runner<'a> {
@@ -57,6 +60,7 @@ impl<'a> Runner<'a> {
                 _ => Points::Untold,
             },
             failed: Vec::new(),
+            beyond: Vec::new(),
         }
     }
 
@@ -74,12 +78,19 @@ impl<'a> Runner<'a> {
             if self.folder.remaining(slot).is_empty() {
                 continue;
             }
-            if let Err((exit, reason)) = self.pass(slot, &mut left) {
-                if !self.cancel.is_cancelled() {
-                    let place = self.place(slot);
-                    self.tell(&format!("{place}: {reason}; the suite goes on"));
+            let place = self.place(slot);
+            match self.pass(slot, &mut left) {
+                Ok(()) => {}
+                Err(Trouble::Beyond(reason)) => {
+                    self.tell(&format!("{place}: left out: {reason}"));
+                    self.beyond.push(slot);
                 }
-                self.failed.push((slot, exit, reason));
+                Err(Trouble::Failed(exit, reason)) => {
+                    if !self.cancel.is_cancelled() {
+                        self.tell(&format!("{place}: {reason}; the suite goes on"));
+                    }
+                    self.failed.push((slot, exit, reason));
+                }
             }
             self.folder.load(slot, self.suite)?;
             left.forgo(self.planned(slot));
@@ -110,8 +121,8 @@ impl<'a> Runner<'a> {
     }
 
     /// One pass, as far as it was not measured before.
-    fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), (Exit, String)> {
-        let failed = |failure: Failure| (failure.exit(), failure.to_string());
+    fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), Trouble> {
+        let failed = |failure: Failure| Trouble::Failed(failure.exit(), failure.to_string());
         let place = self.place(slot);
         self.line.within(format!("{place}, {} left", left.told()));
         let host = &self.suite.hosts[slot.server];
@@ -166,9 +177,18 @@ impl<'a> Runner<'a> {
             None => self.folder.set_remains(before).map_err(failed)?,
         }
         saved.map_err(failed)?;
-        let doc = doc.map_err(|error| failed(error.into()))?;
+        let is_transfer = {
+            let study = &self.suite.study;
+            study.transfer(&study.profiles[slot.profile]).is_some()
+        };
+        let doc = doc.map_err(|error| match error {
+            RunError::Session(SessionError::TooLarge { .. }) if is_transfer => {
+                Trouble::Beyond(error.to_string())
+            }
+            error => failed(error.into()),
+        })?;
         match (doc.outcome, judge(&doc)) {
-            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err((exit, reason)),
+            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err(Trouble::Failed(exit, reason)),
             _ => Ok(()),
         }
     }
@@ -232,6 +252,7 @@ impl<'a> Runner<'a> {
         for (server, doc) in self.suite.study.servers.iter().enumerate() {
             let of_server = || slots.iter().filter(move |slot| slot.server == server);
             let missing: usize = of_server()
+                .filter(|slot| !self.beyond.contains(slot))
                 .map(|&slot| self.folder.remaining(slot).len())
                 .sum();
             let name = plain(&doc.name);
@@ -265,6 +286,13 @@ impl<'a> Runner<'a> {
         }
         Ok(worst)
     }
+}
+
+/// Why a pass was not measured to its end.
+enum Trouble {
+    /// It is one of sizes that not every server takes.
+    Beyond(String),
+    Failed(Exit, String),
 }
 
 /// Whether each load point is told in a line of its own.

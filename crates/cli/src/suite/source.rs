@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::output::print;
 
 /// Suites shipped with the program: name and TOML text.
-const BUILTIN: [(&str, &str); 2] = [
+const BUILTIN: [(&str, &str); 3] = [
+    ("adapter", include_str!("../../suites/adapter.toml")),
     (
         "veritest-2003",
         include_str!("../../suites/veritest-2003.toml"),
@@ -155,21 +156,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_in_suites_can_be_read_and_flush() {
+    fn built_in_suites_can_be_read() {
         for (name, _) in BUILTIN {
             let source = Source::load(name).unwrap();
             assert_eq!(source.name(), name);
             assert!(source.spec.title.is_some() && source.spec.description.is_some());
+            for profile in &source.spec.profiles {
+                source.profile(&profile.profile).unwrap();
+            }
+            if name == "adapter" {
+                continue;
+            }
             let clients: Vec<u32> = source.spec.clients.clone().unwrap().into();
             assert_eq!(
                 (clients.len(), clients[15], source.spec.passes),
                 (16, 60, Some(2))
             );
-            let [profile] = &source.spec.profiles[..] else {
-                panic!("{name} has one profile");
-            };
-            source.profile(&profile.profile).unwrap();
+            assert_eq!(source.spec.profiles.len(), 1);
         }
+    }
+
+    #[test]
+    fn the_adapter_suite_has_the_sizes_of_the_study_and_two_that_smb_3_adds() {
+        let source = Source::load("adapter").unwrap();
+        let clients: Vec<u32> = source.spec.clients.unwrap().into();
+        assert_eq!(clients, [20]);
+        let sizes = source.spec.transfers.unwrap().sizes;
+        let mut expected: Vec<_> = (7..=18).map(|power| 1_u64 << power).collect();
+        expected.extend([1 << 20, 8 << 20]);
+        let bytes: Vec<_> = sizes.iter().map(|size| size.0).collect();
+        assert_eq!(bytes, expected);
     }
 
     #[test]
@@ -200,6 +216,7 @@ mod tests {
             ),
             ("[run]\nduratoin = \"3s\"", "unknown field `duratoin`"),
             ("clients = \"0\"", "asks for zero clients"),
+            ("[transfers]\nmodes = [\"both\"]", "unknown variant `both`"),
             ("[[comparisons]]\ntitle = \"x\"", "missing field `kind`"),
             ("[[servers]]\npassword = \"x\"", "unknown field `password`"),
             ("[[servers]]\nflush = \"maybe\"", "unknown variant `maybe`"),

@@ -8,6 +8,9 @@
 //! profiles = ["file-server", "./ours.toml"]
 //! [run]                        # as in a profile, for all of them
 //! duration = "10m"
+//! [transfers]                  # profiles made of each size in each mode
+//! sizes = ["4KiB", "64KiB"]
+//! modes = ["transmit", "receive", "duplex"]
 //! [[servers]]
 //! name = "NAS"
 //! url = "smb://ann@nas/bench"
@@ -33,8 +36,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use smbench_engine::clients::ClientList;
 use smbench_engine::spec::RunOptions;
+use smbench_engine::units::Size;
 use smbench_report::FlushDoc;
-use smbench_report::study::ComparisonKind;
+use smbench_report::study::{ComparisonKind, TransferMode};
 
 /// A suite as written.
 #[derive(Debug, Default, Deserialize)]
@@ -50,7 +54,9 @@ pub(super) struct SuiteSpec {
     pub(super) clients: Option<ClientList>,
     /// Passes over them on each server; 1 when absent.
     pub(super) passes: Option<u32>,
-    /// Profiles; the default one when absent.
+    /// Profiles that are made of sizes and directions; they come first.
+    pub(super) transfers: Option<TransfersEntry>,
+    /// Profiles; the default one when absent, unless there are transfers.
     pub(super) profiles: Vec<ProfileEntry>,
     /// How they run, where it is otherwise than they say themselves.
     pub(super) run: RunOptions,
@@ -108,6 +114,19 @@ impl<'de> Deserialize<'de> for ProfileEntry {
 
         deserializer.deserialize_any(EntryVisitor)
     }
+}
+
+/// The `[transfers]` table: each size in each mode, sequential and without delay.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TransfersEntry {
+    /// Bytes per request.
+    pub(super) sizes: Vec<Size>,
+    /// All three when absent.
+    pub(super) modes: Vec<TransferMode>,
+    /// Bytes of each client's file, or those of a request where that is larger;
+    /// 1 MiB when absent.
+    pub(super) file_size: Option<Size>,
 }
 
 /// One `[[servers]]` table: `url` or `samba`, and what goes with it.

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+mod adapter;
 mod bad_input;
+mod calibrate;
 mod commands;
 mod compare;
 mod connections;

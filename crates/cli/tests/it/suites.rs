@@ -10,7 +10,8 @@ use smbench_lab::{EmbeddedServer, Tool, require};
 use crate::support::{Place, Running, Said, embedded, free_port, json, text, wait_until};
 
 /// Windows short enough for a test suite.
-const SHORT: [&str; 5] = [
+const SHORT: [&str; 6] = [
+    "--calibration=off",
     "--duration=300ms",
     "--ramp-up=50ms",
     "--ramp-down=20ms",

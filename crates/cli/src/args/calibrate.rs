@@ -1,0 +1,52 @@
+//! The options of `calibrate`, and those that name what it has written.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use smbench_engine::units::parse_duration;
+
+use super::value::{Destination, destinations, not_a_server, paths};
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Measured time for each of the 18 figures, up to 10m
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
+    pub(crate) duration: Duration,
+    /// Folder that calibration.json is written to; results in it refer to it
+    #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
+    pub(crate) out: PathBuf,
+    /// Write the document here as well; - for standard output, in place of the table
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) json: Option<Destination>,
+    /// Show no progress on the terminal
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// The longest for each figure.
+const DURATION_MAX: Duration = Duration::from_secs(600);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    match parse_duration(text).map_err(|error| error.to_string())? {
+        Duration::ZERO => Err("zero: the measured time needs a length, such as 3s".to_owned()),
+        duration if duration > DURATION_MAX => Err("the longest is 10m".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+/// Where a calibration comes from, if not from the folder of the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CalibrationSource {
+    Off,
+    File(PathBuf),
+}
+
+pub(super) fn calibration_sources() -> impl TypedValueParser<Value = CalibrationSource> {
+    OsStringValueParser::new().try_map(|text: OsString| match text == "off" {
+        true => Ok(CalibrationSource::Off),
+        false => not_a_server(text).map(|text| CalibrationSource::File(text.into())),
+    })
+}

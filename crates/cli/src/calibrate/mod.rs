@@ -1,0 +1,295 @@
+//! `smbench calibrate`: what this machine can generate at most, so that a reader of
+//! results can tell a slow server from a slow client.
+//!
+//! Three targets that cost less and less: the embedded server, a process that moves
+//! as many bytes on bare sockets, and none at all; on one thread, which is a core,
+//! and on as many as there are cores. What answers is a process of its own, so that
+//! CPU times are the generator's alone. Not here: what is said of it
+//! ([`smbench_report::calibration`]).
+
+mod sysbench;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use smbench_engine::driver::Null;
+use smbench_engine::loopback::{self, Loopback};
+use smbench_engine::plan::{Access, Limits, Plan, Scope};
+use smbench_engine::profile::Profile;
+use smbench_engine::record::{RunRecord, ServerFacts};
+use smbench_engine::run::{self, RunError, Unobserved};
+use smbench_engine::server_cpu::CpuSource;
+use smbench_engine::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
+use smbench_engine::stream::{Drawn, Mix};
+use smbench_engine::target::Target;
+use smbench_engine::units::Size;
+use smbench_engine::{Cancel, SessionError};
+use smbench_report::calibration::{CALIBRATION_FILE, CalibrationDoc, CeilingDoc, CeilingTarget};
+use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::units::{counted, plain};
+use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
+
+use crate::args::{CalibrateArgs, CalibrationSource, Destination};
+use crate::embedded::{Embedded, Responder};
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::progress::{Line, Visibility};
+use crate::results::check_writable;
+use crate::signals;
+
+/// Clients of each thread: enough that it always has an answer to look at.
+const CLIENTS_PER_THREAD: u32 = 16;
+/// Load before and after each window.
+const RAMP: Duration = Duration::from_millis(100);
+/// Of each ceiling, where a suite measures them before it begins.
+pub(crate) const QUICK: Duration = Duration::from_millis(200);
+
+/// Operations that are measured: share of reads in percent, and bytes.
+const OPERATIONS: [(f64, u64); 3] = [(100.0, 4 << 10), (100.0, 64 << 10), (0.0, 4 << 10)];
+
+/// Measures, prints and keeps.
+pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
+    let path = args.out.join(CALIBRATION_FILE);
+    if let Some(Destination::File(path)) = &args.json {
+        check_writable(path)?;
+    }
+    std::fs::create_dir_all(&args.out).map_err(Failure::io(format!(
+        "write results to {}",
+        args.out.display()
+    )))?;
+    let line = Line::new(match args.quiet {
+        true => Visibility::Hidden,
+        false => Visibility::Terminal,
+    });
+    let cancel = Cancel::default();
+    signals::stop_on_interrupt(&cancel, &line, String::new())?;
+    let doc = measured(args.duration, &line, &cancel)?;
+    line.clear();
+    doc.save(&path)?;
+    match &args.json {
+        Some(Destination::Stdout) => print(&doc.to_json())?,
+        json => {
+            let mut text = doc.table().to_text();
+            text.extend(doc.sysbench_lines().iter().map(|line| format!("{line}\n")));
+            text += &format!("\ncalibration: {}\n", path.display());
+            print(&text)?;
+            if let Some(Destination::File(path)) = json {
+                std::fs::write(path, doc.to_json()).map_err(Failure::write(path))?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The other end of the bare sockets: answers until standard input ends.
+pub(crate) fn respond() -> Result<Exit, Failure> {
+    let failed = || Failure::io("answer on the loopback interface");
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(failed())?;
+    let address = listener.local_addr().map_err(failed())?;
+    thread::spawn(move || {
+        // Whoever measures sees that nobody answers any more.
+        let _ = loopback::serve(&listener);
+    });
+    print(&format!("{address}\n"))?;
+    // An unreadable input is one that has ended.
+    let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    Ok(Exit::Done)
+}
+
+/// What a run is to be judged by: the file that was named, or what is in the folder
+/// of its results and of this machine.
+pub(crate) fn found(
+    source: Option<&CalibrationSource>,
+    folder: &Path,
+) -> Result<Option<CalibrationDoc>, Failure> {
+    match source {
+        Some(CalibrationSource::Off) => Ok(None),
+        Some(CalibrationSource::File(path)) => Ok(Some(CalibrationDoc::load(path)?)),
+        None => {
+            let found = CalibrationDoc::load(&folder.join(CALIBRATION_FILE));
+            // Nobody has asked for it.
+            Ok(found
+                .ok()
+                .filter(|found| found.machine == MachineDoc::this()))
+        }
+    }
+}
+
+/// What a study is to be judged by: as it has it, or as it is measured now.
+pub(crate) fn keep(
+    source: Option<&CalibrationSource>,
+    folder: &Path,
+    line: &Line,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let path: PathBuf = folder.join(CALIBRATION_FILE);
+    if path.exists() {
+        return Ok(());
+    }
+    let doc = match source {
+        Some(CalibrationSource::Off) => return Ok(()),
+        Some(CalibrationSource::File(path)) => CalibrationDoc::load(path)?,
+        None => match measured(QUICK, line, cancel) {
+            Err(Failure::Interrupted) => return Ok(()),
+            measured => measured?,
+        },
+    };
+    Ok(doc.save(&path)?)
+}
+
+/// Measures all ceilings, for so long each.
+fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<CalibrationDoc, Failure> {
+    let now = SystemTime::now().max(SystemTime::UNIX_EPOCH);
+    let machine = MachineDoc::this();
+    let cores = machine.cpus.unwrap_or(1);
+    let (_server, target) = Embedded::start()?;
+    let (_responder, address) = Responder::start()?;
+    let mut threads = vec![1, cores];
+    threads.dedup();
+    let mut ceilings = Vec::new();
+    for answers in CeilingTarget::ALL {
+        for (read_percent, bytes) in OPERATIONS {
+            for &threads in &threads {
+                let op = if read_percent > 0.0 { "read" } else { "write" };
+                line.within(format!(
+                    "calibration: {}, {op} {}, {}",
+                    answers.name(),
+                    Size(bytes),
+                    counted(threads.into(), "thread")
+                ));
+                let plan = plan(&target, read_percent, bytes, threads, duration)?;
+                let record = match answers {
+                    CeilingTarget::Embedded => run::execute(&plan, &mut Unobserved, cancel),
+                    CeilingTarget::Null => alone(&plan, Null, "null", cancel),
+                    CeilingTarget::Loopback => {
+                        alone(&plan, Loopback { server: address }, "loopback", cancel)
+                    }
+                };
+                if cancel.is_cancelled() {
+                    return Err(Failure::Interrupted);
+                }
+                ceilings.push(CeilingDoc {
+                    target: answers,
+                    op: op.to_owned(),
+                    bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+                    threads,
+                    clients: plan.max_clients(),
+                    ..ceiling(record)
+                });
+            }
+        }
+    }
+    line.within("calibration: sysbench".to_owned());
+    let sysbench = sysbench::measured(cores);
+    Ok(CalibrationDoc {
+        schema_version: SCHEMA_VERSION,
+        tool: ToolDoc::this(),
+        started: humantime::format_rfc3339_seconds(now).to_string(),
+        machine,
+        duration_s: duration.as_secs_f64(),
+        ceilings,
+        sysbench,
+    })
+}
+
+fn plan(
+    target: &Target,
+    read_percent: f64,
+    bytes: u64,
+    threads: u32,
+    duration: Duration,
+) -> Result<Plan, Failure> {
+    let spec = Spec {
+        read_percent: Some(read_percent),
+        access: Some(Access::Random),
+        files: FilesSpec {
+            scope: Some(Scope::Private),
+            count: Some(1),
+            size: Some(Size(1 << 20)),
+        },
+        sizes: vec![SizeSpec {
+            size: Size(bytes),
+            weight: 100.0,
+        }],
+        ..Spec::default()
+    };
+    let clients = (threads * CLIENTS_PER_THREAD).to_string();
+    let options = RunOptions {
+        clients: clients.parse().ok(),
+        threads: Some(threads),
+        ramp_up: Some(RAMP),
+        duration: Some(duration),
+        ramp_down: Some(Duration::ZERO),
+        server_cpu: Some(CpuSource::Off),
+        ..RunOptions::default()
+    };
+    let profile = Profile::from_spec("calibration", spec);
+    let limits = Limits::default();
+    Ok(Plan::resolve(
+        &profile,
+        &options,
+        target.clone(),
+        limits,
+        threads,
+    )?)
+}
+
+/// Runs a plan on something that is no SMB server.
+fn alone(
+    plan: &Plan,
+    connector: impl smbench_engine::driver::Connector,
+    name: &str,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let drawn = Drawn {
+        mix: Mix::new(&plan.workload),
+        seed: plan.seed,
+    };
+    let server = ServerFacts::other(&format!("{name}://here"));
+    run::execute_on(plan, server, connector, drawn, &mut Unobserved, cancel)
+}
+
+/// The figures of a run of one load point.
+fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
+    let none = CeilingDoc {
+        target: CeilingTarget::Null,
+        op: String::new(),
+        bytes: 0,
+        threads: 0,
+        clients: 0,
+        ops_per_s: None,
+        throughput_mbps: None,
+        cpu_us_per_op: None,
+        not_measured: None,
+    };
+    let missing = |reason: String| CeilingDoc {
+        not_measured: Some(reason),
+        ..none.clone()
+    };
+    let disclosure = Disclosure {
+        place: Place::Embedded,
+        flush: FlushDoc::Unknown,
+        notes: Vec::new(),
+        machine: None,
+        calibration: None,
+    };
+    let doc = match record {
+        Ok(record) => RunDoc::from_record(&record, disclosure),
+        Err(error) => return missing(plain(&error.to_string())),
+    };
+    match doc.load_points.first() {
+        Some(point) if point.valid => CeilingDoc {
+            ops_per_s: Some(point.ops_per_s),
+            throughput_mbps: Some(point.throughput_mbps),
+            cpu_us_per_op: point.client.cpu_us_per_op,
+            ..none
+        },
+        Some(point) => {
+            let reason = point.invalid_reason.as_deref();
+            missing(reason.unwrap_or("no reason given").to_owned())
+        }
+        None => missing(SessionError::Interrupted.to_string()),
+    }
+}

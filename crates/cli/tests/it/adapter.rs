@@ -1,0 +1,180 @@
+//! The adapter suite: sizes and directions as a table ranked by P/E.
+
+use std::fs;
+
+use serde_json::Value;
+use smbench_lab::{Tool, require};
+
+use crate::support::{Place, Said, embedded, json, text};
+
+const SUITE: &str = r#"
+clients = "4"
+profiles = ["web-server"]
+[transfers]
+sizes = ["4KiB", "2MiB"]
+[[servers]]
+name = "Samba"
+samba = ["smb2 max read = 1048576", "smb2 max write = 1048576"]
+"#;
+
+fn suite(place: &Place, password: &str, args: &[&str]) -> Said {
+    let mut all = vec![
+        "suite",
+        "--duration=300ms",
+        "--ramp-up=50ms",
+        "--ramp-down=20ms",
+        "--threads=2",
+        "--out=study",
+        "--quiet",
+    ];
+    all.extend(args);
+    place.smbench_as(password, &all)
+}
+
+fn pass(place: &Place, server: &str, profile: &str) -> Option<Value> {
+    let path = place.path(&format!("study/runs/{server}/{profile}/pass-1.json"));
+    let text = fs::read_to_string(path).ok()?;
+    Some(json(&text))
+}
+
+#[test]
+fn sizes_and_directions_become_a_ranked_table() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("adapter.toml", SUITE);
+    let named = format!("--server=memory={}", server.url());
+    let said = suite(&place, server.password(), &[text(&file), &named]);
+    said.succeeded();
+    // Larger than the server takes: a line each, and no failure.
+    for mode in ["transmit", "receive", "duplex"] {
+        let line = format!("{mode}-2MiB on Samba: left out: the workload has ");
+        assert!(said.stderr.contains(&line), "{said:?}");
+    }
+    assert_eq!(said.stderr.lines().count(), 3, "{said:?}");
+    for part in [
+        "plan     2 servers with 6 transfers, web-server, 1 load point",
+        "traffic through the adapter by access pattern, ranked by P/E",
+        "duplex, 2 MiB",
+        "Samba takes READ up to 1 MiB and WRITE up to 1 MiB: left out transmit, 2 MiB; receive",
+        "CPU of Samba: the processes that serve; ",
+        // The embedded server of the test is a process that does other things.
+        "closest to the generator's limit: ",
+        "calibration: this machine did at most ",
+    ] {
+        assert!(said.stdout.contains(part), "{part}: {said:?}");
+    }
+    for (server, profiles) in [("01-memory", 7), ("02-samba", 4)] {
+        let found = fs::read_dir(place.path(&format!("study/runs/{server}"))).unwrap();
+        assert_eq!(found.count(), profiles, "{server}");
+    }
+    // Each direction moves data in that direction only, duplex in both, from two
+    // sessions on each client's connection.
+    for (profile, clients, reads, writes) in [
+        ("01-transmit-4kib", 4, true, false),
+        ("03-receive-4kib", 4, false, true),
+        ("05-duplex-4kib", 8, true, true),
+    ] {
+        let run = pass(&place, "02-samba", profile).unwrap();
+        let point = &run["load_points"][0];
+        assert_eq!(point["valid"], true, "{profile}");
+        assert_eq!(point["clients"], clients);
+        assert_eq!(point["setup"]["connections"], 4);
+        let moved = |key: &str| point[key].as_u64().unwrap() > 0;
+        assert_eq!(
+            (moved("bytes_read"), moved("bytes_written")),
+            (reads, writes)
+        );
+        assert_eq!(run["plan"]["workload"]["access"], "sequential");
+    }
+    let study = json(&fs::read_to_string(place.path("study/study.json")).unwrap());
+    assert_eq!(study["transfers"][4]["generators_per_client"], 2);
+    assert_eq!(study["load_points"], serde_json::json!([4]));
+
+    // There is nothing left to do, and nothing is done; the report has the table.
+    let before = fs::metadata(place.path("study/calibration.json")).unwrap();
+    let again = suite(&place, server.password(), &[text(&file), &named]);
+    again.succeeded();
+    assert_eq!(again.stdout, said.stdout);
+    let after = fs::metadata(place.path("study/calibration.json")).unwrap();
+    assert_eq!(before.modified().unwrap(), after.modified().unwrap());
+    let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
+    assert!(page.contains("ranked by P/E"), "{page}");
+    assert!(page.contains("Results: transfers"), "{page}");
+}
+
+#[test]
+fn parts_of_the_built_in_suite_can_be_picked() {
+    let server = embedded();
+    let place = Place::new();
+    let named = format!("--server=memory={}", server.url());
+    let args = [
+        "adapter",
+        &named,
+        "--points=2",
+        "--profile=duplex-64KiB",
+        "--profile=receive-8MiB",
+        "--calibration=off",
+    ];
+    suite(&place, server.password(), &args).succeeded();
+    let run = pass(&place, "01-memory", "01-duplex-64kib").unwrap();
+    assert_eq!(run["load_points"][0]["clients"], 4);
+    let run = pass(&place, "01-memory", "02-receive-8mib").unwrap();
+    assert_eq!(run["plan"]["workload"]["file_bytes"], 8 << 20);
+    let unknown = ["adapter", &named, "--profile=duplex-3KiB"];
+    suite(&place, server.password(), &unknown).failed_with(2, &["unknown profile `duplex-3KiB`"]);
+}
+
+/// Nothing is connected to, and no folder made, for what cannot run.
+#[test]
+fn transfers_that_cannot_run_are_refused() {
+    let place = Place::new();
+    for (table, says) in [
+        ("", "[transfers] has no sizes"),
+        ("sizes = [\"0\"]", "profile transmit-0B: a size is 0"),
+        ("sizes = [\"16MiB\"]", "size 16 MiB is more than 8 MiB"),
+        (
+            "sizes = [\"4k\", \"4k\"]",
+            "two profiles are called `transmit-4KiB`",
+        ),
+        ("sizes = [\"4k\"]\nmodes = [\"up\"]", "unknown variant `up`"),
+    ] {
+        let file = place.write("own.toml", &format!("[transfers]\n{table}\n"));
+        let server = "--server=gone=smb://ann@127.0.0.1:1/s";
+        let said = suite(&place, "pw", &[text(&file), server]);
+        said.failed_with(2, &[says]);
+        assert!(!place.path("study").exists(), "{table}");
+    }
+    let file = place.write("zero.toml", "clients = \"1\"\n");
+    let said = suite(
+        &place,
+        "pw",
+        &[text(&file), "--server=a=smb://ann@h/s", "--duration=0s"],
+    );
+    said.failed_with(2, &["duration is zero"]);
+}
+
+/// A server that has no room says so before anything is written, and costs only
+/// what does not fit.
+#[test]
+fn a_server_without_room_is_told_before_anything_is_written() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let place = Place::new();
+    // smbd asks this for the size of a disk and what is free of it, in KiB.
+    let toml = "clients = \"2\"\n[transfers]\nsizes = [\"4KiB\", \"2MiB\"]\nmodes = [\"receive\"]\n\
+                [[servers]]\nname = \"full\"\nsamba = [\"dfree command = /bin/echo 9000 3000; :\"]\n";
+    let file = place.write("full.toml", toml);
+    let said = suite(&place, "", &[text(&file), "--calibration=off"]);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(
+        said.stderr
+            .contains("2.9 MiB free, but the run needs 4 MiB"),
+        "{said:?}"
+    );
+    assert!(pass(&place, "01-full", "01-receive-4kib").is_some());
+    assert!(pass(&place, "01-full", "02-receive-2mib").is_none());
+}

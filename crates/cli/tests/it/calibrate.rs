@@ -1,0 +1,91 @@
+//! What this machine can generate at most: measured, kept, and held against runs.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Place, json};
+
+/// A calibration as short as it can be.
+fn calibrate(place: &Place, more: &[&str]) -> crate::support::Said {
+    let mut args = vec!["calibrate", "--duration=50ms", "--quiet"];
+    args.extend(more);
+    place.smbench(&args)
+}
+
+#[test]
+fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
+    let place = Place::new();
+    let said = calibrate(&place, &["--out=results", "--json=-"]);
+    said.succeeded();
+    let doc = json(&said.stdout);
+    let kept = fs::read_to_string(place.path("results/calibration.json")).unwrap();
+    assert_eq!(doc, json(&kept));
+    let cpus = doc["machine"]["cpus"].as_u64().unwrap();
+    let ceilings = doc["ceilings"].as_array().unwrap();
+    let threads: &[u64] = if cpus > 1 { &[1, cpus] } else { &[1] };
+    assert_eq!(ceilings.len(), 9 * threads.len());
+    for target in ["null", "loopback", "embedded"] {
+        for (op, bytes) in [("read", 4096), ("read", 65_536), ("write", 4096)] {
+            for &threads in threads {
+                let is_this = |found: &&Value| {
+                    found["target"] == target
+                        && found["op"] == op
+                        && found["bytes"] == bytes
+                        && found["threads"] == threads
+                };
+                let found = ceilings.iter().find(is_this).unwrap();
+                assert_eq!(found["not_measured"], Value::Null, "{found}");
+                let number = |key: &str| found[key].as_f64().unwrap();
+                assert!(number("ops_per_s") > 0.0 && number("cpu_us_per_op") > 0.0);
+                let bits = number("ops_per_s") * f64::from(bytes) * 8e-6;
+                assert!(
+                    (number("throughput_mbps") / bits - 1.0).abs() < 1e-6,
+                    "{found}"
+                );
+            }
+        }
+    }
+    // Both figures, or why there are none.
+    let sysbench = &doc["sysbench"];
+    let is_there = sysbench["tests"]
+        .as_array()
+        .is_some_and(|tests| tests.len() == 3);
+    assert_eq!(is_there, sysbench["not_measured"].is_null(), "{sysbench}");
+
+    let run = |more: &[&str]| {
+        let mut args = vec!["run", "--clients=2", "--duration=100ms", "--out=results"];
+        args.extend(more);
+        let said = place.smbench(&args);
+        said.succeeded();
+        said.stdout
+    };
+    let line = "calibration: this machine did at most ";
+    assert!(run(&[]).contains(line));
+    assert!(!run(&["--calibration=off"]).contains(line));
+    let elsewhere = run(&["--out=other", "--calibration=results/calibration.json"]);
+    assert!(elsewhere.contains(line), "{elsewhere}");
+    // What is not a result is not taken for one.
+    let said = place.smbench(&["report", "results"]);
+    said.succeeded();
+    let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
+    assert!(page.contains("Calibration of the generator"), "{page}");
+    assert!(page.contains("bare loopback"), "{page}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let place = Place::new();
+    for (option, says) in [
+        ("--duration=0s", "the measured time needs a length"),
+        ("--duration=1h", "the longest is 10m"),
+    ] {
+        calibrate(&place, &[option]).failed_with(2, &["--duration", says]);
+    }
+    let file = place.write("file", "");
+    let out = format!("--out={}/x", file.display());
+    calibrate(&place, &[&out]).failed_with(3, &["failed to write results to"]);
+    place.write("no.json", "{}");
+    let said = place.smbench(&["run", "--calibration=no.json", "--out=results"]);
+    said.failed_with(2, &["no.json", "not an smbench result"]);
+}
