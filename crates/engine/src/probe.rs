@@ -82,7 +82,7 @@ pub fn probe(
             credits_asked: CREDITS_ASKED,
             setup,
         };
-        let free_bytes = share::free_bytes_in(&mut session, "").await?;
+        let free_bytes = share::free_bytes_at_root(&mut session).await?;
         let trials = trial::try_out(&endpoint, session).await;
         let channels = two_channels(&endpoint).await;
         let mut found = Probe {

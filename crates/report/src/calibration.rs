@@ -274,9 +274,13 @@ impl CalibrationDoc {
             false => " (calibrated on another machine, or before it changed)",
         };
         let percent = row.ops_per_s / ceiling * 100.0;
+        let beyond = match percent > 100.0 {
+            true => ": something disturbed the calibration, or these operations are lighter",
+            false => "",
+        };
         let text = format!(
             "calibration: this machine did at most {} {} per second with {}, against the embedded \
-             server on its own cores{others}; the peak, {} of {} on average, reached {} of that{elsewhere}",
+             server on its own cores{others}; the peak, {} of {} on average, reached {} of that{beyond}{elsewhere}",
             units::rate(ceiling),
             format_args!("{}s of {}", like.op, bytes(like.bytes.into())),
             counted(like.threads.into(), "thread"),

@@ -1,6 +1,7 @@
 //! The adapter suite: sizes and directions as a table ranked by P/E.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 use smbench_lab::{Tool, require};
@@ -20,7 +21,6 @@ samba = ["smb2 max read = 1048576", "smb2 max write = 1048576"]
 fn suite(place: &Place, password: &str, args: &[&str]) -> Said {
     let mut all = vec![
         "suite",
-        "--duration=300ms",
         "--ramp-up=50ms",
         "--ramp-down=20ms",
         "--threads=2",
@@ -28,6 +28,9 @@ fn suite(place: &Place, password: &str, args: &[&str]) -> Said {
         "--quiet",
     ];
     all.extend(args);
+    if !args.iter().any(|arg| arg.starts_with("--duration")) {
+        all.push("--duration=300ms");
+    }
     place.smbench_as(password, &all)
 }
 
@@ -47,7 +50,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     let file = place.write("adapter.toml", SUITE);
     let named = format!("--server=memory={}", server.url());
     let said = suite(&place, server.password(), &[text(&file), &named]);
-    said.succeeded();
+    assert_eq!(said.code(), Some(0), "{said:?}");
     // Larger than the server takes: a line each, and no failure.
     for mode in ["transmit", "receive", "duplex"] {
         let line = format!("{mode}-2MiB on Samba: left out: the workload has ");
@@ -96,7 +99,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     // There is nothing left to do, and nothing is done; the report has the table.
     let before = fs::metadata(place.path("study/calibration.json")).unwrap();
     let again = suite(&place, server.password(), &[text(&file), &named]);
-    again.succeeded();
+    assert_eq!(again.code(), Some(0), "{again:?}");
     assert_eq!(again.stdout, said.stdout);
     let after = fs::metadata(place.path("study/calibration.json")).unwrap();
     assert_eq!(before.modified().unwrap(), after.modified().unwrap());
@@ -165,9 +168,14 @@ fn a_server_without_room_is_told_before_anything_is_written() {
     }
     let place = Place::new();
     // smbd asks this for the size of a disk and what is free of it, in KiB.
-    let toml = "clients = \"2\"\n[transfers]\nsizes = [\"4KiB\", \"2MiB\"]\nmodes = [\"receive\"]\n\
-                [[servers]]\nname = \"full\"\nsamba = [\"dfree command = /bin/echo 9000 3000; :\"]\n";
-    let file = place.write("full.toml", toml);
+    let script = place.write("dfree", "#!/bin/sh\necho 9000 3000\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let toml = format!(
+        "clients = \"2\"\n[transfers]\nsizes = [\"4KiB\", \"2MiB\"]\nmodes = [\"receive\"]\n\
+         [[servers]]\nname = \"full\"\nsamba = [\"dfree command = {}\"]\n",
+        text(&script)
+    );
+    let file = place.write("full.toml", &toml);
     let said = suite(&place, "", &[text(&file), "--calibration=off"]);
     assert_eq!(said.code(), Some(3), "{said:?}");
     assert!(

@@ -432,7 +432,7 @@ fn hostile_suites_are_refused_in_one_line() {
     for (args, parts) in [
         (
             &["nope"][..],
-            &["unknown suite `nope`: expected one of veritest-2003"][..],
+            &["unknown suite `nope`: expected one of adapter, veritest-2003"][..],
         ),
         (&["/dev/zero"], &["/dev/zero cannot be read: "]),
         (

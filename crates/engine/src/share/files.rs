@@ -155,9 +155,14 @@ async fn free_bytes(session: &mut Session, file: FileId) -> Result<Option<u64>, 
     Ok(caller_available(answer.data))
 }
 
+/// Bytes free for this user on the share.
+pub(crate) async fn free_bytes_at_root(session: &mut Session) -> Result<Option<u64>, SessionError> {
+    free_bytes_in(session, "").await
+}
+
 /// Bytes free for this user where a directory is; the empty path is the share's
 /// root.
-pub(crate) async fn free_bytes_in(
+pub(super) async fn free_bytes_in(
     session: &mut Session,
     path: &str,
 ) -> Result<Option<u64>, SessionError> {

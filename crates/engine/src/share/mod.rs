@@ -19,7 +19,8 @@ use crate::session::{Endpoint, Session, SessionError};
 use crate::units::Size;
 use remove::{remove_afresh, remove_claimed};
 
-pub(crate) use files::{free_bytes_in, join, open};
+use files::free_bytes_in;
+pub(crate) use files::{free_bytes_at_root, join, open};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};

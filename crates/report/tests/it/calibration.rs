@@ -60,7 +60,7 @@ fn a_peak_is_held_against_what_is_most_like_it() {
         reached.text,
         "calibration: this machine did at most 5004 reads of 4 KiB per second with 2 threads, \
          against the embedded server on its own cores (1000000 on the null target); the peak, 1251 \
-         of 4 KiB on average, reached 25 % of that"
+         of 4.00 KiB on average, reached 25 % of that"
     );
     doc.calibration = Some(calibration());
     assert!(render(&doc).contains(&reached.text));
