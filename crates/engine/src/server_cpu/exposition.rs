@@ -202,7 +202,10 @@ mod tests {
             ];
             of("windows_cpu_time_total", &modes)
         };
-        assert_eq!(windows(2.0).busy_since(&windows(1.0), SECONDS), Ok((0.75, 1)));
+        assert_eq!(
+            windows(2.0).busy_since(&windows(1.0), SECONDS),
+            Ok((0.75, 1))
+        );
     }
 
     #[test]
