@@ -335,6 +335,23 @@ fn a_share_without_space() {
     assert_eq!(server.memory().paths(), Vec::<String>::new());
 }
 
+/// Known without a server: nothing is connected to.
+#[test]
+fn windows_and_files_too_small() {
+    let place = Place::new();
+    let url = format!("smb://ann@127.0.0.1:{}/share", free_port());
+    for (option, parts) in [
+        ("--duration=0s", ["--duration", "duration is zero"]),
+        (
+            "--file-size=1KiB",
+            ["--file-size", "size 2 KiB does not fit in a file of 1 KiB"],
+        ),
+    ] {
+        let said = place.run(&url, "pw", &[option]);
+        refused(&place, &said, 2, &parts);
+    }
+}
+
 /// Limits that only the server knows are looked at before anything is written:
 /// where nothing may be, they are what a run fails for all the same.
 #[test]

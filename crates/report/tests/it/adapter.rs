@@ -30,6 +30,7 @@ fn of(reads: u64, percent: f64) -> RunDoc {
     cpu.percent = Some(percent);
     cpu.mbps_per_percent = Some(*throughput_mbps / percent);
     doc.server.max_read_bytes = 1 << 20;
+    doc.server.max_write_bytes = 1 << 20;
     doc
 }
 
