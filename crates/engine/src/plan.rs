@@ -9,6 +9,7 @@ mod digest;
 mod driver;
 mod files;
 mod load;
+pub mod pattern;
 mod resolve;
 mod workload;
 
@@ -33,6 +34,7 @@ pub use load::{
     LoadModel, RATE_MAX, RATE_MIN, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX,
     ThinkTime,
 };
+pub use pattern::AccessLine;
 pub use resolve::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, Place, PlanError, Problem, REPEAT_MAX,
     REQUEST_BYTES_MAX, SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
@@ -105,7 +107,7 @@ impl Plan {
     /// Bytes of the largest request.
     #[must_use]
     pub fn largest_request(&self) -> u32 {
-        let sizes = self.workload.sizes.iter().map(|size| size.size);
+        let sizes = self.workload.request_sizes();
         let replay = self.workload.replay();
         let recorded = replay.map(|replay| replay.trace.summary().largest);
         sizes.chain(recorded).max().unwrap_or(0)

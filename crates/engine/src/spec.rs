@@ -33,9 +33,24 @@
 //! weight = 100
 //! ```
 //!
+//! So does an access pattern as Iometer has them ([`crate::plan::pattern`]):
+//!
+//! ```toml
+//! [[pattern]]                  # weights sum to 100
+//! size = "4KiB"
+//! weight = 60                  # percent of the bursts
+//! reads = 80                   # percent of its requests
+//! random = 100                 # likewise
+//! delay = "10ms"               # before each burst; none when absent
+//! burst = 5                    # requests; 1 when absent
+//! align = "4KiB"               # of places; 512 bytes when absent or 0
+//! reply = 0                    # bytes in the other direction; none when absent
+//! ```
+//!
 //! Reading files and finding built-in profiles is [`crate::profile`]'s.
 
 mod operation;
+mod pattern;
 
 use std::fmt;
 use std::str::FromStr;
@@ -55,6 +70,7 @@ use crate::sources::SourceList;
 use crate::units::{Size, parse_duration};
 
 pub use operation::{OpName, OperationSpec};
+pub use pattern::PatternSpec;
 
 /// A profile as written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -80,7 +96,9 @@ pub struct Spec {
     pub sizes: Vec<SizeSpec>,
     /// A mix of any commands, instead of reads and writes alone.
     pub operations: Vec<OperationSpec>,
-    /// What office clients do, instead of either: `without-cache` or `oplocks`.
+    /// Lines of an access pattern, instead of either.
+    pub pattern: Vec<PatternSpec>,
+    /// What office clients do, instead of any: `without-cache` or `oplocks`.
     pub netbench: Option<Variant>,
     /// Defaults for options that the command line leaves out.
     pub run: RunOptions,

@@ -6,7 +6,8 @@
 //! and offset) depends on (seed, client, index) and nothing else, so any one
 //! can be computed alone. Two things are folds over the indices before: where a
 //! sequential request starts, and when a FLUSH falls due. Neither depends on
-//! time, threads or answers.
+//! time, threads or answers. Of an access pattern, bursts and places are folds
+//! as well ([`pattern`]).
 //!
 //! An action may take several requests. Those after the first are a pure
 //! function of the one before and how it went: [`Mix::after`].
@@ -21,6 +22,7 @@
 
 mod mix;
 mod own;
+pub(crate) mod pattern;
 
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ use crate::record::OpKind;
 
 pub use mix::{Mix, Went};
 pub use own::{Drawn, Stream, Streams};
+use pattern::Walk;
 
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,15 +61,20 @@ impl Cursor {
     /// The place of the next request of `bytes`, and moves behind it.
     fn advance(&mut self, bytes: u32, files: &FileSet) -> (u32, u64) {
         if self.offset + u64::from(bytes) > files.size {
-            self.offset = 0;
-            self.file = match self.file + 1 {
-                file if file < files.count => file,
-                _ => 0,
-            };
+            self.turn_over(files);
         }
         let place = (self.file, self.offset);
         self.offset += u64::from(bytes);
         place
+    }
+
+    /// To the beginning of the next file.
+    fn turn_over(&mut self, files: &FileSet) {
+        self.offset = 0;
+        self.file = match self.file + 1 {
+            file if file < files.count => file,
+            _ => 0,
+        };
     }
 }
 
@@ -82,6 +90,15 @@ pub struct OpStream {
     cursor: Cursor,
     writes_since_flush: u32,
     last_written: u32,
+    /// Of a pattern, and the kind of its last request.
+    walk: (Walk, OpKind),
+}
+
+/// The key of a client's draws.
+pub(crate) const fn client_key(seed: u64, client: u32) -> u64 {
+    // Hashed apart, so that seed 1 of client 2 is not seed 2 of client 1 and
+    // neighbouring keys are far apart in the generator's sequence.
+    finalise(finalise(seed.wrapping_add(GOLDEN_GAMMA)) ^ client as u64)
 }
 
 impl OpStream {
@@ -90,24 +107,23 @@ impl OpStream {
     pub fn new(mix: &Arc<Mix>, seed: u64, client: u32) -> Self {
         Self {
             mix: Arc::clone(mix),
-            // Hashed apart, so that seed 1 of client 2 is not seed 2 of client 1
-            // and neighbouring keys are far apart in the generator's sequence.
-            key: finalise(finalise(seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client)),
+            key: client_key(seed, client),
             role: mix.role(client),
             index: 0,
             cursor: mix.start(client),
             writes_since_flush: 0,
             last_written: 0,
+            walk: (Walk::default(), OpKind::Read),
         }
     }
 
     /// The stream of `client` as it is after `index` drawn actions; a FLUSH
     /// that the last of them made due comes first. Constant time when nothing
-    /// is folded (random access without flushes), else proportional to `index`.
+    /// is folded (random access without flushes or pattern), else proportional to `index`.
     #[must_use]
     pub fn at(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Self {
         let mut stream = Self::new(mix, seed, client);
-        if mix.access == Access::Random && mix.flush.is_none() {
+        if mix.draws_apart() && mix.flush.is_none() {
             stream.index = index;
         }
         while stream.index < index {
@@ -117,12 +133,12 @@ impl OpStream {
     }
 
     /// The first request of drawn action number `index` of `client`, alone.
-    /// Constant time for random access; for sequential access the cursor is
-    /// folded over those before.
+    /// Constant time for random access; for sequential access and patterns what
+    /// is folded is folded over those before.
     #[must_use]
     pub fn drawn_operation(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Operation {
         let mut stream = Self::new(mix, seed, client);
-        if mix.access == Access::Random {
+        if mix.draws_apart() {
             stream.index = index;
         }
         while stream.index < index {
@@ -161,6 +177,13 @@ impl OpStream {
 
     fn next_drawn(&mut self) -> Operation {
         let (mix, key, index) = (&*self.mix, self.key, self.index);
+        if let Some(lines) = &mix.lines {
+            self.index += 1;
+            let (walk, last) = &mut self.walk;
+            let operation = lines.next((key, index), (walk, *last), &mut self.cursor, &mix.files);
+            *last = operation.kind;
+            return operation;
+        }
         let drawn = self.role.unwrap_or_else(|| mix.drawn(key, index));
         let (file, offset, length) = match (drawn.range, mix.access) {
             (Range::Request, access) => {

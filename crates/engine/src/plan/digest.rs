@@ -8,8 +8,8 @@ use serde::Serialize;
 use smbench_protocol::SigningAlgorithm;
 
 use super::{
-    Access, Caching, FileSet, LoadModel, Mode, Plan, Ramp, Requests, SizeWeight, ThinkTime, Verify,
-    WeightedAction, Workload,
+    Access, AccessLine, Caching, FileSet, LoadModel, Mode, Plan, Ramp, Requests, SizeWeight,
+    ThinkTime, Verify, WeightedAction, Workload,
 };
 
 /// What determines the work, in the order it is digested. Not here: where it
@@ -64,6 +64,8 @@ struct Requested<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<&'a [WeightedAction]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<&'a [AccessLine]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loops: Option<u32>,
@@ -75,7 +77,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             Requests::Data { read_percent, .. } => (Some(*read_percent), None, None),
             Requests::Divided { readers_percent } => (None, Some(*readers_percent), None),
             Requests::Mix(actions) => (None, None, Some(actions.as_slice())),
-            Requests::Replay(_) => (None, None, None),
+            Requests::Pattern(_) | Requests::Replay(_) => (None, None, None),
         };
         Self {
             sizes: &workload.sizes,
@@ -85,6 +87,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             flush_every_writes: workload.flush_every_writes(),
             files: workload.files,
             operations,
+            pattern: workload.pattern(),
             trace: workload.replay().map(|replay| replay.trace.digest()),
             loops: workload.replay().and_then(|replay| replay.loops),
         }

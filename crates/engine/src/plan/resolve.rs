@@ -5,6 +5,7 @@
 //! what is wrong with it and what would be right, in one line.
 
 mod operations;
+mod pattern;
 mod problem;
 mod replay;
 
@@ -232,6 +233,9 @@ impl Written<'_> {
                 let problem = Problem::Without(name, "something to replay");
                 return Err(self.in_option(name, is_given, problem));
             }
+        }
+        if !spec.pattern.is_empty() {
+            return self.pattern(merged);
         }
         let requests = match spec.operations.as_slice() {
             [] => self.data()?,
@@ -478,12 +482,14 @@ impl Written<'_> {
                 memory: Size(memory),
             }));
         }
-        let odd = |size: &&SizeWeight| !is_whole(u64::from(size.size));
-        match plan.workload.sizes.iter().find(odd) {
+        let sizes = plan.workload.request_sizes().map(|size| ("size", size));
+        let lines = plan.workload.pattern().unwrap_or_default().iter();
+        let mut units = sizes.chain(lines.map(|line| ("align", line.align)));
+        match units.find(|&(_, unit)| !is_whole(unit.into())) {
             None => Ok(()),
-            Some(size) => Err(self.in_profile(Problem::Unverifiable {
-                what: "size",
-                size: Size(u64::from(size.size)),
+            Some((what, unit)) => Err(self.in_profile(Problem::Unverifiable {
+                what,
+                size: Size(unit.into()),
             })),
         }
     }

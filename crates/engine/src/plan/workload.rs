@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Range, WeightedAction};
+use super::pattern::{AccessLine, read_share};
 use crate::record::OpKind;
 use crate::trace::Trace;
 
@@ -13,11 +14,11 @@ use crate::trace::Trace;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Request sizes and their share of the requests; weights sum to 100. Empty
-    /// when nothing has a size.
+    /// when nothing has a size, and of a pattern, whose lines have them.
     pub sizes: Vec<SizeWeight>,
     /// What is asked for.
     pub requests: Requests,
-    /// How offsets follow each other.
+    /// How offsets follow each other; of a pattern, random where all are.
     pub access: Access,
     /// The files worked on.
     pub files: FileSet,
@@ -40,6 +41,9 @@ pub enum Requests {
     },
     /// Any commands; weights sum to 100.
     Mix(Vec<WeightedAction>),
+    /// Reads and writes as lines of an access pattern have them; weights sum to
+    /// 100.
+    Pattern(Vec<AccessLine>),
     /// What somebody did, in that order; each client for itself.
     Replay(Replay),
 }
@@ -154,6 +158,10 @@ impl Workload {
                 let share = |entry: &WeightedAction| (entry.action.clone(), entry.weight / total);
                 actions.iter().map(share).collect()
             }
+            Requests::Pattern(lines) => {
+                let reads = read_share(lines);
+                vec![(READ, reads), (WRITE, 1.0 - reads)]
+            }
             Requests::Replay(_) => Vec::new(),
         };
         drawn
@@ -191,7 +199,10 @@ impl Workload {
             Requests::Data {
                 flush_every_writes, ..
             } => flush_every_writes,
-            Requests::Divided { .. } | Requests::Mix(_) | Requests::Replay(_) => None,
+            Requests::Divided { .. }
+            | Requests::Mix(_)
+            | Requests::Pattern(_)
+            | Requests::Replay(_) => None,
         }
     }
 
@@ -200,8 +211,28 @@ impl Workload {
     pub const fn replay(&self) -> Option<&Replay> {
         match &self.requests {
             Requests::Replay(replay) => Some(replay),
-            Requests::Data { .. } | Requests::Divided { .. } | Requests::Mix(_) => None,
+            Requests::Data { .. }
+            | Requests::Divided { .. }
+            | Requests::Mix(_)
+            | Requests::Pattern(_) => None,
         }
+    }
+
+    /// The lines of the access pattern, if it is one.
+    #[must_use]
+    pub fn pattern(&self) -> Option<&[AccessLine]> {
+        match &self.requests {
+            Requests::Pattern(lines) => Some(lines),
+            Requests::Data { .. } | Requests::Mix(_) | Requests::Replay(_) => None,
+        }
+    }
+
+    /// Bytes of the requests that can occur, those of a replay aside.
+    pub fn request_sizes(&self) -> impl Iterator<Item = u32> {
+        let lines = self.pattern().unwrap_or_default().iter();
+        let of_lines = lines.flat_map(|line| [line.size, line.reply]);
+        let sizes = self.sizes.iter().map(|size| size.size);
+        sizes.chain(of_lines.filter(|&size| size > 0))
     }
 
     /// Whether anything is done to files, so that they have to be there.

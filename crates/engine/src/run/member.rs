@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::pattern::{self, Salt, Stamp};
@@ -12,7 +13,7 @@ use crate::run::operation::Dropped;
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
-use crate::stream::Operation;
+use crate::stream::{Mix, Operation};
 use crate::verify::{Epoch, Ledger};
 
 /// A slot to be served.
@@ -108,11 +109,21 @@ impl<S: Supply> Member<S> {
 
     /// Goes by the plan's load model from `starts` on, at a load point of so
     /// many clients.
-    pub(super) fn begin(&mut self, plan: &Plan, clients: u32, starts: Nanos, schedule: &Schedule) {
+    pub(super) fn begin(
+        &mut self,
+        plan: &Plan,
+        mix: &Arc<Mix>,
+        clients: u32,
+        starts: Nanos,
+        schedule: &Schedule,
+    ) {
         self.window = (schedule.open, schedule.close);
-        self.pace = Pace::new(plan, self.number, clients, starts);
+        self.pace = Pace::new(plan, mix, self.number, clients, starts);
         self.patience = plan.limits.operation.into();
-        if !matches!(self.pace, Pace::Rate(_) | Pace::Recorded(_)) {
+        if !matches!(
+            self.pace,
+            Pace::Rate(_) | Pace::Recorded(_) | Pace::Bursts(_)
+        ) {
             let free = self.free.drain(..);
             self.resting
                 .extend(free.map(|slot| Reverse((starts, slot))));
@@ -135,6 +146,8 @@ impl<S: Supply> Member<S> {
                 Pace::Rate(arrivals) => DueFor::Arrival(arrivals.next()),
                 Pace::Recorded(instants) if instants.next() > now => return None,
                 Pace::Recorded(instants) => DueFor::Arrival(instants.next()),
+                Pace::Bursts(bursts) if bursts.opens() > now => return None,
+                Pace::Bursts(bursts) => DueFor::Arrival(bursts.due(now)),
                 Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => DueFor::Next,
             };
             return Some(Due { slot, what });
@@ -149,6 +162,7 @@ impl<S: Supply> Member<S> {
         match &self.pace {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
             Pace::Recorded(instants) => self.free.last().map(|_| instants.next()),
+            Pace::Bursts(bursts) => self.free.last().map(|_| bursts.opens()),
             Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {
                 self.resting.peek().map(|&Reverse((at, _))| at)
             }
@@ -175,6 +189,7 @@ impl<S: Supply> Member<S> {
                         arrivals.take();
                     }
                     Pace::Recorded(instants) => instants.take(),
+                    Pace::Bursts(bursts) => bursts.sent(!self.free.is_empty(), now),
                     Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {}
                 }
                 self.count(at, now.since(at));
@@ -247,6 +262,10 @@ impl<S: Supply> Member<S> {
         }
         match &mut self.pace {
             Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
+            Pace::Bursts(bursts) => {
+                bursts.can_send(now);
+                self.free.push(slot);
+            }
             Pace::Pausing(pauses) => match pauses.next_pause() {
                 Nanos(0) => self.free.push(slot),
                 pause => self.resting.push(Reverse((now + pause, slot))),

@@ -244,8 +244,8 @@ async fn put_load_on<D: Driver, S: Supply>(
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
     let replay = plan.workload.replay();
-    let has_pauses = replay.is_some_and(|replay| replay.trace.has_pauses());
-    let alarm = match plan.load.is_paced() || has_pauses || plan.ramp != Ramp::Full {
+    let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
+    let alarm = match plan.load.is_paced() || pauses || plan.ramp != Ramp::Full {
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
@@ -277,6 +277,7 @@ async fn put_load_on<D: Driver, S: Supply>(
             for member in group.members_mut() {
                 member.begin(
                     plan,
+                    &worker.mix,
                     worker.clients,
                     schedule.begin + worker.start(member.number),
                     &schedule,

@@ -68,6 +68,7 @@ fn a_full_profile_is_read() {
             size: Some(Size(2 << 20)),
         },
         operations: Vec::new(),
+        pattern: Vec::new(),
         netbench: None,
         sizes: vec![
             SizeSpec {
@@ -126,7 +127,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "name = \"x\"\n\nread_percnt = 8",
-            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `netbench`, `run`",
+            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `pattern`, `netbench`, `run`",
         ),
         (
             "# ä\nname = 3",

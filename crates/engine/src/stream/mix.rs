@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::pattern::Lines;
 use super::{Cursor, Operation};
 use crate::plan::action::{Action, Range};
 use crate::plan::{Access, FileSet, Requests, Scope, Workload, is_reader};
@@ -11,7 +12,7 @@ use crate::trace::Trace;
 
 /// Probabilities are scaled to this, and compared with draws of 63 bits, so
 /// that 0 % never and 100 % always happens.
-const CERTAIN: u64 = 1 << 63;
+pub(super) const CERTAIN: u64 = 1 << 63;
 
 /// No file is as large, and locks from here on still end below 2^63.
 const PAST_END: u64 = 1 << 62;
@@ -30,6 +31,8 @@ pub struct Mix {
     pub(super) flush: Option<FlushRule>,
     /// Share of clients that only read, in percent, where no other one does.
     readers_percent: Option<f64>,
+    /// Lines of a pattern, which say all else instead.
+    pub(super) lines: Option<Lines>,
     /// What is replayed instead.
     trace: Option<Arc<Trace>>,
 }
@@ -69,6 +72,15 @@ pub(super) struct RequestSize {
     slots: u64,
 }
 
+impl RequestSize {
+    fn of(bytes: u32, files: &FileSet) -> Self {
+        Self {
+            bytes,
+            slots: files.size / u64::from(bytes),
+        }
+    }
+}
+
 /// What a draw is for. The draws of one request are that many positions of one
 /// SplitMix64 sequence.
 #[derive(Clone, Copy)]
@@ -103,15 +115,20 @@ impl Mix {
         });
         let sizes = || workload.sizes.iter().filter(|size| size.weight > 0.0);
         let total: f64 = sizes().map(|size| size.weight).sum();
+        let action_of = |kind| {
+            let at = drawn.iter().find(|drawn| drawn.kind == kind);
+            at.map_or(0, |drawn| drawn.action)
+        };
+        let lines = workload
+            .pattern()
+            .map(|lines| Lines::new(lines, action_of(OpKind::Read), action_of(OpKind::Write)));
         Arc::new(Self {
             drawn,
+            lines,
             actions: workload.actions(),
             sizes_below: thresholds(sizes().map(|size| size.weight), total),
             sizes: sizes()
-                .map(|size| RequestSize {
-                    bytes: size.size,
-                    slots: workload.files.size / u64::from(size.size),
-                })
+                .map(|size| RequestSize::of(size.size, &workload.files))
                 .collect(),
             access: workload.access,
             files: workload.files,
@@ -122,6 +139,21 @@ impl Mix {
             },
             trace: workload.replay().map(|replay| Arc::clone(&replay.trace)),
         })
+    }
+
+    /// Whether any action can be drawn without those before it.
+    pub(super) fn draws_apart(&self) -> bool {
+        self.access == Access::Random && self.lines.is_none()
+    }
+
+    /// Whether delays of a pattern say when bursts begin.
+    pub(crate) fn has_delays(&self) -> bool {
+        self.lines.as_ref().is_some_and(Lines::has_delays)
+    }
+
+    /// The lines of an access pattern.
+    pub(crate) const fn lines(&self) -> Option<&Lines> {
+        self.lines.as_ref()
     }
 
     /// What is replayed, where nothing is drawn.
@@ -235,7 +267,10 @@ impl Mix {
 
     /// Where a client's sequential access starts.
     pub(super) fn start(&self, client: u32) -> Cursor {
-        let largest = self.sizes.iter().max_by_key(|size| size.bytes);
+        let lines = self.lines.as_ref();
+        let of_lines = lines.map(|lines| RequestSize::of(lines.largest, &self.files));
+        let of_sizes = self.sizes.iter().max_by_key(|size| size.bytes).copied();
+        let largest = of_lines.or(of_sizes);
         let (Scope::Shared, Some(largest)) = (self.files.scope, largest) else {
             return Cursor::default();
         };
@@ -249,7 +284,7 @@ impl Mix {
 }
 
 /// Sums of shares of `total`, scaled for comparison with draws.
-fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
+pub(super) fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
     let mut sum = 0.0;
     let mut below: Vec<u64> = shares
         .map(|share| {

@@ -1,6 +1,7 @@
 //! Statistics, bounds and reproducibility of the stream.
 
 mod mix;
+mod pattern;
 
 use std::collections::HashMap;
 

@@ -14,6 +14,7 @@ mod matrix;
 mod mix;
 mod oplocks;
 mod pacing;
+mod pattern;
 mod probe;
 mod proxy;
 mod replay;

@@ -26,8 +26,8 @@ pub(crate) use file::{parse, read, save, to_json};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use plan::{
-    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc, VerifyDoc,
-    WorkloadDoc,
+    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PatternDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc,
+    VerifyDoc, WorkloadDoc,
 };
 
 pub use server_cpu::ServerCpuDoc;

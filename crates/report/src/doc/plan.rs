@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::{
-    Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay, Requests,
-    Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
+    Access, AccessLine, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay,
+    Requests, Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
 };
 
 /// What was asked for.
@@ -120,13 +120,13 @@ pub struct WorkloadDoc {
     /// Request sizes and their weights.
     pub sizes: Vec<SizeDoc>,
     /// Share of reads among reads and writes, 0 to 100; `null` when there are
-    /// `operations` or `readers_percent` instead.
+    /// `operations`, a `pattern` or `readers_percent` instead.
     pub read_percent: Option<f64>,
     /// Share of clients that only read, 0 to 100, where the others only write;
     /// absent where no client is tied to one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers_percent: Option<f64>,
-    /// How offsets follow each other.
+    /// How offsets follow each other; of a `pattern`, random where all are.
     pub access: AccessDoc,
     /// A FLUSH after every this many writes of a client; `null` is never.
     pub flush_every_writes: Option<u32>,
@@ -134,6 +134,9 @@ pub struct WorkloadDoc {
     /// write only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationDoc>,
+    /// The lines of an access pattern; absent where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pattern: Vec<PatternDoc>,
     /// What is replayed; absent where something else is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayDoc>,
@@ -177,6 +180,27 @@ pub struct ReplayDoc {
     /// not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
+}
+
+/// A line of an access pattern, as in Iometer's access specifications.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PatternDoc {
+    /// Bytes per request.
+    pub bytes: u32,
+    /// Percent of the bursts that are of this line.
+    pub weight_percent: f64,
+    /// Share of reads among its requests, 0 to 100.
+    pub read_percent: f64,
+    /// Share of its requests that go to a random place, 0 to 100.
+    pub random_percent: f64,
+    /// Seconds that pass before each burst.
+    pub delay_s: f64,
+    /// Requests of a burst.
+    pub burst: u32,
+    /// What places are multiples of, in bytes.
+    pub align_bytes: u32,
+    /// Bytes that answer each request in the other direction; 0 for none.
+    pub reply_bytes: u32,
 }
 
 /// One request size of a mix.
@@ -341,7 +365,9 @@ impl From<&Workload> for WorkloadDoc {
         let (read_percent, operations) = match &workload.requests {
             Requests::Data { read_percent, .. } => (Some(*read_percent), Vec::new()),
             Requests::Mix(mix) => (None, mix.iter().map(OperationDoc::from).collect()),
-            Requests::Divided { .. } | Requests::Replay(_) => (None, Vec::new()),
+            Requests::Divided { .. } | Requests::Pattern(_) | Requests::Replay(_) => {
+                (None, Vec::new())
+            }
         };
         Self {
             sizes: sizes.collect(),
@@ -351,6 +377,12 @@ impl From<&Workload> for WorkloadDoc {
                 _ => None,
             },
             operations,
+            pattern: workload
+                .pattern()
+                .unwrap_or_default()
+                .iter()
+                .map(PatternDoc::from)
+                .collect(),
             replay: workload.replay().map(ReplayDoc::from),
             access: match workload.access {
                 Access::Random => AccessDoc::Random,
@@ -389,6 +421,21 @@ impl From<&Replay> for ReplayDoc {
             .to_owned(),
             loops: replay.loops,
             length_s: summary.length.map(|length| length.as_secs_f64()),
+        }
+    }
+}
+
+impl From<&AccessLine> for PatternDoc {
+    fn from(line: &AccessLine) -> Self {
+        Self {
+            bytes: line.size,
+            weight_percent: line.weight,
+            read_percent: line.read_percent,
+            random_percent: line.random_percent,
+            delay_s: line.delay.as_secs_f64(),
+            burst: line.burst,
+            align_bytes: line.align,
+            reply_bytes: line.reply,
         }
     }
 }

@@ -3,8 +3,8 @@
 use smbench_engine::record::OpKind;
 
 use crate::doc::{
-    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, Place, PlanDoc, ReplayDoc, RunDoc,
-    ScopeDoc, ServerDoc, VerifyDoc, WorkloadDoc,
+    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, PatternDoc, Place, PlanDoc, ReplayDoc,
+    RunDoc, ScopeDoc, ServerDoc, VerifyDoc, WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, percent, plain, seconds};
 
@@ -78,11 +78,47 @@ fn workload(plan: &PlanDoc) -> String {
     if !workload.operations.is_empty() {
         parts.push(operations(workload));
     }
+    parts.extend(pattern(&workload.pattern));
     parts.extend(workload.replay.as_ref().map(replay));
     if let Some(writes) = workload.flush_every_writes {
         parts.push(format!("flush every {}", counted(writes.into(), "write")));
     }
     format!("{}: {}", plain(&plan.profile), parts.join(", "))
+}
+
+/// The lines of an access pattern: what all of them have, or from the least to the
+/// most.
+fn pattern(lines: &[PatternDoc]) -> Option<String> {
+    let span = |of: fn(&PatternDoc) -> f64, print: fn(f64) -> String| {
+        let values = || lines.iter().map(of);
+        let (least, most) = (
+            values().min_by(f64::total_cmp)?,
+            values().max_by(f64::total_cmp)?,
+        );
+        Some(match least == most {
+            true => print(least),
+            false => format!("{} to {}", print(least), print(most)),
+        })
+    };
+    let mut text = format!(
+        "{}, {} random, {} reads",
+        span(|line| line.bytes.into(), |size| bytes(size as u64))?,
+        span(|line| line.random_percent, percent)?,
+        span(|line| line.read_percent, percent)?,
+    );
+    if lines.iter().any(|line| line.delay_s > 0.0) {
+        let delay = span(|line| line.delay_s * 1e9, units::latency)?;
+        text += &format!(", {delay} before each burst");
+    }
+    if lines.iter().any(|line| line.burst > 1) {
+        let burst = span(|line| line.burst.into(), |burst| format!("{burst:.0}"))?;
+        text += &format!(", bursts of {burst}");
+    }
+    if lines.iter().any(|line| line.reply_bytes > 0) {
+        let reply = span(|line| line.reply_bytes.into(), |size| bytes(size as u64))?;
+        text += &format!(", replies of {reply}");
+    }
+    Some(text)
 }
 
 /// What is replayed, and how.

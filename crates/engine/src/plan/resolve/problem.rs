@@ -9,6 +9,7 @@ use super::{
     SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
 };
 use crate::pattern::BLOCK_BYTES;
+use crate::plan::pattern::PATTERN_LINES_MAX;
 use crate::plan::{ConnectionsProblem, DriverKind, THINK_TIME_MAX};
 use crate::units::{Size, format_duration};
 
@@ -50,6 +51,26 @@ pub enum Problem {
     /// Two ways to say what is asked for.
     #[error("{0} and [[operations]] are both given: drop one of them")]
     TwoMixes(&'static str),
+    /// Something that lines of a pattern say, or cannot have.
+    #[error("{0} and [[pattern]] are both given: drop one of them")]
+    BesidePattern(&'static str),
+    /// A pattern beyond measure.
+    #[error("there are {0} [[pattern]] tables: at most {PATTERN_LINES_MAX} are possible")]
+    TooManyLines(usize),
+    /// A line of a pattern that makes no sense.
+    #[error("[[pattern]] table {at}: {problem}")]
+    PatternLine {
+        /// Which one, from 1.
+        at: usize,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+    /// Weights that leave something over.
+    #[error("the weights of the [[pattern]] tables sum to {}, not to 100: change them to add up", rounded(*.0))]
+    PatternWeightSum(f64),
+    /// Two ways to say when operations begin.
+    #[error("{0} is given, and the pattern has delays: drop one of them")]
+    BesideDelays(&'static str),
     /// A mix of operations beyond measure.
     #[error("there are {0} operations: at most {OPERATIONS_MAX} are possible")]
     TooManyOperations(usize),

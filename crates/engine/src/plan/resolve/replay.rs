@@ -23,6 +23,7 @@ impl Written<'_> {
             ("split", spec.split.is_some()),
             ("[[operations]]", !spec.operations.is_empty()),
             ("[[sizes]]", !spec.sizes.is_empty()),
+            ("[[pattern]]", !spec.pattern.is_empty()),
             ("flush_every_writes", spec.flush_every_writes.is_some()),
             ("access", spec.access.is_some()),
         ] {

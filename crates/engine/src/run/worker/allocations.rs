@@ -221,9 +221,16 @@ fn record_has_all(tally: &record::Tally, plan: &Plan) -> bool {
     kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
 }
 
+/// Short delays, so that there are many; both directions, some of it random.
+const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nrandom = 50\n\
+    delay = \"1ms\"\nburst = 20\n[[pattern]]\nsize = \"512\"\nweight = 50\nreads = 100\n\
+    random = 0\nreply = \"1KiB\"\n";
+
 #[test]
 fn nothing_between_submitting_and_completing_takes_memory() {
     let rate: Rate = "2000".parse().unwrap();
+    let bursts = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(bursts.path(), BURSTS).unwrap();
     for (profile, outstanding, rate) in [
         ("read-4k", 1, None),
         ("read-4k", 16, None),
@@ -234,6 +241,8 @@ fn nothing_between_submitting_and_completing_takes_memory() {
         ("metadata", 1, None),
         ("metadata", 16, None),
         ("metadata", 16, Some(rate)),
+        (bursts.path().to_str().unwrap(), 1, None),
+        (bursts.path().to_str().unwrap(), 16, None),
     ] {
         let options = RunOptions {
             outstanding: Some(outstanding),

@@ -19,9 +19,10 @@ fn the_profiles_in_the_readme_run() {
         })
         .collect();
     let names: Vec<_> = plans.iter().map(|plan| plan.profile.as_str()).collect();
-    assert_eq!(names, ["database-like", "office-like"]);
+    assert_eq!(names, ["database-like", "office-like", "bursts"]);
     assert_eq!(plans[0].workload.flush_every_writes(), Some(100));
     assert_eq!(plans[1].workload.actions().len(), 4);
+    assert_eq!(plans[2].workload.pattern().map(<[_]>::len), Some(2));
 }
 
 #[test]

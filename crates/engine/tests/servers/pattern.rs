@@ -1,0 +1,137 @@
+//! Access patterns on servers: what goes over the wire, in which order, and that
+//! delays hold bursts back.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::plan::Plan;
+use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::stream::{Drawn, Mix, Operation, Streams};
+use smbench_engine::target::Target;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+
+use crate::capture::{Conversation, Message, TSHARK, captured};
+use crate::support::{plan, short, target};
+
+const READ: u16 = 8;
+const WRITE: u16 = 9;
+const DELAY: Duration = Duration::from_millis(20);
+/// Requests of a burst, and their replies.
+const IN_BURST: u64 = 5 + 5;
+
+/// One line: 60 % reads, half of it random, bursts of five 20 ms apart, places
+/// aligned to no power of two, replies.
+const BURSTS: &str = "[files]\nsize = \"1MiB\"\n[[pattern]]\nsize = \"4KiB\"\nweight = 100\n\
+    reads = 60\nrandom = 50\ndelay = \"20ms\"\nburst = 5\nalign = 3000\nreply = \"1KiB\"\n";
+
+fn of_text(text: &str, options: &RunOptions, target: Target) -> Plan {
+    let mut profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    profile.write_all(text.as_bytes()).unwrap();
+    plan(profile.path().to_str().unwrap(), options, target)
+}
+
+/// The requests of the plan's first client, in their order.
+fn expected(plan: &Plan, count: usize) -> Vec<(u16, u64, u32)> {
+    let mix = Mix::new(&plan.workload);
+    let seed = plan.seed;
+    let mut stream = Drawn { mix, seed }.of_client(0);
+    let request = |operation: Operation| {
+        let command = match operation.kind {
+            OpKind::Read => READ,
+            _ => WRITE,
+        };
+        (command, operation.offset, operation.length)
+    };
+    (0..count).map(|_| request(stream.next())).collect()
+}
+
+/// Command, place and length of each READ and WRITE (MS-SMB2 2.2.19, 2.2.21).
+fn requests(conversation: &Conversation) -> Vec<(u16, u64, u32)> {
+    let data = conversation.requests.iter();
+    let data = data.filter(|message| matches!(message.command(), READ | WRITE));
+    let place =
+        |message: &Message| u64::from(message.u32_at(72)) | u64::from(message.u32_at(76)) << 32;
+    data.map(|message| (message.command(), place(message), message.u32_at(68)))
+        .collect()
+}
+
+/// Bursts that can have begun while the load was on: delays only ever make fewer.
+fn bursts_max(plan: &Plan) -> u64 {
+    let load = plan.ramp_up + plan.duration + plan.ramp_down;
+    (load.as_micros() / DELAY.as_micros()) as u64 + 1
+}
+
+#[test]
+fn what_a_real_server_is_asked_is_the_pattern_in_its_order() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let options = RunOptions {
+        clients: Some("1".parse().unwrap()),
+        ..short()
+    };
+    let plan = of_text(BURSTS, &options, target(&samba.url(), samba.password()));
+    let (record, conversations) = captured(&samba, &plan);
+    // Nobody else reads.
+    let of_client = conversations
+        .iter()
+        .map(requests)
+        .find(|requests| requests.iter().any(|&(command, ..)| command == READ));
+    let seen = of_client.unwrap();
+    assert_eq!(seen, expected(&plan, seen.len()));
+    assert!(seen.iter().all(|(_, place, _)| place % 3000 == 0));
+    let ops = &record.load_points[0].ops;
+    let counted = ops.whole(OpKind::Read).count + ops.whole(OpKind::Write).count;
+    assert_eq!(counted, seen.len() as u64);
+    assert!(counted <= bursts_max(&plan) * IN_BURST, "{counted}");
+}
+
+fn only_point(plan: &Plan) -> LoadPointRecord {
+    let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.outcome, Outcome::Complete);
+    let mut points = record.load_points;
+    let point = points.remove(0);
+    assert_eq!((point.invalid.as_ref(), point.ops.errors()), (None, 0));
+    point
+}
+
+#[test]
+fn delays_hold_each_client_back_however_many_requests_it_may_have() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let options = RunOptions {
+        clients: Some("3".parse().unwrap()),
+        outstanding: Some(16),
+        ..short()
+    };
+    let held = of_text(BURSTS, &options, target.clone());
+    let point = only_point(&held);
+    let count = |point: &LoadPointRecord| {
+        let ops = &point.ops;
+        ops.whole(OpKind::Read).count + ops.whole(OpKind::Write).count
+    };
+    let held_back = count(&point);
+    assert!(held_back <= 3 * bursts_max(&held) * IN_BURST, "{held_back}");
+    assert!(point.ops.whole(OpKind::Read).count > 0);
+    assert!(point.ops.whole(OpKind::Write).count > 0);
+}
+
+#[test]
+fn what_patterns_write_is_read_back() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let options = RunOptions {
+        clients: Some("2".parse().unwrap()),
+        outstanding: Some(4),
+        ..short()
+    };
+    let text = "[files]\ncount = 2\nsize = \"64KiB\"\n[[pattern]]\nsize = \"4KiB\"\nweight = 60\n\
+                reads = 50\nrandom = 30\n[[pattern]]\nsize = \"12KiB\"\nweight = 40\nreads = 50\n\
+                random = 100\nburst = 3\nalign = \"1536\"\nreply = \"512\"\n[run]\nverify = true\n";
+    let plan = of_text(text, &options, target(&server.url(), server.password()));
+    let point = only_point(&plan);
+    assert!(point.ops.whole(OpKind::Read).count > 0);
+}
