@@ -31,6 +31,7 @@ mod cancel;
 pub mod clients;
 pub mod clock;
 pub mod driver;
+pub mod iometer;
 mod kerberos;
 pub mod loadfile;
 pub mod login;

@@ -1,0 +1,184 @@
+//! Reads Iometer's configuration files (`.icf`): access specifications, and what of
+//! the test setup has a meaning here.
+//!
+//! ```text
+//! Version 1.1.0
+//! 'TEST SETUP ====
+//! 'Run Time
+//! '    hours      minutes    seconds
+//!     0          10         0
+//! 'END test setup
+//! 'ACCESS SPECIFICATIONS ====
+//! 'Access specification name,default assignment
+//!     File server,NONE
+//! 'size,% of size,% reads,% random,delay,burst,align,reply
+//!     512,10,80,100,0,1,0,0
+//!     4096,90,80,100,0,1,0,0
+//! 'END access specifications
+//! 'MANAGER LIST ====
+//! ```
+//!
+//! The grammar is that of Iometer 1.1.0 (`ICF_ifstream.cpp`, `AccessSpecList.cpp`,
+//! `PageSetup.cpp`, `Worker.cpp`), which reads files from 1998.05.21 on: a line that
+//! begins with `'` names what the lines below hold. Not here: where profiles go.
+
+mod lines;
+mod profile;
+mod setup;
+mod specification;
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::spec::PatternSpec;
+use crate::units::Size;
+use lines::{Lines, Problem};
+pub use profile::{Imported, quoted};
+
+/// Bytes after which a file is no configuration, whatever it holds.
+const CONFIG_BYTES_MAX: u64 = 16 << 20;
+
+/// What a configuration file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// The access specifications, in the order of the file.
+    pub specs: Vec<AccessSpec>,
+    /// How they are run.
+    pub setup: Setup,
+    /// What was not taken.
+    pub notes: Vec<Note>,
+}
+
+/// An access specification.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccessSpec {
+    /// What Iometer calls it.
+    pub name: String,
+    /// Where it begins in the file, from 1.
+    pub line: usize,
+    /// Its lines; the weights sum to 100.
+    pub lines: Vec<PatternSpec>,
+}
+
+/// How access specifications are run, as far as the file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setup {
+    /// What the test is called.
+    pub description: Option<String>,
+    /// Measured time.
+    pub run_time: Option<Duration>,
+    /// Time under load before it.
+    pub ramp_up: Option<Duration>,
+    /// Workers at each load point; none where the file has no number of them.
+    pub workers: Vec<u32>,
+    /// Requests outstanding, one after the other.
+    pub outstanding: Vec<u32>,
+    /// Bytes of each worker's file.
+    pub file_size: Option<Size>,
+    /// Seed of the random choices.
+    pub seed: Option<u64>,
+    /// Access specifications that workers have, by name, in their order.
+    pub assigned: Vec<String>,
+}
+
+/// Something that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where it stands, from 1.
+    pub line: usize,
+    /// What it is, and what happens instead.
+    pub text: String,
+}
+
+/// Why a file cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It cannot be read.
+    #[error("{path} cannot be read: {reason}")]
+    Unreadable {
+        /// As given.
+        path: String,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// A line makes no sense, or asks for what is not supported.
+    #[error("{path}:{line}: {reason}")]
+    Malformed {
+        /// As given.
+        path: String,
+        /// From 1.
+        line: usize,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+}
+
+/// Reads the configuration file at `path`.
+///
+/// # Errors
+/// When it cannot be read (or is larger than 16 MiB), or the first line that makes
+/// no sense or asks for what is not supported.
+pub fn read(path: &str) -> Result<Config, ImportError> {
+    let unreadable = |reason| ImportError::Unreadable {
+        path: path.to_owned(),
+        reason,
+    };
+    let mut bytes = Vec::new();
+    File::open(Path::new(path))
+        .and_then(|file| file.take(CONFIG_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > CONFIG_BYTES_MAX {
+        return Err(unreadable(io::Error::other("larger than 16 MiB")));
+    }
+    parse(path, &bytes)
+}
+
+/// Reads a configuration; `path` is what messages call it.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(path: &str, bytes: &[u8]) -> Result<Config, ImportError> {
+    sections(&mut Lines::new(bytes)).map_err(|Problem { line, reason }| ImportError::Malformed {
+        path: path.to_owned(),
+        line,
+        reason,
+    })
+}
+
+fn sections(lines: &mut Lines) -> Result<Config, Problem> {
+    lines.check_version()?;
+    let mut config = Config::default();
+    let mut is_listed = false;
+    let mut setup = setup::Reader::default();
+    while let Some((at, text)) = lines.next() {
+        if lines::begins(&text, "'TEST SETUP") {
+            setup.test_setup(lines, &mut config)?;
+        } else if lines::begins(&text, "'RESULTS DISPLAY") {
+            lines.skip_to("'END results display");
+        } else if lines::begins(&text, "'ACCESS SPECIFICATIONS") {
+            is_listed = true;
+            specification::section(lines, &mut config)?;
+        } else if lines::begins(&text, "'MANAGER LIST") {
+            setup.manager_list(lines, &mut config)?;
+        } else if !text.starts_with('\'') && !lines::begins(&text, "Version") {
+            return Err(Problem::at(
+                at,
+                format!("`{text}` is in no section: expected one such as 'ACCESS SPECIFICATIONS"),
+            ));
+        }
+    }
+    if !is_listed || config.specs.is_empty() {
+        return Err(Problem::at(
+            lines.count(),
+            "the file ends without an access specification: save it in Iometer with its access \
+             specifications",
+        ));
+    }
+    setup.conclude(&mut config);
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests;

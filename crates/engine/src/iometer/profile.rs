@@ -1,0 +1,134 @@
+//! Access specifications as profiles of smbench.
+
+use std::fmt::Write as _;
+
+use super::{AccessSpec, Config};
+use crate::spec::PatternSpec;
+use crate::units::{Size, format_duration};
+
+/// Bytes of a file where the configuration has no size of the disk.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// A profile made of an access specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// What it is called, in results too.
+    pub name: String,
+    /// The access specification it is of, by name.
+    pub spec: String,
+    /// Its TOML text.
+    pub toml: String,
+}
+
+/// Text between quotes. Control characters are none of a configuration's.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars().filter(|c| !c.is_control()) {
+        if matches!(c, '"' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted.push('"');
+    quoted
+}
+
+impl Config {
+    /// A profile of each access specification, or one for each number of requests
+    /// outstanding where the test cycles them. `origin` is the file they come from.
+    #[must_use]
+    pub fn profiles(&self, origin: &str) -> Vec<Imported> {
+        let depths: Vec<Option<u32>> = match &self.setup.outstanding[..] {
+            [] => vec![None],
+            some => some.iter().copied().map(Some).collect(),
+        };
+        let cycles = depths.len() > 1;
+        let all = self
+            .specs
+            .iter()
+            .flat_map(|spec| depths.iter().map(move |&depth| (spec, depth)));
+        all.map(|(spec, depth)| {
+            let name = match depth {
+                Some(depth) if cycles => format!("{}, {depth} outstanding", spec.name),
+                _ => spec.name.clone(),
+            };
+            Imported {
+                toml: self.toml(spec, &name, depth, origin),
+                name,
+                spec: spec.name.clone(),
+            }
+        })
+        .collect()
+    }
+
+    fn toml(&self, spec: &AccessSpec, name: &str, depth: Option<u32>, origin: &str) -> String {
+        let sizes = spec
+            .lines
+            .iter()
+            .flat_map(|line| [Some(line.size), line.reply]);
+        let largest = sizes.flatten().max().unwrap_or_default();
+        let file = self
+            .setup
+            .file_size
+            .unwrap_or(Size(FILE_BYTES))
+            .max(largest);
+        let described = format!(
+            "access specification of Iometer, line {} of {origin}",
+            spec.line
+        );
+        let mut text = format!(
+            "name = {}\ndescription = {}\n\n[files]\nsize = {}\n",
+            quoted(name),
+            quoted(&described),
+            size(file)
+        );
+        for line in &spec.lines {
+            text += &table(line);
+        }
+        text += "\n[run]\n";
+        let setup = &self.setup;
+        let mut option = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "{name} = {value}");
+            }
+        };
+        let time = |time| quoted(&format_duration(time));
+        option("clients", setup.clients().map(|clients| quoted(&clients)));
+        option("outstanding", depth.map(|depth| depth.to_string()));
+        option("duration", setup.run_time.map(time));
+        option("ramp_up", setup.ramp_up.map(time));
+        // TOML's numbers end there.
+        let seed = setup.seed.filter(|&seed| i64::try_from(seed).is_ok());
+        option("seed", seed.map(|seed| seed.to_string()));
+        text
+    }
+}
+
+fn size(size: Size) -> String {
+    quoted(&format!("{size:#}"))
+}
+
+fn table(line: &PatternSpec) -> String {
+    let mut text = format!(
+        "\n[[pattern]]\nsize = {}\nweight = {}\nreads = {}\nrandom = {}\n",
+        size(line.size),
+        line.weight,
+        line.reads,
+        line.random
+    );
+    let delay = line.delay.map(|delay| quoted(&format_duration(delay)));
+    for (name, value) in [
+        ("delay", delay),
+        ("burst", line.burst.map(|burst| burst.to_string())),
+        ("align", line.align.map(size)),
+        ("reply", line.reply.map(size)),
+    ] {
+        if let Some(value) = value {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{name} = {value}");
+        }
+    }
+    text
+}

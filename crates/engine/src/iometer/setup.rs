@@ -1,0 +1,346 @@
+//! The test setup and the workers: what of them says how much load there is, and
+//! for how long. All else is a [`Note`], where it would make a difference.
+
+use std::time::Duration;
+
+use super::lines::{Lines, Problem, begins};
+use super::{Config, Note, Setup};
+use crate::plan::OUTSTANDING_MAX;
+use crate::plan::pattern::SECTOR_BYTES;
+use crate::units::Size;
+
+const SETUP: &str = "'TEST SETUP";
+const MANAGERS: &str = "'MANAGER LIST";
+/// More steps of a cycle than anybody waits for.
+const STEPS_MAX: usize = 64;
+
+/// What has been read, to be put together at the end.
+#[derive(Default)]
+pub(super) struct Reader {
+    default_workers: Option<u32>,
+    worker_cycling: Option<Cycle>,
+    queue_cycling: Option<Cycle>,
+    test_type: Option<(usize, String)>,
+    workers: Vec<Worker>,
+}
+
+/// From where, up to where if it says, and how.
+#[derive(Clone, Copy, Debug)]
+struct Cycle {
+    start: u32,
+    end: u32,
+    step: u32,
+    kind: StepKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StepKind {
+    Linear,
+    Exponential,
+}
+
+impl Cycle {
+    fn values(self) -> Vec<u32> {
+        let Self {
+            start,
+            end,
+            step,
+            kind,
+        } = self;
+        let next = |&value: &u32| match (kind, step) {
+            (_, 0) => None,
+            (StepKind::Exponential, 2..) => value.checked_mul(step),
+            (_, step) => value.checked_add(step),
+        };
+        std::iter::successors(Some(start.max(1)), next)
+            .take_while(|&value| value <= end.max(start).max(1))
+            .take(STEPS_MAX)
+            .collect()
+    }
+}
+
+/// A worker that does I/O to disks.
+#[derive(Default)]
+struct Worker {
+    outstanding: Option<(usize, u32)>,
+    sectors: u64,
+    seed: Option<u64>,
+    assigned: Vec<String>,
+}
+
+/// The whole numbers of a line, whatever is between them.
+fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
+    let words = text.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
+    match numbers.len() >= expected && !text.contains('-') {
+        true => Ok(numbers),
+        false => Err(Problem::at(
+            at,
+            format!("`{text}` has not the {expected} whole numbers that are expected here"),
+        )),
+    }
+}
+
+fn word(text: &str) -> &str {
+    text.split([',', ' ', '\t']).next().unwrap_or_default()
+}
+
+fn step_kind(text: &str) -> StepKind {
+    // Written as a number by old versions.
+    let kind = text.split([' ', '\t']).next_back().unwrap_or_default();
+    match kind.eq_ignore_ascii_case("EXPONENTIAL") || kind == "1" && !text.contains("LINEAR") {
+        true => StepKind::Exponential,
+        false => StepKind::Linear,
+    }
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+impl Reader {
+    pub(super) fn test_setup(
+        &mut self,
+        lines: &mut Lines,
+        config: &mut Config,
+    ) -> Result<(), Problem> {
+        loop {
+            let (at, key) = lines.within(SETUP)?;
+            if begins(&key, "'END test setup") {
+                return Ok(());
+            }
+            if !key.starts_with('\'') {
+                return Err(Problem::at(
+                    at,
+                    format!("`{key}` has no key above it: expected a line that begins with '"),
+                ));
+            }
+            let Some((line, value)) = lines.value(&key)? else {
+                continue;
+            };
+            self.entry(&key, line, &value, config)?;
+        }
+    }
+
+    fn entry(
+        &mut self,
+        key: &str,
+        at: usize,
+        value: &str,
+        config: &mut Config,
+    ) -> Result<(), Problem> {
+        let is = |name| begins(key, name);
+        let setup = &mut config.setup;
+        if is("'Test Description") {
+            setup.description = Some(value.to_owned());
+        } else if is("'Run Time") {
+            let parts = numbers(at, value, 3)?;
+            let seconds = parts[0]
+                .saturating_mul(3600)
+                .saturating_add(parts[1].saturating_mul(60).saturating_add(parts[2]));
+            match seconds {
+                0 => config.notes.push(Note {
+                    line: at,
+                    text: "run time 0, which is without end: left to smbench".to_owned(),
+                }),
+                _ => setup.run_time = Some(Duration::from_secs(seconds)),
+            }
+        } else if is("'Ramp Up Time") {
+            setup.ramp_up = Some(Duration::from_secs(numbers(at, value, 1)?[0]));
+        } else if is("'Default Disk Workers to Spawn") || is("'Default Workers to Spawn") {
+            // NUMBER_OF_CPUS, or 0 in old files, depends on the machine.
+            let count = word(value).parse().ok().filter(|&count| count > 0);
+            self.default_workers = count;
+        } else if is("'Worker Cycling") {
+            let parts = numbers(at, value, 2)?;
+            self.worker_cycling = Some(Cycle {
+                start: small(parts[0]),
+                end: 0,
+                step: small(parts[1]),
+                kind: step_kind(value),
+            });
+        } else if is("'Queue Depth Cycling") {
+            let parts = numbers(at, value, 3)?;
+            self.queue_cycling = Some(Cycle {
+                start: small(parts[0]),
+                end: small(parts[1]),
+                step: small(parts[2]),
+                kind: step_kind(value),
+            });
+        } else if is("'Test Type") {
+            self.test_type = Some((at, word(value).to_ascii_uppercase()));
+        } else if !is("'Default Network Workers to Spawn")
+            && !is("'Record Results")
+            && !is("'Disk Cycling")
+            && !is("'Target Cycling")
+        {
+            config.notes.push(Note {
+                line: at,
+                text: format!("{} is not known", key.trim_start_matches('\'')),
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn manager_list(
+        &mut self,
+        lines: &mut Lines,
+        config: &mut Config,
+    ) -> Result<(), Problem> {
+        loop {
+            let (_, key) = lines.within(MANAGERS)?;
+            if begins(&key, "'END manager list") {
+                return Ok(());
+            }
+            // Also `'Worker type`, which is within one.
+            if key.eq_ignore_ascii_case("'Worker") {
+                self.workers.extend(worker(lines, &mut config.notes)?);
+            }
+        }
+    }
+
+    /// What all of it amounts to.
+    pub(super) fn conclude(self, config: &mut Config) {
+        let setup = &mut config.setup;
+        let listed = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
+        let workers = match listed {
+            0 => self.default_workers,
+            some => Some(some),
+        };
+        let depths = self.workers.iter().filter_map(|worker| worker.outstanding);
+        let depth = depths.clone().map(|(_, depth)| depth).next();
+        if let Some((line, other)) = depths.clone().find(|of| Some(of.1) != depth) {
+            config.notes.push(Note {
+                line,
+                text: format!(
+                    "{other} outstanding I/Os, other than those of the first worker: all clients \
+                     of smbench have as many"
+                ),
+            });
+        }
+        setup.workers = workers.into_iter().collect();
+        setup.outstanding = depth.into_iter().collect();
+        let kind = self.test_type.as_ref().map_or("NORMAL", |(_, kind)| kind);
+        let (cycles_workers, cycles_depth) = match kind {
+            "CYCLE_WORKERS" | "CYCLE_WORKERS_AND_TARGETS" => (true, false),
+            "CYCLE_OUTSTANDING_IOS" | "CYCLE_OUTSTANDING_IOS_AND_TARGETS" => (false, true),
+            _ => (false, false),
+        };
+        if let (true, Some(cycle), Some(end)) = (cycles_workers, self.worker_cycling, workers) {
+            setup.workers = Cycle { end, ..cycle }.values();
+        }
+        if let (true, Some(cycle)) = (cycles_depth, self.queue_cycling) {
+            setup.outstanding = cycle.values();
+        }
+        let is_known = matches!(kind, "NORMAL" | "0") || cycles_workers || cycles_depth;
+        if let Some((line, kind)) = &self.test_type
+            && (!is_known || kind.ends_with("_TARGETS"))
+        {
+            config.notes.push(Note {
+                line: *line,
+                text: format!(
+                    "test type {kind}: targets are not cycled, each client of smbench has files of \
+                     its own"
+                ),
+            });
+        }
+        if let Some(&depth) = setup
+            .outstanding
+            .iter()
+            .find(|&&depth| depth > OUTSTANDING_MAX)
+        {
+            let line = self.test_type.map_or(1, |(line, _)| line);
+            config.notes.push(Note {
+                line,
+                text: format!(
+                    "{depth} outstanding I/Os: smbench has {OUTSTANDING_MAX} at most, more are left \
+                     out"
+                ),
+            });
+            setup.outstanding.retain(|&depth| depth <= OUTSTANDING_MAX);
+        }
+        if let Some(first) = self.workers.into_iter().next() {
+            setup.file_size = (first.sectors > 0)
+                .then(|| Size(first.sectors.saturating_mul(SECTOR_BYTES.into())));
+            setup.seed = first.seed;
+            setup.assigned = first.assigned;
+        }
+    }
+}
+
+/// Reads a worker to its end; `None` where it has nothing to do with disks.
+fn worker(lines: &mut Lines, notes: &mut Vec<Note>) -> Result<Option<Worker>, Problem> {
+    let mut worker = Worker::default();
+    let mut is_disk = true;
+    loop {
+        let (_, key) = lines.within(MANAGERS)?;
+        if begins(&key, "'End worker") {
+            return Ok(is_disk.then_some(worker));
+        }
+        let is = |name| begins(&key, name);
+        if is("'Worker type") {
+            let Some((at, value)) = lines.value(&key)? else {
+                continue;
+            };
+            is_disk = word(&value).eq_ignore_ascii_case("DISK");
+            if !is_disk {
+                notes.push(Note {
+                    line: at,
+                    text: format!("worker type {value} is not supported: the worker is left out"),
+                });
+            }
+        } else if is("'Number of outstanding IOs") || is("'# of outstanding IOs") {
+            let Some((at, value)) = lines.value(&key)? else {
+                continue;
+            };
+            let fields: Vec<_> = value.split(',').map(str::trim).collect();
+            worker.outstanding = Some((at, small(numbers(at, fields[0], 1)?[0])));
+            if fields
+                .get(1)
+                .is_some_and(|rate| rate.eq_ignore_ascii_case("ENABLED"))
+            {
+                notes.push(Note {
+                    line: at,
+                    text: "test connection rate is not supported: sessions stay".to_owned(),
+                });
+            }
+            if fields
+                .get(3)
+                .is_some_and(|seed| seed.eq_ignore_ascii_case("ENABLED"))
+            {
+                worker.seed = fields.get(4).and_then(|seed| seed.parse().ok());
+            }
+        } else if is("'Disk maximum size") {
+            let Some((at, value)) = lines.value(&key)? else {
+                continue;
+            };
+            let of_disk = numbers(at, &value, 2)?;
+            worker.sectors = of_disk[0];
+            if of_disk[1] > 0 {
+                notes.push(Note {
+                    line: at,
+                    text: format!(
+                        "starting sector {}: files are used from their begin",
+                        of_disk[1]
+                    ),
+                });
+            }
+        } else if is("'Assigned access specs") {
+            while let Some((_, text)) = lines.peek()
+                && !text.starts_with('\'')
+            {
+                worker.assigned.push(text.clone());
+                lines.next();
+            }
+        }
+    }
+}
+
+impl Setup {
+    /// Whether anything says how many clients there are.
+    #[must_use]
+    pub fn clients(&self) -> Option<String> {
+        let workers: Vec<_> = self.workers.iter().map(u32::to_string).collect();
+        (!workers.is_empty()).then(|| workers.join(","))
+    }
+}

@@ -1,0 +1,188 @@
+//! The section of access specifications.
+
+use std::time::Duration;
+
+use super::lines::{Lines, Problem, begins};
+use super::{AccessSpec, Config};
+use crate::plan::pattern::PATTERN_LINES_MAX;
+use crate::plan::{REQUEST_BYTES_MAX, THINK_TIME_MAX};
+use crate::spec::PatternSpec;
+use crate::units::Size;
+
+/// The columns, as the file names them; the last two are newer than the others.
+const COLUMNS: [&str; 8] = [
+    "size",
+    "% of size",
+    "% reads",
+    "% random",
+    "delay",
+    "burst",
+    "align",
+    "reply",
+];
+const COLUMNS_MIN: usize = 6;
+const NAME: &str = "'Access specification name,default assignment";
+const SECTION: &str = "'ACCESS SPECIFICATIONS";
+
+pub(super) fn section(lines: &mut Lines, config: &mut Config) -> Result<(), Problem> {
+    loop {
+        let (at, text) = lines.within(SECTION)?;
+        if begins(&text, "'END access specifications") {
+            return Ok(());
+        }
+        if !begins(&text, NAME) {
+            return Err(Problem::at(
+                at,
+                format!("`{text}` is no part of an access specification: expected {NAME}"),
+            ));
+        }
+        let spec = specification(lines)?;
+        // As in Iometer, a later one of the same name takes its place.
+        let mut specs = config.specs.iter_mut();
+        match specs.find(|earlier| earlier.name.eq_ignore_ascii_case(&spec.name)) {
+            Some(earlier) => *earlier = spec,
+            None => config.specs.push(spec),
+        }
+    }
+}
+
+fn specification(lines: &mut Lines) -> Result<AccessSpec, Problem> {
+    let (line, text) = lines.within(SECTION)?;
+    let name = text.split(',').next().unwrap_or_default().trim().to_owned();
+    if name.is_empty() || text.starts_with('\'') {
+        return Err(Problem::at(
+            line,
+            format!("`{text}` is no name of an access specification"),
+        ));
+    }
+    let columns = columns(lines)?;
+    let mut found = Vec::new();
+    while let Some((_, text)) = lines.peek()
+        && !text.starts_with('\'')
+    {
+        let (at, text) = lines.within(SECTION)?;
+        if found.len() == PATTERN_LINES_MAX {
+            return Err(Problem::at(
+                at,
+                format!(
+                    "`{name}` has more than {PATTERN_LINES_MAX} lines, as many as are possible"
+                ),
+            ));
+        }
+        let access = access(&text, columns).map_err(|reason| Problem::at(at, reason))?;
+        found.push(access);
+    }
+    let sum = found
+        .iter()
+        .fold(0.0, |sum, line: &PatternSpec| sum + line.weight);
+    if sum != 100.0 {
+        return Err(Problem::at(
+            line,
+            format!("the % of size of `{name}` add up to {sum}, not to 100"),
+        ));
+    }
+    Ok(AccessSpec {
+        name,
+        line,
+        lines: found,
+    })
+}
+
+/// How many columns there are.
+fn columns(lines: &mut Lines) -> Result<usize, Problem> {
+    let (at, text) = lines.within(SECTION)?;
+    let named = text.strip_prefix('\'').unwrap_or_default().split(',');
+    let named: Vec<_> = named.map(|name| name.trim().to_ascii_lowercase()).collect();
+    if let Some(other) = named
+        .iter()
+        .zip(COLUMNS)
+        .find(|(name, column)| name != column)
+    {
+        return Err(Problem::at(
+            at,
+            format!(
+                "column `{}` is not supported: expected `{}`",
+                other.0, other.1
+            ),
+        ));
+    }
+    if let Some(further) = named.get(COLUMNS.len()) {
+        return Err(Problem::at(
+            at,
+            format!("column `{further}` is not supported"),
+        ));
+    }
+    match named.len() < COLUMNS_MIN {
+        true => Err(Problem::at(
+            at,
+            format!(
+                "`{text}` does not name the columns: expected '{}",
+                COLUMNS.join(",")
+            ),
+        )),
+        false => Ok(named.len()),
+    }
+}
+
+/// A line of numbers.
+fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
+    let fields: Vec<_> = text.split(',').map(str::trim).collect();
+    // Result files have a comma at the end of each line.
+    let fields = match &fields[..] {
+        [some @ .., ""] if some.len() == columns => some,
+        all => all,
+    };
+    if fields.len() != columns {
+        return Err(format!(
+            "`{text}` has {} of the {columns} fields {}",
+            fields.len(),
+            COLUMNS[..columns].join(",")
+        ));
+    }
+    let number = |at: usize| -> Result<u64, String> {
+        let Some(field) = fields.get(at) else {
+            return Ok(0);
+        };
+        field
+            .parse()
+            .map_err(|_| format!("{} is `{field}`, which is no whole number", COLUMNS[at]))
+    };
+    let percent = |at: usize| match number(at)? {
+        percent @ 0..=100 => Ok(percent as f64),
+        more => Err(format!("{} is {more}: at most 100 make sense", COLUMNS[at])),
+    };
+    let request = |at: usize| match number(at)? {
+        bytes @ 0..=REQUEST_BYTES_MAX => Ok(Size(bytes)),
+        more => Err(format!(
+            "{} is {more}: requests of more than {} are not supported, as no SMB server takes them",
+            COLUMNS[at],
+            Size(REQUEST_BYTES_MAX)
+        )),
+    };
+    let size = request(0)?;
+    if size.0 == 0 {
+        return Err("size is 0: the least is 1".to_owned());
+    }
+    let delay = Duration::from_millis(number(4)?);
+    if delay > THINK_TIME_MAX {
+        return Err(format!(
+            "delay is {} ms: more than a day is not supported",
+            number(4)?
+        ));
+    }
+    let whole = |at: usize| {
+        let number = number(at)?;
+        u32::try_from(number).map_err(|_| format!("{} is {number}: too much", COLUMNS[at]))
+    };
+    Ok(PatternSpec {
+        size,
+        weight: percent(1)?,
+        reads: percent(2)?,
+        random: percent(3)?,
+        delay: Some(delay).filter(|delay| !delay.is_zero()),
+        // For Iometer none is one.
+        burst: Some(whole(5)?).filter(|&burst| burst > 1),
+        align: Some(Size(whole(6)?.into())).filter(|align| align.0 > 0),
+        reply: Some(request(7)?).filter(|reply| reply.0 > 0),
+    })
+}
