@@ -14,7 +14,7 @@
 //! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the one place that prints numbers
 //! - [`text`]: a document as text, and parts of it as tables and lines;
-//!   [`write_csv`], [`write_study_csv`]: as rows
+//!   [`write_csv`], [`write_study_csv`]: as rows; [`write_iometer_csv`]: as Iometer's
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
 pub mod calibration;
@@ -24,6 +24,7 @@ mod csv;
 pub mod curve;
 pub mod doc;
 mod hlog;
+mod iometer;
 pub mod latency;
 pub mod metric;
 pub mod published;
@@ -37,4 +38,5 @@ pub use calibration::CalibrationDoc;
 pub use csv::{write_csv, write_study_csv};
 pub use doc::{Disclosure, FlushDoc, LoadError, Place, RunDoc, SaveError};
 pub use hlog::IntervalLog;
+pub use iometer::write_iometer_csv;
 pub use text::render;

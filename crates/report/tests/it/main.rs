@@ -12,6 +12,7 @@ mod compare;
 mod document;
 mod efficiency;
 mod files;
+mod iometer;
 mod published;
 mod samples;
 mod statistics;
