@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 mod calibrate;
 mod compare;
+mod import;
 mod lab;
 mod load;
 mod message;
@@ -20,10 +21,11 @@ mod value;
 
 use crate::failure::Failure;
 use message::one_line;
-use value::{destinations, parse_profile};
+use value::{destinations, files, parse_profile};
 
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
+pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use load::LoadArgs;
 pub(crate) use message::without_urls;
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     },
     /// Measure what this machine can generate at most, for results to refer to
     Calibrate(CalibrateArgs),
+    /// Make profiles of other programs' files
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Connect to a server and print what it offers and its limits
     Probe(ProbeArgs),
     /// Print a stored result, or the tables of a study
@@ -118,6 +123,9 @@ pub(crate) struct ShowArgs {
     /// Write its load points as CSV; - for standard output, in place of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
+    /// Write all load points as Iometer's result file, with its columns
+    #[arg(long, value_name = "FILE", value_parser = files())]
+    pub(crate) csv_iometer: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -210,7 +218,7 @@ mod tests {
             limits,
             profile,
             ..
-        } = Request::resolve(&args).unwrap().plan;
+        } = Request::resolve_all(&args).unwrap().remove(0).plan;
         let clients: Vec<_> = load_points.iter().map(u32::to_string).collect();
         let mut command = Cli::command();
         let run = command.find_subcommand_mut("run").unwrap();

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use smbench_engine::iometer::ImportError;
 use smbench_engine::plan::PlanError;
 use smbench_engine::profile::ProfileError;
 use smbench_engine::run::RunError;
@@ -18,8 +19,8 @@ use smbench_report::{LoadError, SaveError};
 
 use crate::password::PasswordError;
 
-/// The exit codes that scripts rely on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The exit codes that scripts rely on, the worse the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Everything asked for was done.
     Done = 0,
@@ -50,6 +51,8 @@ pub(crate) enum Failure {
     Usage(String),
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
@@ -94,6 +97,7 @@ impl Failure {
         match self {
             Self::Usage(_)
             | Self::Profile(_)
+            | Self::Import(_)
             | Self::Plan(_)
             | Self::Target(_)
             | Self::Password(_)

@@ -51,14 +51,20 @@ pub(crate) struct Visit {
 }
 
 impl Request {
-    /// Judges the options of `run` and `plan`. Connects to nothing.
-    pub(crate) fn resolve(args: &RunArgs) -> Result<Self, Failure> {
-        let name = args.workload.profile.as_deref();
+    /// Judges the options of `run` and `plan`, for each profile. Connects to
+    /// nothing.
+    pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<Self>, Failure> {
+        match &args.workload.profiles[..] {
+            [] => Ok(vec![Self::resolve(args, profile::DEFAULT)?]),
+            names => names.iter().map(|name| Self::resolve(args, name)).collect(),
+        }
+    }
+
+    fn resolve(args: &RunArgs, name: &str) -> Result<Self, Failure> {
         let unknown = match args.workload.skip_unknown {
             true => Unknown::Skip,
             false => Unknown::Refuse,
         };
-        let name = name.unwrap_or(profile::DEFAULT);
         if args.workload.skip_unknown && !name.starts_with(profile::LOADFILE) {
             return Err(Failure::Usage(format!(
                 "--skip-unknown means nothing with profile {name}: it is for loadfiles, such as \

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use smbench_report::{RunDoc, write_csv};
+use smbench_report::{RunDoc, write_csv, write_iometer_csv};
 
 use crate::args::{Destination, OutputArgs};
 use crate::failure::Failure;
@@ -52,7 +52,7 @@ impl Results {
         if let Some(Destination::File(path)) = &output.csv {
             check_writable(path)?;
         }
-        if let Some(path) = &output.hlog {
+        for path in output.hlog.iter().chain(&output.csv_iometer) {
             check_writable(path)?;
         }
         let folder = &output.out;
@@ -136,6 +136,14 @@ pub(crate) fn save_csv(doc: &RunDoc, to: &Destination) -> Result<(), Failure> {
     }
 }
 
+/// Writes the load points as Iometer's result file.
+pub(crate) fn save_csv_iometer(docs: &[RunDoc], path: &Path) -> Result<(), Failure> {
+    let mut csv = Vec::new();
+    write_iometer_csv(docs, &mut csv)
+        .and_then(|()| fs::write(path, csv))
+        .map_err(Failure::write(path))
+}
+
 /// A pipe or a device is written to; only a file may be replaced.
 fn save_copy(doc: &RunDoc, path: &Path) -> Result<(), Failure> {
     match is_special(path) {
@@ -202,6 +210,7 @@ mod tests {
             out: folder.join("a/b/results"),
             json: None,
             csv: None,
+            csv_iometer: None,
             hlog: None,
             strict: false,
             quiet: true,

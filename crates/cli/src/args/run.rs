@@ -31,9 +31,9 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
     /// Built-in profile (see `smbench profiles`), path of a .toml file, or loadfile: and the path
-    /// of a loadfile of dbench to replay [default: file-server]
-    #[arg(long, value_name = "NAME|FILE", value_parser = parse_profile)]
-    pub(crate) profile: Option<String>,
+    /// of a loadfile of dbench to replay; several run one after the other [default: file-server]
+    #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
+    pub(crate) profiles: Vec<String>,
     /// When operations of a replay begin: each after the one before, or as recorded [default: the
     /// profile's, else fast]
     #[arg(long, value_name = "KIND", value_parser = timings())]
@@ -93,6 +93,9 @@ pub(crate) struct OutputArgs {
     /// Write the load points as CSV; - for standard output, in place of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
+    /// Write the load points as Iometer's result file, with its columns
+    #[arg(long, value_name = "FILE", value_parser = files())]
+    pub(crate) csv_iometer: Option<PathBuf>,
     /// Write an HDR interval log: latencies per second and operation
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) hlog: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 mod cleanup;
 mod compare;
+mod import;
 mod lab;
 mod plan;
 mod probe;
@@ -23,6 +24,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Suite(args) => suite::suite(&args),
         Command::Suites { command } => suite::suites(command),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Import(command) => import::import(&command),
         Command::Probe(args) => probe::probe(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare_results(&args),

@@ -8,8 +8,8 @@ use serde_json::Value;
 use smbench_engine::clients::ClientList;
 use smbench_engine::login::{Login, Proof};
 use smbench_engine::plan::{
-    Access, Caching, Connections, DriverKind, LoadModel, Mode, Pinning, Plan, Ramp, RateScope,
-    Replay, Requests, Scope, Timing, Verify, WeightedAction,
+    Access, AccessLine, Caching, Connections, DriverKind, LoadModel, Mode, Pinning, Plan, Ramp,
+    RateScope, Replay, Requests, Scope, Timing, Verify, WeightedAction,
 };
 use smbench_engine::stream::{Mix, OpStream, Operation};
 use smbench_engine::trace::Replays;
@@ -26,8 +26,9 @@ use crate::request::{Request, Server};
 const OPERATIONS_SHOWN: usize = 5;
 
 pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
-    let request = Request::resolve(args)?;
-    print(&describe(&request))?;
+    let requests = Request::resolve_all(args)?;
+    let plans: Vec<_> = requests.iter().map(describe).collect();
+    print(&plans.join("\n"))?;
     Ok(Exit::Done)
 }
 
@@ -213,8 +214,35 @@ fn requests(plan: &Plan) -> String {
             }
             lines.join("\n")
         }
+        Requests::Pattern(lines) => lines.iter().map(line).collect::<Vec<_>>().join("\n"),
         Requests::Replay(replay) => replayed(replay),
     }
+}
+
+/// A line of an access pattern.
+fn line(line: &AccessLine) -> String {
+    let size = format!("{:#}", Size(line.size.into()));
+    let mut text = format!(
+        "{:>8}  {size:>9}, {} reads, {} random, aligned to {:#}",
+        percent(line.weight),
+        percent(line.read_percent),
+        percent(line.random_percent),
+        Size(line.align.into())
+    );
+    let delay = match line.delay {
+        Duration::ZERO => String::new(),
+        delay => format!(", {} before each burst", format_duration(delay)),
+    };
+    let burst = match line.burst {
+        1 => String::new(),
+        burst => format!(", bursts of {burst}"),
+    };
+    let reply = match line.reply {
+        0 => String::new(),
+        reply => format!(", replies of {:#}", Size(reply.into())),
+    };
+    text += &(delay + &burst + &reply);
+    text
 }
 
 /// What is replayed, verb by verb.
@@ -286,6 +314,9 @@ fn sizes(plan: &Plan) -> String {
             "as recorded, up to {:#}",
             Size(plan.largest_request().into())
         );
+    }
+    if plan.workload.pattern().is_some() {
+        return format!("as above, up to {:#}", Size(plan.largest_request().into()));
     }
     if plan.workload.sizes.is_empty() {
         return "none: no operation has one".to_owned();

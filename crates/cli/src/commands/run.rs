@@ -1,4 +1,5 @@
-//! `smbench run`: sets up, runs the plan, keeps and prints what was measured.
+//! `smbench run`: sets up, runs the plan of each profile, keeps and prints what was
+//! measured.
 //!
 //! Invariant: every finished load point is on disk before anything else that
 //! can fail is tried, and on standard output if the disk will not have it.
@@ -18,30 +19,76 @@ use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server};
-use crate::results::{Results, save_csv};
+use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals;
 use crate::verdict::{judge, strictly};
 use crate::watch::{Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let mut request = Request::resolve(args)?;
-    if let Server::Given(sources) = &request.server {
+    let mut requests = Request::resolve_all(args)?;
+    check_outputs(requests.len(), &args.output)?;
+    let first = &requests[0];
+    if let Server::Given(sources) = &first.server {
         // Asked for before signals are caught: Ctrl-C at the prompt just ends.
-        request.plan.target.password = sources.password(&request.plan.target)?;
+        let password = sources.password(&first.plan.target)?;
+        for request in &mut requests {
+            request.plan.target.password = password.clone();
+        }
     }
     let line = Line::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
     let cancel = Cancel::default();
-    let remedy = match request.server {
+    let remedy = match requests[0].server {
         Server::Embedded => String::new(),
         Server::Given(_) => format!(
             "; files may be left on the share, remove them with: {}",
-            cleanup_command(&request)
+            cleanup_command(&requests[0])
         ),
     };
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let (mut docs, mut worst) = (Vec::new(), Exit::Done);
+    for mut request in requests {
+        if cancel.is_cancelled() {
+            break;
+        }
+        if !docs.is_empty() {
+            print("\n")?;
+        }
+        let (exit, doc) = run_one(&mut request, args, &line, &cancel)?;
+        docs.push(doc);
+        worst = worst.max(exit);
+        if let Some(path) = &args.output.csv_iometer {
+            save_csv_iometer(&docs, path)?;
+        }
+    }
+    Ok(worst)
+}
+
+/// What goes to one place is of one result.
+fn check_outputs(profiles: usize, output: &OutputArgs) -> Result<(), Failure> {
+    let given = [
+        ("--json", output.json.is_some()),
+        ("--csv", output.csv.is_some()),
+        ("--hlog", output.hlog.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) if profiles > 1 => Err(Failure::Usage(format!(
+            "{name} is for one result, and there are {profiles} profiles: leave it out, each has a \
+             document in the folder of --out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Runs one profile; how that ends, and what was measured.
+fn run_one(
+    request: &mut Request,
+    args: &RunArgs,
+    line: &Line,
+    cancel: &Cancel,
+) -> Result<(Exit, RunDoc), Failure> {
     let mut results = Results::prepare(&args.output, &request.plan.profile, SystemTime::now())?;
     let server = match request.server {
         Server::Given(_) => None,
@@ -52,12 +99,12 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         }
     };
     let log = args.output.hlog.as_deref().map(Log::create).transpose()?;
-    let mut watch = Watch::new(&line, &mut results, log, request.disclosure());
-    let record = run::execute(&request.plan, &mut watch, &cancel);
+    let mut watch = Watch::new(line, &mut results, log, request.disclosure());
+    let record = run::execute(&request.plan, &mut watch, cancel);
     line.clear();
     drop(server);
     let logged = watch.close();
-    conclude(&request, &record?, &mut results, &args.output, logged)
+    conclude(request, &record?, &mut results, &args.output, logged)
 }
 
 impl Keep for &mut Results {
@@ -77,7 +124,7 @@ fn conclude(
     results: &mut Results,
     output: &OutputArgs,
     logged: Result<(), Failure>,
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, RunDoc), Failure> {
     let doc = RunDoc::from_record(record, request.disclosure());
     if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
         complain(format_args!(
@@ -102,12 +149,12 @@ fn conclude(
         None => Exit::Done,
     };
     match (exit, saved.and(written).and(logged)) {
-        (Exit::Done, outcome) => outcome.map(|()| exit),
-        (exit, Ok(())) => Ok(exit),
+        (Exit::Done, outcome) => outcome.map(|()| (exit, doc)),
+        (exit, Ok(())) => Ok((exit, doc)),
         // The run's own verdict goes before trouble with its files.
         (exit, Err(failure)) => {
             complain(failure);
-            Ok(exit)
+            Ok((exit, doc))
         }
     }
 }

@@ -6,7 +6,7 @@ use smbench_report::{RunDoc, render};
 use crate::args::{Destination, ShowArgs};
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::results::save_csv;
+use crate::results::{save_csv, save_csv_iometer};
 use crate::study;
 
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
@@ -20,6 +20,9 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     if args.csv != Some(Destination::Stdout) {
         print(&render(&doc))?;
     }
+    if let Some(path) = &args.csv_iometer {
+        save_csv_iometer(&[doc], path)?;
+    }
     Ok(Exit::Done)
 }
 
@@ -30,6 +33,11 @@ fn show_study(args: &ShowArgs) -> Result<Exit, Failure> {
             args.result.display()
         )));
     }
-    print(&study::text(&Study::load(&args.result)?))?;
+    let study = Study::load(&args.result)?;
+    print(&study::text(&study))?;
+    if let Some(path) = &args.csv_iometer {
+        let docs: Vec<_> = study.results.into_iter().map(|result| result.run).collect();
+        save_csv_iometer(&docs, path)?;
+    }
     Ok(Exit::Done)
 }

@@ -223,7 +223,7 @@ impl Workload {
     pub fn pattern(&self) -> Option<&[AccessLine]> {
         match &self.requests {
             Requests::Pattern(lines) => Some(lines),
-            Requests::Data { .. } | Requests::Mix(_) | Requests::Replay(_) => None,
+            Requests::Data { .. } | Requests::Divided { .. } | Requests::Mix(_) | Requests::Replay(_) => None,
         }
     }
 

@@ -1,0 +1,164 @@
+//! `smbench import`: profiles of other programs' files.
+//!
+//! Invariant: nothing that exists is replaced, and nothing is written unless all of
+//! it can run.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use smbench_engine::iometer::{self, Config, Imported, quoted};
+use smbench_engine::profile::Profile;
+use smbench_report::units::{counted, plain};
+
+use crate::args::{ImportArgs, ImportCommand};
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::request;
+
+/// What the suite of a test setup is called.
+const SUITE: &str = "suite.toml";
+/// Characters of a profile's name in its file's.
+const NAME_CHARS_MAX: usize = 80;
+
+pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
+    let ImportCommand::Iometer(args) = command;
+    let config = iometer::read(&args.file)?;
+    let origin = Path::new(&args.file).file_name().unwrap_or_default();
+    let profiles = config.profiles(&origin.to_string_lossy());
+    for imported in &profiles {
+        let profile = Profile::parse(&imported.name, &imported.toml)?;
+        request::check(&profile)?;
+    }
+    let mut files = match single_file(args) {
+        Some(path) => one(path, &profiles, &args.file)?,
+        None => folder(args, &config, &profiles),
+    };
+    for (path, text) in &mut files {
+        write_new(path, text)?;
+    }
+    print(&report(args, &config, &files))?;
+    Ok(Exit::Done)
+}
+
+/// The file that is to hold the only profile.
+fn single_file(args: &ImportArgs) -> Option<&Path> {
+    let out = args.out.as_deref()?;
+    (out.extension().is_some_and(|extension| extension == "toml")).then_some(out)
+}
+
+fn one(path: &Path, profiles: &[Imported], from: &str) -> Result<Vec<(PathBuf, String)>, Failure> {
+    match profiles {
+        [only] => Ok(vec![(path.to_owned(), only.toml.clone())]),
+        several => Err(Failure::Usage(format!(
+            "{from} makes {} profiles, and --out {} is one file: give a folder",
+            several.len(),
+            path.display()
+        ))),
+    }
+}
+
+/// A file for each profile, and the suite.
+fn folder(args: &ImportArgs, config: &Config, profiles: &[Imported]) -> Vec<(PathBuf, String)> {
+    let stem = Path::new(&args.file).file_stem().unwrap_or_default();
+    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(stem));
+    let mut taken = HashSet::from([SUITE.to_owned()]);
+    let names: Vec<_> = profiles
+        .iter()
+        .map(|imported| file_name(&imported.name, &mut taken))
+        .collect();
+    let suite = suite(config, profiles, &names, &stem.to_string_lossy());
+    let texts = profiles.iter().map(|imported| imported.toml.clone());
+    let files = names.iter().map(|name| folder.join(name)).zip(texts);
+    files.chain([(folder.join(SUITE), suite)]).collect()
+}
+
+/// A name that no other file has, whatever its case.
+fn file_name(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut stem = String::new();
+    for c in name.to_lowercase().chars().take(NAME_CHARS_MAX) {
+        match c.is_alphanumeric() {
+            true => stem.push(c),
+            false if stem.ends_with('-') || stem.is_empty() => {}
+            false => stem.push('-'),
+        }
+    }
+    let stem = match stem.trim_end_matches('-') {
+        "" => "access",
+        stem => stem,
+    };
+    let mut name = format!("{stem}.toml");
+    for number in 2.. {
+        if taken.insert(name.clone()) {
+            break;
+        }
+        name = format!("{stem}-{number}.toml");
+    }
+    name
+}
+
+/// The suite of a test setup: what workers are assigned, in their order, or all.
+fn suite(config: &Config, profiles: &[Imported], files: &[String], name: &str) -> String {
+    let setup = &config.setup;
+    let is_of = |imported: &Imported, spec: &str| imported.spec.eq_ignore_ascii_case(spec);
+    let all = || profiles.iter().zip(files);
+    let mut chosen: Vec<_> = setup
+        .assigned
+        .iter()
+        .flat_map(|spec| all().filter(move |(imported, _)| is_of(imported, spec)))
+        .map(|(_, file)| file)
+        .collect();
+    if chosen.is_empty() {
+        chosen = files.iter().collect();
+    }
+    let mut seen = HashSet::new();
+    chosen.retain(|file| seen.insert(file.as_str()));
+    let title = setup.description.as_deref().filter(|text| !text.is_empty());
+    let mut text = format!(
+        "name = {}\ntitle = {}\ndescription = \"test setup of Iometer\"\n",
+        quoted(name),
+        quoted(title.unwrap_or(name))
+    );
+    if let Some(clients) = setup.clients() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "clients = {}", quoted(&clients));
+    }
+    let chosen: Vec<_> = chosen
+        .iter()
+        .map(|file| quoted(&format!("./{file}")))
+        .collect();
+    let _ = write!(
+        text,
+        "profiles = [{}]\n\n\
+         # Only where --server names none.\n\
+         [[servers]]\nname = \"Samba\"\nsamba = []\nunless_named = true\n",
+        chosen.join(", ")
+    );
+    text
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(Failure::write(path))?;
+    }
+    let mut file = File::create_new(path).map_err(Failure::write(path))?;
+    file.write_all(text.as_bytes())
+        .map_err(Failure::write(path))
+}
+
+/// What was made, and what was left out.
+fn report(args: &ImportArgs, config: &Config, files: &[(PathBuf, String)]) -> String {
+    let specs = counted(config.specs.len() as u64, "access specification");
+    let mut text = format!("{specs} of {}\n", plain(&args.file));
+    for (path, _) in files {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "wrote {}", path.display());
+    }
+    for note in &config.notes {
+        let (file, line) = (plain(&args.file), note.line);
+        let _ = writeln!(text, "not taken, {file}:{line}: {}", plain(&note.text));
+    }
+    text
+}

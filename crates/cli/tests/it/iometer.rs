@@ -1,0 +1,204 @@
+//! Iometer's files in and out: what is imported runs, several profiles run one
+//! after the other, and results are written as Iometer writes them.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Place, SHORT, json};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/iometer");
+
+fn fixture(name: &str) -> String {
+    format!("{FIXTURES}/{name}")
+}
+
+fn documents(place: &Place) -> Vec<Value> {
+    let results = place.results();
+    let read = |path: &std::path::PathBuf| json(&fs::read_to_string(path).unwrap());
+    let mut documents: Vec<_> = results.iter().map(read).collect();
+    documents.sort_by_key(|doc| doc["plan"]["profile"].as_str().unwrap().to_owned());
+    documents
+}
+
+/// The value of a column in the rows of this target type.
+fn column(file: &Path, row: &str, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(file).unwrap();
+    let header = text.lines().find(|line| line.starts_with("'Target Type"));
+    let mut columns = header.unwrap().split(',');
+    let at = columns.position(|column| column == name).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with(row));
+    rows.map(|line| line.split(',').nth(at).unwrap().parse().unwrap())
+        .collect()
+}
+
+#[test]
+fn an_icf_file_with_several_specifications_is_imported_and_runs() {
+    let place = Place::new();
+    let icf = fixture("several-1.1.0.icf");
+    let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
+    said.succeeded();
+    assert_eq!(
+        said.stdout,
+        format!(
+            "3 access specifications of {icf}\n\
+             wrote made/4-kib-67-read-100-random.toml\n\
+             wrote made/file-server.toml\n\
+             wrote made/bursts-with-replies.toml\n\
+             wrote made/suite.toml\n"
+        )
+    );
+    let suite = fs::read_to_string(place.path("made/suite.toml")).unwrap();
+    assert!(
+        suite.contains("profiles = [\"./file-server.toml\", \"./bursts-with-replies.toml\"]"),
+        "{suite}"
+    );
+    // Nothing is replaced.
+    let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
+    said.failed_with(3, &["failed to write made/", "File exists"]);
+
+    let mut args = vec!["run", "--clients=1,2", "--file-size=1MiB"];
+    args.extend(SHORT);
+    args.extend(["--profile", "made/file-server.toml"]);
+    args.extend(["--profile", "made/bursts-with-replies.toml"]);
+    args.extend(["--csv-iometer", "results.csv"]);
+    let said = place.smbench(&args);
+    said.succeeded();
+    assert_eq!(
+        said.stdout.matches("\nresult: ").count(),
+        2,
+        "{}",
+        said.stdout
+    );
+    let docs = documents(&place);
+    let [bursts, files] = &docs[..] else {
+        panic!("{docs:?}");
+    };
+    assert_eq!(bursts["plan"]["profile"], "Bursts with replies");
+    assert_eq!(bursts["plan"]["workload"]["pattern"][0]["delay_s"], 0.02);
+    assert_eq!(
+        files["plan"]["workload"]["pattern"][3]["weight_percent"],
+        60.0
+    );
+    // One file for both, each load point a test, in the order in which they ran.
+    let csv = place.path("results.csv");
+    let points = [files, bursts].map(|doc| doc["load_points"].as_array().unwrap());
+    let points: Vec<_> = points.into_iter().flatten().collect();
+    for (name, key) in [
+        ("IOps", "ops_per_s"),
+        ("Bytes Read", "bytes_read"),
+        ("Bytes Written", "bytes_written"),
+        ("# Workers", "clients"),
+    ] {
+        let written = column(&csv, "ALL,", name);
+        let expected: Vec<_> = points
+            .iter()
+            .map(|point| point[key].as_f64().unwrap())
+            .collect();
+        assert_eq!(written.len(), 4);
+        for (written, expected) in written.iter().zip(expected) {
+            assert!(
+                (written - expected).abs() < 1e-3,
+                "{name}: {written} {expected}"
+            );
+        }
+    }
+    // The same of a document that is there already.
+    let [one, _] = &place.results()[..] else {
+        panic!("two results");
+    };
+    let one = one.to_str().unwrap();
+    place
+        .smbench(&["show", one, "--csv-iometer", "again.csv"])
+        .succeeded();
+    assert_eq!(
+        column(&place.path("again.csv"), "MANAGER,", "IOps").len(),
+        2
+    );
+}
+
+#[test]
+fn an_imported_suite_is_one_that_plans() {
+    let place = Place::new();
+    let icf = fixture("latin1-crlf-2006.07.27.icf");
+    let said = place.smbench(&["import", "iometer", &icf]);
+    said.succeeded();
+    let folder = "latin1-crlf-2006.07.27";
+    assert!(said.stdout.contains(&format!(
+        "wrote {folder}/datei-für-büro-8-outstanding.toml\n"
+    )));
+    for note in [
+        ":49: test connection rate is not supported: sessions stay",
+        ":51: starting sector 63: files are used from their begin",
+        ":62: worker type NETWORK,TCP is not supported: the worker is left out",
+    ] {
+        assert!(
+            said.stdout.contains(&format!("not taken, {icf}{note}\n")),
+            "{}",
+            said.stdout
+        );
+    }
+    let profile = format!("{folder}/datei-für-büro-8-outstanding.toml");
+    let said = place.smbench(&["plan", "--profile", &profile]);
+    said.succeeded();
+    for told in [
+        "profile      Datei für Büro, 8 outstanding",
+        "45s measured per load point, after 5s of ramp-up",
+        "8 requests per client",
+        "100 %      8 KiB, 50 % reads, 25 % random, aligned to 512 B",
+    ] {
+        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+    }
+    // All four are one suite, of which a bad server is all that can be wrong.
+    let suite = format!("{folder}/suite.toml");
+    let server = "nas=smb://ann@127.0.0.1:1/x";
+    let args = ["suite", &suite, "--server", server, "--out=study"];
+    let said = place.smbench_as("x", &args);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stderr.contains("8 outstanding on nas"), "{said:?}");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_written() {
+    let place = Place::new();
+    let bad = "Version 1.1.0\n'ACCESS SPECIFICATIONS ===\n\
+               'Access specification name,default assignment\n\tA,NONE\n\
+               'size,% of size,% reads,% random,delay,burst,align,reply\n\
+               16777216,100,0,0,0,1,0,0\n'END access specifications\n";
+    place.write("bad.icf", bad);
+    let said = place.smbench(&["import", "iometer", "bad.icf"]);
+    said.failed_with(
+        2,
+        &["bad.icf:6: size is 16777216: requests of more than 8 MiB are not supported"],
+    );
+    assert!(!place.path("bad").exists());
+    let said = place.smbench(&["import", "iometer", "no.icf"]);
+    said.failed_with(2, &["no.icf cannot be read: No such file"]);
+    let icf = fixture("several-1.1.0.icf");
+    let said = place.smbench(&["import", "iometer", &icf, "--out", "one.toml"]);
+    said.failed_with(
+        2,
+        &["makes 3 profiles, and --out one.toml is one file: give a folder"],
+    );
+    // One specification fits one file.
+    let good = bad.replace("16777216", "65536");
+    place.write("good.icf", &good);
+    place
+        .smbench(&["import", "iometer", "good.icf", "--out", "one.toml"])
+        .succeeded();
+    place.smbench(&["profiles", "show", "one.toml"]).succeeded();
+
+    let two = [
+        "run",
+        "--profile=read-4k",
+        "--profile=web-server",
+        "--json=x.json",
+    ];
+    let said = place.smbench(&two);
+    said.failed_with(2, &["--json is for one result, and there are 2 profiles"]);
+    assert!(!place.path("x.json").exists());
+    let said = place.smbench(&["plan", "--profile=read-4k", "--profile=web-server"]);
+    said.succeeded();
+    assert_eq!(said.stdout.matches("digest ").count(), 2, "{}", said.stdout);
+}
