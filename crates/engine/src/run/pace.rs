@@ -5,14 +5,17 @@
 //! clients. Instants are computed from sums kept in floating point, never from
 //! rounded gaps, so that a rate does not drift.
 
+mod bursts;
+
 use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::plan::{LoadModel, Plan, Spacing};
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
-use crate::stream::pattern::{Step, Walk};
 use crate::stream::{Mix, client_key};
 use crate::trace::{Trace, pause_before};
+
+use bursts::Bursts;
 
 /// Sent later than this after it was due, an operation counts as late: far more
 /// than timers and threads of an idle machine need, far less than people wait.
@@ -180,77 +183,6 @@ impl Pauses {
     }
 }
 
-/// The delays of a pattern: one passes before each burst, from when its first
-/// request could be sent.
-pub(super) struct Bursts {
-    mix: Arc<Mix>,
-    key: u64,
-    /// Up to the request that comes next.
-    walk: Walk,
-    /// The delay before that, where it has not begun.
-    rest: Nanos,
-    /// When the next request may be sent; 0 where nothing delays it.
-    opens: Nanos,
-}
-
-impl Bursts {
-    /// Of the client with this key, which could send from `starts` on.
-    fn new(mix: &Arc<Mix>, key: u64, starts: Nanos) -> Self {
-        let mut new = Self {
-            mix: Arc::clone(mix),
-            key,
-            walk: Walk::default(),
-            rest: Nanos(0),
-            opens: Nanos(0),
-        };
-        new.opens = starts + new.step();
-        new
-    }
-
-    /// The delay before the request after this one.
-    fn step(&mut self) -> Nanos {
-        let step = self
-            .mix
-            .lines()
-            .map(|lines| lines.step(self.key, &mut self.walk));
-        match step {
-            Some(Step::Begins(delay)) => delay,
-            Some(Step::GoesOn | Step::Replies) | None => Nanos(0),
-        }
-    }
-
-    /// When the next request may be sent; 0 where nothing delays it.
-    pub(super) const fn opens(&self) -> Nanos {
-        self.opens
-    }
-
-    /// Since when the next request, which may be sent by `now`, is due.
-    pub(super) const fn due(&self, now: Nanos) -> Nanos {
-        match self.opens {
-            Nanos(0) => now,
-            opens => opens,
-        }
-    }
-
-    /// It has been sent. The delay before the one after it begins at once where
-    /// that could be sent now, else as soon as it can: [`Bursts::can_send`].
-    pub(super) fn sent(&mut self, can_send: bool, now: Nanos) {
-        self.opens = Nanos(0);
-        self.rest = self.step();
-        if can_send {
-            self.can_send(now);
-        }
-    }
-
-    /// From now on a request could be sent.
-    pub(super) fn can_send(&mut self, now: Nanos) {
-        if self.rest > Nanos(0) {
-            self.opens = now + self.rest;
-            self.rest = Nanos(0);
-        }
-    }
-}
-
 /// Instants at which the operations of a trace are due, over and over.
 pub(super) struct Instants {
     trace: Arc<Trace>,
@@ -285,10 +217,7 @@ impl Instants {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::plan::{Access, AccessLine, FileSet, Requests, Scope, Workload};
 
     fn arrivals(per_second: f64, spacing: Spacing, client: u32, turn: f64) -> Arrivals {
         let gaps = Gaps::new(1e9 / per_second, spacing, 7, client);
@@ -361,67 +290,6 @@ mod tests {
         );
         let error = (2.0 / (SECONDS - 1) as f64).sqrt();
         assert!((dispersion - 1.0).abs() < 5.0 * error, "{dispersion}");
-    }
-
-    /// Three requests in a burst, 10 us before each.
-    fn bursts() -> Bursts {
-        let workload = Workload {
-            sizes: Vec::new(),
-            requests: Requests::Pattern(vec![AccessLine {
-                size: 512,
-                weight: 100.0,
-                read_percent: 100.0,
-                random_percent: 0.0,
-                delay: Duration::from_micros(10),
-                burst: 3,
-                align: 512,
-                reply: 0,
-            }]),
-            access: Access::Sequential,
-            files: FileSet {
-                scope: Scope::Private,
-                count: 1,
-                size: 4096,
-            },
-        };
-        Bursts::new(&Mix::new(&workload), client_key(1, 0), Nanos(1000))
-    }
-
-    #[test]
-    fn a_delay_passes_before_each_burst_once_a_request_could_be_sent() {
-        // One outstanding: sent when due, answered 2 us later.
-        let mut bursts = bursts();
-        let (mut now, mut sent) = (Nanos(1000), Vec::new());
-        for _ in 0..7 {
-            now = now.max(bursts.opens());
-            assert_eq!(bursts.due(now), now);
-            sent.push(now.0);
-            bursts.sent(false, now);
-            now = now + Nanos(2000);
-            bursts.can_send(now);
-        }
-        assert_eq!(
-            sent,
-            [11_000, 13_000, 15_000, 27_000, 29_000, 31_000, 43_000]
-        );
-    }
-
-    #[test]
-    fn with_further_slots_free_a_delay_begins_when_the_burst_has_been_sent() {
-        let mut bursts = bursts();
-        let now = Nanos(11_000);
-        assert_eq!(bursts.opens(), now);
-        for left in [2, 1] {
-            bursts.sent(true, now);
-            assert_eq!((bursts.opens(), bursts.due(now)), (Nanos(0), now), "{left}");
-        }
-        bursts.sent(true, now);
-        assert_eq!(bursts.opens(), Nanos(21_000));
-        // An answer meanwhile begins no second delay.
-        bursts.can_send(Nanos(15_000));
-        assert_eq!(bursts.opens(), Nanos(21_000));
-        // Seen late, it has been due since.
-        assert_eq!(bursts.due(Nanos(30_000)), Nanos(21_000));
     }
 
     #[test]

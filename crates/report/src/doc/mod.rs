@@ -10,6 +10,7 @@ mod convert;
 mod file;
 mod generator;
 mod machine;
+mod pattern;
 mod plan;
 mod pool;
 mod server_cpu;
@@ -25,9 +26,10 @@ pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save, to_json};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
+pub use pattern::PatternDoc;
 pub use plan::{
-    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PatternDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc,
-    VerifyDoc, WorkloadDoc,
+    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc, VerifyDoc,
+    WorkloadDoc,
 };
 
 pub use server_cpu::ServerCpuDoc;

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::{
-    Access, AccessLine, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay,
-    Requests, Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
+    Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay, Requests,
+    Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
 };
+
+use super::pattern::PatternDoc;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,27 +182,6 @@ pub struct ReplayDoc {
     /// not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
-}
-
-/// A line of an access pattern, as in Iometer's access specifications.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PatternDoc {
-    /// Bytes per request.
-    pub bytes: u32,
-    /// Percent of the bursts that are of this line.
-    pub weight_percent: f64,
-    /// Share of reads among its requests, 0 to 100.
-    pub read_percent: f64,
-    /// Share of its requests that go to a random place, 0 to 100.
-    pub random_percent: f64,
-    /// Seconds that pass before each burst.
-    pub delay_s: f64,
-    /// Requests of a burst.
-    pub burst: u32,
-    /// What places are multiples of, in bytes.
-    pub align_bytes: u32,
-    /// Bytes that answer each request in the other direction; 0 for none.
-    pub reply_bytes: u32,
 }
 
 /// One request size of a mix.
@@ -421,21 +402,6 @@ impl From<&Replay> for ReplayDoc {
             .to_owned(),
             loops: replay.loops,
             length_s: summary.length.map(|length| length.as_secs_f64()),
-        }
-    }
-}
-
-impl From<&AccessLine> for PatternDoc {
-    fn from(line: &AccessLine) -> Self {
-        Self {
-            bytes: line.size,
-            weight_percent: line.weight,
-            read_percent: line.read_percent,
-            random_percent: line.random_percent,
-            delay_s: line.delay.as_secs_f64(),
-            burst: line.burst,
-            align_bytes: line.align,
-            reply_bytes: line.reply,
         }
     }
 }
