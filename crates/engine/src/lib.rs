@@ -31,6 +31,7 @@ mod cancel;
 pub mod clients;
 pub mod clock;
 pub mod driver;
+pub mod fileio;
 pub mod iometer;
 mod kerberos;
 pub mod loadfile;

@@ -122,7 +122,7 @@ impl Plan {
             return moved.max(REPLAY_CHARGE);
         }
         let charge = |action: &Action| match action {
-            Action::Read { .. } | Action::Write { .. } => moved,
+            Action::Read { .. } | Action::Write { .. } | Action::WriteFlush => moved,
             Action::CreateReadClose => moved.saturating_add(2),
             Action::CreateQueryClose { .. } | Action::CreateSetClose { .. } => 3,
             _ => 1,

@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::fileio::Fileio;
 use crate::loadfile::{self, LoadfileError, Unknown};
 use crate::spec::{Spec, SyntaxError};
 use crate::trace::Trace;
@@ -52,6 +53,8 @@ pub struct Profile {
     pub spec: Spec,
     /// What is replayed instead of what the content says.
     pub trace: Option<Arc<Trace>>,
+    /// What is tested instead, as `sysbench fileio` does.
+    pub fileio: Option<Fileio>,
 }
 
 /// Why there is no profile to run.
@@ -155,6 +158,7 @@ impl Profile {
             origin: name.to_owned(),
             spec,
             trace: None,
+            fileio: None,
         }
     }
 

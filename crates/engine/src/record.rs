@@ -81,6 +81,9 @@ pub struct LoadPointRecord {
     pub ops: Tally,
     /// The same over time.
     pub series: Series,
+    /// From the end of the window until every file had been flushed; `None` where
+    /// nothing is done when the load is over.
+    pub final_flush: Option<Duration>,
     /// How evenly clients were served.
     pub fairness: Fairness,
     /// Time within the window in which operations were in flight, summed over

@@ -15,6 +15,7 @@
 //! - [`units`]: the one place that prints numbers
 //! - [`text`]: a document as text, and parts of it as tables and lines;
 //!   [`write_csv`], [`write_study_csv`]: as rows; [`write_iometer_csv`]: as Iometer's
+//! - [`fileio`]: the report of a test as `sysbench fileio` prints it
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 
 pub mod calibration;
@@ -23,6 +24,7 @@ pub mod compare;
 mod csv;
 pub mod curve;
 pub mod doc;
+pub mod fileio;
 mod hlog;
 mod iometer;
 pub mod latency;

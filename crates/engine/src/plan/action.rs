@@ -48,6 +48,10 @@ pub enum Action {
     },
     /// FLUSH.
     Flush,
+    /// WRITE, then FLUSH; in `fileio` tests only.
+    WriteFlush,
+    /// FLUSH when the load is over; in `fileio` tests only.
+    FinalFlush,
     /// CREATE, then CLOSE.
     Create(Opening),
     /// LOCK, then LOCK that unlocks.
@@ -150,6 +154,8 @@ impl Action {
             Self::Read { .. } => "read",
             Self::Write { .. } => "write",
             Self::Flush => "flush",
+            Self::WriteFlush => "write_flush",
+            Self::FinalFlush => "final_flush",
             Self::Create(_) => "create",
             Self::Lock { .. } => "lock",
             Self::QueryInfo { .. } => "query_info",
@@ -189,6 +195,8 @@ impl Action {
             Self::Read { .. } => &[K::Read],
             Self::Write { .. } => &[K::Write],
             Self::Flush => &[K::Flush],
+            Self::WriteFlush => &[K::Write, K::Flush],
+            Self::FinalFlush => &[K::FinalFlush],
             Self::Create(_) => &[K::Create, K::Close],
             Self::Lock { .. } => &[K::Lock, K::Unlock],
             Self::QueryInfo { class } => match class.kind() {
@@ -226,9 +234,11 @@ impl Action {
     #[must_use]
     pub const fn range(&self) -> Range {
         match self {
-            Self::Read { .. } | Self::Write { .. } | Self::CopyChunk | Self::CreateReadClose => {
-                Range::Request
-            }
+            Self::Read { .. }
+            | Self::Write { .. }
+            | Self::WriteFlush
+            | Self::CopyChunk
+            | Self::CreateReadClose => Range::Request,
             Self::Lock { past_end, .. } => match past_end {
                 true => Range::PastEnd,
                 false => Range::Request,
@@ -244,6 +254,8 @@ impl Action {
             Self::Read { .. }
             | Self::Write { .. }
             | Self::Flush
+            | Self::WriteFlush
+            | Self::FinalFlush
             | Self::Lock { .. }
             | Self::QueryInfo { .. }
             | Self::CopyChunk => true,

@@ -7,6 +7,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde::Serialize;
 use smbench_protocol::SigningAlgorithm;
 
+use crate::fileio::{Fileio, Flushing, Spread, TestMode};
+
 use super::{
     Access, AccessLine, Caching, FileSet, LoadModel, Mode, Plan, Ramp, Requests, SizeWeight,
     ThinkTime, Verify, WeightedAction, Workload,
@@ -69,6 +71,35 @@ struct Requested<'a> {
     trace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loops: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fileio: Option<Tested>,
+}
+
+/// A `fileio` test, as far as sizes and files do not tell. Whether files were
+/// prepared before makes no other operations.
+#[derive(Serialize)]
+struct Tested {
+    mode: TestMode,
+    block: u64,
+    merged: u32,
+    flushing: Flushing,
+    rw_ratio: Option<f64>,
+    spread: Option<Spread>,
+    events: Option<u64>,
+}
+
+impl From<&Fileio> for Tested {
+    fn from(test: &Fileio) -> Self {
+        Self {
+            mode: test.mode,
+            block: test.block.0,
+            merged: test.merged,
+            flushing: test.flushing,
+            rw_ratio: (test.mode == TestMode::RndRw).then_some(test.rw_ratio),
+            spread: (test.mode.access() == Access::Random).then_some(test.spread),
+            events: test.events,
+        }
+    }
 }
 
 impl<'a> From<&'a Workload> for Requested<'a> {
@@ -77,7 +108,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             Requests::Data { read_percent, .. } => (Some(*read_percent), None, None),
             Requests::Divided { readers_percent } => (None, Some(*readers_percent), None),
             Requests::Mix(actions) => (None, None, Some(actions.as_slice())),
-            Requests::Pattern(_) | Requests::Replay(_) => (None, None, None),
+            Requests::Pattern(_) | Requests::Replay(_) | Requests::Fileio(_) => (None, None, None),
         };
         Self {
             sizes: &workload.sizes,
@@ -90,6 +121,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             pattern: workload.pattern(),
             trace: workload.replay().map(|replay| replay.trace.digest()),
             loops: workload.replay().and_then(|replay| replay.loops),
+            fileio: workload.fileio().map(Tested::from),
         }
     }
 }

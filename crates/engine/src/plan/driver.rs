@@ -249,6 +249,8 @@ fn not_called(action: &Action) -> Option<String> {
         Action::Read { .. }
         | Action::Write { .. }
         | Action::Flush
+        | Action::WriteFlush
+        | Action::FinalFlush
         | Action::Create(_)
         | Action::QueryInfo { .. }
         | Action::SetInfo { .. }

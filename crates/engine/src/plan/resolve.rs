@@ -4,6 +4,7 @@
 //! before the built-in default. Every refusal says where the value stands,
 //! what is wrong with it and what would be right, in one line.
 
+mod fileio;
 mod operations;
 mod pattern;
 mod problem;
@@ -118,9 +119,9 @@ impl Plan {
         let workload = written.workload(&merged)?;
         let load = written.load(&merged, &workload)?;
         // What is gone through so many times takes as long as it takes.
-        let (ramp, duration, ramp_down) = match merged.loops {
-            Some(_) => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
-            None => (
+        let (ramp, duration, ramp_down) = match merged.loops.is_some() || workload.fileio().is_some() {
+            true => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
+            false => (
                 Duration::from_secs(1),
                 Duration::from_secs(3),
                 Duration::from_millis(500),
@@ -167,6 +168,7 @@ impl Plan {
         };
         written.check_run(&plan)?;
         written.check_replay(&plan)?;
+        written.check_fileio(&plan)?;
         written.check_connections(&plan)?;
         written.check_driver(&plan)?;
         written.check_share(&plan)?;
@@ -236,6 +238,9 @@ impl Written<'_> {
         }
         if !spec.pattern.is_empty() {
             return self.pattern(merged);
+        }
+        if let Some(test) = &self.profile.fileio {
+            return self.fileio(test);
         }
         let requests = match spec.operations.as_slice() {
             [] => self.data()?,

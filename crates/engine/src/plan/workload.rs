@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Range, WeightedAction};
 use super::pattern::{AccessLine, read_share};
+use crate::fileio::Fileio;
 use crate::record::OpKind;
 use crate::trace::Trace;
 
@@ -46,6 +47,8 @@ pub enum Requests {
     Pattern(Vec<AccessLine>),
     /// What somebody did, in that order; each client for itself.
     Replay(Replay),
+    /// What `sysbench fileio` does, by all clients together on shared files.
+    Fileio(Fileio),
 }
 
 /// How reads and writes are divided.
@@ -162,7 +165,7 @@ impl Workload {
                 let reads = read_share(lines);
                 vec![(READ, reads), (WRITE, 1.0 - reads)]
             }
-            Requests::Replay(_) => Vec::new(),
+            Requests::Replay(_) | Requests::Fileio(_) => Vec::new(),
         };
         drawn
             .into_iter()
@@ -173,6 +176,9 @@ impl Workload {
     /// Everything that can happen.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {
+        if let Requests::Fileio(test) = &self.requests {
+            return test.actions();
+        }
         let drawn = self.drawn().into_iter().map(|(action, _)| action);
         drawn
             .chain(self.flush_every_writes().map(|_| Action::Flush))
@@ -199,10 +205,7 @@ impl Workload {
             Requests::Data {
                 flush_every_writes, ..
             } => flush_every_writes,
-            Requests::Divided { .. }
-            | Requests::Mix(_)
-            | Requests::Pattern(_)
-            | Requests::Replay(_) => None,
+            _ => None,
         }
     }
 
@@ -211,10 +214,7 @@ impl Workload {
     pub const fn replay(&self) -> Option<&Replay> {
         match &self.requests {
             Requests::Replay(replay) => Some(replay),
-            Requests::Data { .. }
-            | Requests::Divided { .. }
-            | Requests::Mix(_)
-            | Requests::Pattern(_) => None,
+            _ => None,
         }
     }
 
@@ -223,7 +223,7 @@ impl Workload {
     pub fn pattern(&self) -> Option<&[AccessLine]> {
         match &self.requests {
             Requests::Pattern(lines) => Some(lines),
-            Requests::Data { .. } | Requests::Divided { .. } | Requests::Mix(_) | Requests::Replay(_) => None,
+            _ => None,
         }
     }
 
@@ -233,6 +233,22 @@ impl Workload {
         let of_lines = lines.flat_map(|line| [line.size, line.reply]);
         let sizes = self.sizes.iter().map(|size| size.size);
         sizes.chain(of_lines.filter(|&size| size > 0))
+    }
+
+    /// What is tested as `sysbench fileio` does, if that is so.
+    #[must_use]
+    pub const fn fileio(&self) -> Option<&Fileio> {
+        match &self.requests {
+            Requests::Fileio(test) => Some(test),
+            _ => None,
+        }
+    }
+
+    /// Whether clients have something to do when the load is over.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        self.fileio()
+            .is_some_and(|test| test.actions().contains(&Action::FinalFlush))
     }
 
     /// Whether anything is done to files, so that they have to be there.

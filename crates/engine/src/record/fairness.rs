@@ -1,5 +1,7 @@
 //! How evenly clients were served.
 
+use crate::clock::Nanos;
+
 /// Operations that clients completed without error in the window, summed up
 /// over clients: there may be ten thousand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -9,18 +11,25 @@ pub struct Fairness {
     max: u64,
     sum: f64,
     squares: f64,
+    /// Seconds in which operations were under way, likewise.
+    busy_s: f64,
+    busy_s_squares: f64,
 }
 
 impl Fairness {
-    /// Adds a client that completed so many operations.
-    pub fn add(&mut self, operations: u64) {
+    /// Adds a client that completed so many operations, which took so long
+    /// together.
+    pub fn add(&mut self, operations: u64, busy: Nanos) {
         let exact = operations as f64;
+        let busy_s = busy.as_secs_f64();
         self.merge(&Self {
             clients: 1,
             min: operations,
             max: operations,
             sum: exact,
             squares: exact * exact,
+            busy_s,
+            busy_s_squares: busy_s * busy_s,
         });
     }
 
@@ -35,6 +44,8 @@ impl Fairness {
         self.clients += other.clients;
         self.sum += other.sum;
         self.squares += other.squares;
+        self.busy_s += other.busy_s;
+        self.busy_s_squares += other.busy_s_squares;
     }
 
     /// Clients that were added.
@@ -64,9 +75,26 @@ impl Fairness {
     /// Standard deviation of these very clients (n, not n - 1); 0 without.
     #[must_use]
     pub fn deviation(&self) -> f64 {
-        let mean_square = self.squares / f64::from(self.clients.max(1));
+        self.deviation_of(self.mean(), self.squares)
+    }
+
+    /// Seconds that the operations of a client took together, their service times
+    /// summed up: arithmetic mean; 0 without clients.
+    #[must_use]
+    pub fn busy_mean_s(&self) -> f64 {
+        self.busy_s / f64::from(self.clients.max(1))
+    }
+
+    /// Their standard deviation, as that of [`Fairness::deviation`].
+    #[must_use]
+    pub fn busy_deviation_s(&self) -> f64 {
+        self.deviation_of(self.busy_mean_s(), self.busy_s_squares)
+    }
+
+    fn deviation_of(&self, mean: f64, squares: f64) -> f64 {
+        let mean_square = squares / f64::from(self.clients.max(1));
         // Rounding may leave a little less than nothing.
-        (mean_square - self.mean().powi(2)).max(0.0).sqrt()
+        (mean_square - mean.powi(2)).max(0.0).sqrt()
     }
 
     /// The fairness index of Jain, Chiu and Hawe ("A Quantitative Measure of
@@ -85,7 +113,7 @@ mod tests {
     fn of(clients: &[u64]) -> Fairness {
         let mut fairness = Fairness::default();
         for &operations in clients {
-            fairness.add(operations);
+            fairness.add(operations, Nanos(operations * 1_000_000_000));
         }
         fairness
     }
@@ -108,5 +136,7 @@ mod tests {
         assert_eq!(merged, of(&[2, 4, 4, 4, 5, 5, 7, 9]));
         assert_eq!((merged.clients(), merged.min(), merged.max()), (8, 2, 9));
         assert_eq!((merged.mean(), merged.deviation()), (5.0, 2.0));
+        let busy = (merged.busy_mean_s(), merged.busy_deviation_s());
+        assert_eq!(busy, (5.0, 2.0));
     }
 }

@@ -104,6 +104,9 @@ kinds! {
     /// A directory listed and deleted with all that is in it, in a replay: as
     /// many frames as that takes.
     Deltree = "deltree";
+    /// FLUSH of a file when the load of a `fileio` test is over. As it comes after
+    /// the window it is in no sum over operations.
+    FinalFlush = "final_flush";
     /// The acknowledgement of an oplock or lease break. The server asks for
     /// it, not the workload, so that it is in no sum over operations.
     OplockBreak = "oplock_break";
@@ -134,11 +137,14 @@ impl OpKind {
         }
     }
 
-    /// Whether the workload asks for it: what servers demand is in no sum over
-    /// operations.
+    /// Whether the workload asks for it while the load is on: what servers demand,
+    /// and what comes after, is in no sum over operations.
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
-        !matches!(self, Self::OplockBreak | Self::Reauthentication)
+        !matches!(
+            self,
+            Self::FinalFlush | Self::OplockBreak | Self::Reauthentication
+        )
     }
 
     pub(super) const fn index(self) -> usize {

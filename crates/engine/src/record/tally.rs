@@ -55,7 +55,8 @@ impl Tally {
             whole.count += op.count();
             whole.bytes += op.bytes;
             whole.errors += op.errors;
-            if phase == Phase::Window {
+            // What comes when the load is over has no window to be in.
+            if phase == Phase::Window || kind == OpKind::FinalFlush {
                 self.window[kind.index()].get_or_insert_default().merge(op);
             }
         }

@@ -136,6 +136,17 @@ impl<S: Supply> Clients<S> {
         }
     }
 
+    /// The load is over, and no slot is taken any more: from now on clients do
+    /// what is left to do then.
+    pub(super) fn close(&mut self) {
+        let each = (self.slots.len() / self.members.len().max(1)) as u32;
+        let mut first = 0;
+        for member in &mut self.members {
+            member.close(first..first + each);
+            first += each;
+        }
+    }
+
     /// Since when a client could not send what is due, if one cannot.
     pub(super) fn waiting_since(&self) -> Option<Nanos> {
         let members = self.members.iter();
@@ -207,6 +218,7 @@ impl<S: Supply> Clients<S> {
                     };
                     recorder.success(kind, slot.moved, times);
                     member.completed += in_window;
+                    member.busy = member.busy + Nanos(times.service.0 * in_window);
                 }
                 Err(unfit) => {
                     slot.state = SlotState::Failing;

@@ -172,6 +172,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
         self.clients.members.iter().map(|member| member.number)
     }
 
+    /// The load is over: from now on the clients do what is left to do then.
+    pub(super) fn close(&mut self) {
+        self.clients.close();
+        // Whoever waited on it has gone.
+        self.timer = None;
+        self.timer_at = Nanos(0);
+    }
+
     /// Answers the server while no load is on, without end: a client that had
     /// something granted must give it back when others want to open the file.
     pub(super) async fn idle(&mut self, shared: &RefCell<Shared>) -> Result<(), Dropped> {
@@ -298,8 +306,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
             let of_slot = &slots[slot as usize];
             let (operation, intended) = match due.what {
                 DueFor::Further => (Some(of_slot.operation), of_slot.intended),
-                DueFor::Next => (member.next_operation(), now),
-                DueFor::Rested(at) | DueFor::Arrival(at) => (member.next_operation(), at),
+                DueFor::Next => (member.next_operation(orders.schedule.phase(now)), now),
+                DueFor::Rested(at) | DueFor::Arrival(at) => {
+                    (member.next_operation(orders.schedule.phase(now)), at)
+                }
             };
             let Some(operation) = operation else {
                 if member.is_over() {

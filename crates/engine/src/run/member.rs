@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::clock::Nanos;
 use crate::pattern::{self, Salt, Stamp};
 use crate::plan::Plan;
-use crate::record::{OpKind, Punctuality};
+use crate::record::{OpKind, Phase, Punctuality};
 use crate::run::group::Orders;
 use crate::run::operation::Dropped;
 use crate::run::pace::{LATE, Pace};
@@ -63,6 +63,8 @@ pub(super) struct Member<S> {
     pub(super) starved: Nanos,
     /// Operations completed without error in the window.
     pub(super) completed: u64,
+    /// Time that those took, summed up.
+    pub(super) busy: Nanos,
     /// Since when its session takes no requests.
     shut_out_since: Option<Nanos>,
     /// Of the last write, without verification.
@@ -96,6 +98,7 @@ impl<S: Supply> Member<S> {
             starved_since: None,
             starved: Nanos(0),
             completed: 0,
+            busy: Nanos(0),
             shut_out_since: None,
             generation: 0,
             ledger,
@@ -277,10 +280,21 @@ impl<S: Supply> Member<S> {
     }
 
     /// The first operation of the next action; `None` when it cannot be sent.
-    pub(super) fn next_operation(&mut self) -> Option<Operation> {
+    pub(super) fn next_operation(&mut self, phase: Phase) -> Option<Operation> {
         match self.drawn.take() {
             Some(operation) => Some(operation),
-            None => self.operations.next(),
+            None => self.operations.next(phase),
+        }
+    }
+
+    /// The load is over: from now on does what is left to do then, if there is
+    /// anything, in these slots.
+    pub(super) fn close(&mut self, slots: std::ops::Range<u32>) {
+        self.retire();
+        self.drawn = None;
+        if self.operations.close() {
+            self.is_retired = false;
+            self.give_slots(slots);
         }
     }
 

@@ -9,6 +9,7 @@ mod backlog;
 mod board;
 mod booking;
 mod capacity;
+mod closing;
 pub(crate) mod driver;
 mod events;
 mod figures;
@@ -43,6 +44,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
+use crate::fileio::Sequences;
 use crate::pattern::Salt;
 use crate::plan::Plan;
 use crate::process;
@@ -92,6 +94,12 @@ pub enum RunError {
          use run::execute"
     )]
     Replay,
+    /// So has a `fileio` test.
+    #[error(
+        "failed to run a fileio test: its operations are sysbench's, on an SMB server: use \
+         run::execute"
+    )]
+    Fileio,
     /// Something else failed, and then the clean-up.
     #[error("{error}; {leftover}")]
     Leftover {
@@ -185,8 +193,8 @@ pub fn execute(
 ) -> Result<RunRecord, RunError> {
     let mix = Mix::new(&plan.workload);
     let (seed, origin) = (plan.seed, Origin::Plan);
-    match plan.workload.replay() {
-        Some(replay) => {
+    match (plan.workload.replay(), plan.workload.fileio()) {
+        (Some(replay), _) => {
             let operations = Operations {
                 mix,
                 origin,
@@ -194,7 +202,15 @@ pub fn execute(
             };
             execute_on_share(plan, operations, observer, cancel)
         }
-        None => {
+        (None, Some(test)) => {
+            let operations = Operations {
+                supplies: Sequences::new(test, seed, &mix),
+                mix,
+                origin,
+            };
+            execute_on_share(plan, operations, observer, cancel)
+        }
+        (None, None) => {
             let supplies = Drawn {
                 mix: Arc::clone(&mix),
                 seed,
@@ -323,11 +339,13 @@ fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
     }
 }
 
-/// Streams and drivers of others know nothing of what a replay is about.
+/// Streams and drivers of others know nothing of what a replay is about, or a
+/// `fileio` test.
 fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
-    match plan.workload.replay() {
-        Some(_) => Err(RunError::Replay),
-        None => Ok(()),
+    match (plan.workload.replay(), plan.workload.fileio()) {
+        (Some(_), _) => Err(RunError::Replay),
+        (_, Some(_)) => Err(RunError::Fileio),
+        (None, None) => Ok(()),
     }
 }
 

@@ -98,6 +98,9 @@ pub(super) async fn measure(
         generator,
         ops,
         series,
+        final_flush: outcome
+            .closed
+            .map(|closed| closed.since(observed.closed).into()),
         fairness: figures.fairness,
         in_flight: figures.in_flight.into(),
         punctuality: figures.punctuality,
@@ -442,11 +445,6 @@ fn objection(
     outcome: &Outcome,
     ops: &Tally,
 ) -> Option<String> {
-    let loops = context
-        .plan
-        .workload
-        .replay()
-        .and_then(|replay| replay.loops);
     let cut_short = Nanos::from(context.plan.duration) > observed.window;
     if cut_short && context.cancel.is_cancelled() {
         return Some("interrupted".to_owned());
@@ -470,14 +468,20 @@ fn objection(
     if ops.window_all().count() == 0 {
         return Some("no operation completed in the window".to_owned());
     }
-    match loops {
-        None => cut_short.then(|| "the window was cut short".to_owned()),
+    let limit = format_duration(context.plan.duration);
+    let workload = &context.plan.workload;
+    match (workload.replay(), workload.fileio()) {
         // It is over when the clients are.
-        Some(_) => (!cut_short).then(|| {
+        (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {
             format!(
-                "the replay did not come to its end within {}: give it a longer duration",
-                format_duration(context.plan.duration)
+                "the replay did not come to its end within {limit}: give it a longer duration"
             )
         }),
+        // By the clock or by the count, whichever comes first.
+        (_, Some(test)) if test.events.is_some() && (cut_short || test.time.is_some()) => None,
+        (_, Some(test)) if test.events.is_some() => Some(format!(
+            "the events did not come to their end within {limit}: give a time"
+        )),
+        _ => cut_short.then(|| "the window was cut short".to_owned()),
     }
 }

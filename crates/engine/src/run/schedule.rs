@@ -95,6 +95,14 @@ impl Schedule {
         self.window_until(end).0.div_ceil(self.interval.0) as usize
     }
 
+    /// Where an instant lies.
+    pub(super) fn phase(&self, now: Nanos) -> Phase {
+        match self.open <= now && now < self.close {
+            true => Phase::Window,
+            false => Phase::Outside,
+        }
+    }
+
     pub(super) fn stage(&self, now: Nanos) -> Stage {
         if now < self.open {
             Stage::RampUp

@@ -7,6 +7,7 @@ use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::cancel::Cancel;
 use crate::clock;
+use crate::fileio::{Fileio, Home};
 use crate::pattern::Salt;
 use crate::plan::{Caching, DriverKind, Plan};
 use crate::record::{Direction, RunRecord, ServerFacts};
@@ -55,14 +56,24 @@ pub(super) async fn run(
         DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
     check_sizes(plan, &endpoint, &server)?;
-    let (path, needed) = (&plan.target.path, plan.bytes_on_share());
-    interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
+    if prepared_files(plan).is_none() {
+        let (path, needed) = (&plan.target.path, plan.bytes_on_share());
+        interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
+    }
     // Not interruptible: what it makes on the share must be known to be removed.
-    let mut workspace = match Workspace::create(&endpoint, session).await {
-        Ok(workspace) => workspace,
-        Err((error, leftover)) => return Err(RunError::from(error).with_leftover(leftover)),
+    let mut workspace = match prepared_files(plan) {
+        Some(test) => Workspace::of_prepared(&endpoint, session, test).await?,
+        None => {
+            let workspace = match Workspace::create(&endpoint, session).await {
+                Ok(workspace) => workspace,
+                Err((error, leftover)) => {
+                    return Err(RunError::from(error).with_leftover(leftover));
+                }
+            };
+            observer.directory_claimed(workspace.directory());
+            workspace
+        }
     };
-    observer.directory_claimed(workspace.directory());
     let Operations {
         mix,
         origin,
@@ -142,6 +153,12 @@ pub(super) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
         .with_sources(connections.sources.as_ref())
 }
 
+/// The test of a run on files that were prepared before.
+fn prepared_files(plan: &Plan) -> Option<&Fileio> {
+    let test = plan.workload.fileio();
+    test.filter(|test| test.home == Home::Prepared)
+}
+
 fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
     let negotiated = session.connection.negotiated();
     let terms = session.terms();
@@ -163,6 +180,9 @@ pub(super) async fn prepare(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<(), SessionError> {
+    if let Some(test) = prepared_files(plan) {
+        return workspace.check_prepared(test, cancel).await;
+    }
     let total = plan.bytes_on_share();
     let mut shown = clock::now();
     observer.progress(&Progress::Preparing { done: 0, total });

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::fileio::{self, Sequences};
 use crate::pattern::BLOCK_BYTES;
 use crate::plan::action::Range;
 use crate::plan::{FileSet, Plan, Verify};
-use crate::record::Origin;
+use crate::record::{Origin, Phase};
 use crate::run::guest::{Part, in_guest};
 use crate::run::operation::Dropped;
 use crate::stream::{Drawn, Mix, OpStream, Operation, Stream, Streams};
@@ -14,12 +15,18 @@ use crate::trace::{Player, Replays};
 
 /// The operations of one client.
 pub(super) trait Supply: 'static {
-    /// The first request of the next action; `None` when it cannot be sent, or
-    /// when there is none.
-    fn next(&mut self) -> Option<Operation>;
+    /// The first request of the next action, which begins in the window or
+    /// outside of it; `None` when it cannot be sent, or when there is none.
+    fn next(&mut self, phase: Phase) -> Option<Operation>;
 
     /// Whether there is none because all have been sent.
     fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The load is over: what comes from now on is what is done then; whether
+    /// there is anything.
+    fn close(&mut self) -> bool {
         false
     }
 
@@ -35,7 +42,7 @@ pub(super) trait Supplies: Clone + Send + 'static {
 }
 
 impl Supply for OpStream {
-    fn next(&mut self) -> Option<Operation> {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
         Some(Self::next(self))
     }
 
@@ -53,7 +60,7 @@ impl Supplies for Drawn {
 }
 
 impl Supply for Player {
-    fn next(&mut self) -> Option<Operation> {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
         Self::next(self)
     }
 
@@ -71,6 +78,32 @@ impl Supplies for Replays {
 
     fn of_client(&self, client: u32) -> Player {
         self.player(client)
+    }
+}
+
+impl Supply for fileio::Player {
+    fn next(&mut self, phase: Phase) -> Option<Operation> {
+        Self::next(self, phase)
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    fn close(&mut self) -> bool {
+        Self::close(self)
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("all of a test can be sent")
+    }
+}
+
+impl Supplies for Sequences {
+    type Supply = fileio::Player;
+
+    fn of_client(&self, _: u32) -> fileio::Player {
+        self.player()
     }
 }
 
@@ -194,7 +227,7 @@ pub(super) struct Checked<S> {
 }
 
 impl<S: Stream> Supply for Checked<S> {
-    fn next(&mut self) -> Option<Operation> {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
         let operation = in_guest(Part::Stream, || self.stream.next());
         self.fault = self.bounds.fault(&operation);
         self.fault.is_none().then_some(operation)

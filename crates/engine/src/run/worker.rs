@@ -20,6 +20,7 @@ use crate::record::{Dropout, Recorder, WorkerRecord, latency_histogram};
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::booking::book_acknowledged;
+use crate::run::closing::close;
 use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::figures::Figures;
 use crate::run::group::{Group, Orders, Shared};
@@ -114,6 +115,8 @@ pub(super) struct Outcome {
     pub(super) figures: Figures,
     /// How each worker fared.
     pub(super) workers: Vec<WorkerRecord>,
+    /// When what is done once the load is over was done, if anything was.
+    pub(super) closed: Option<Nanos>,
 }
 
 impl Default for Outcome {
@@ -124,6 +127,7 @@ impl Default for Outcome {
             connections: 0,
             figures: Figures::default(),
             workers: Vec::new(),
+            closed: None,
         }
     }
 }
@@ -138,6 +142,7 @@ impl Outcome {
         self.connections += other.connections;
         self.figures.merge(&other.figures);
         self.workers.extend(other.workers);
+        self.closed = self.closed.max(other.closed);
     }
 }
 
@@ -180,6 +185,8 @@ pub(super) fn work<C: Connector, T: Supplies>(
             Some(schedule) => {
                 let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
                 let _ = reports.send(Report::LoadEnded);
+                let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
+                shared.borrow_mut().desk.leave();
                 groups
             }
             None => {
@@ -339,7 +346,10 @@ async fn put_load_on<D: Driver, S: Supply>(
     }
     outcome.figures.merge(&figures.borrow());
     outcome.workers.push(gauge.borrow().record(worker.cpu));
-    shared.borrow_mut().desk.leave();
+    if !plan.workload.closes() {
+        // As soon as can be: the coordinator waits for it.
+        shared.borrow_mut().desk.leave();
+    }
     Ok(standing)
 }
 

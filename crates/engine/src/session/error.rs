@@ -11,6 +11,7 @@ use smbench_protocol::{AuthError, Dialect, HandshakeError, NtStatus, ProtocolErr
 use thiserror::Error;
 
 use super::Who;
+use crate::fileio::FileioError;
 use crate::kerberos::{self, TicketError};
 
 /// A failure outside the measured part of a run.
@@ -305,9 +306,18 @@ pub enum SessionError {
         /// Its reason.
         source: io::Error,
     },
+    /// The files of a `fileio` test are not as they should be.
+    #[error(transparent)]
+    Fileio(Box<FileioError>),
     /// The user stopped the run.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<FileioError> for SessionError {
+    fn from(error: FileioError) -> Self {
+        Self::Fileio(Box::new(error))
+    }
 }
 
 impl SessionError {

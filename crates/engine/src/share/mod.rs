@@ -2,11 +2,13 @@
 //! of earlier runs found and removed.
 //!
 //! Invariant: nothing outside a directory named `smbench-<16 hex digits>` that
-//! is empty or holds our marker file is ever written or deleted. The marker
-//! stays open, shared with nobody, while its run lives; the server thereby tells
-//! a living run from a dead one, and drops the open when the connection dies.
+//! is empty or holds our marker file is ever written or deleted, nor outside
+//! `smbench-fileio`, whose files are prepared once and stay. The marker stays
+//! open, shared with nobody, while its run lives; the server thereby tells a
+//! living run from a dead one, and drops the open when the connection dies.
 
 mod files;
+mod kept;
 mod prepare;
 mod remove;
 mod replay;
@@ -21,6 +23,7 @@ use remove::{remove_afresh, remove_claimed};
 
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join, open};
+pub(crate) use kept::{prepare_kept, remove_kept};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};
@@ -37,6 +40,16 @@ pub(crate) struct Workspace {
     directory: String,
     marker: FileId,
     salt: Salt,
+    fate: Fate,
+}
+
+/// What becomes of a directory when its run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It goes, with everything in it.
+    Removed,
+    /// It stays, as files were prepared in it.
+    Kept,
 }
 
 impl Workspace {
@@ -55,6 +68,7 @@ impl Workspace {
                 directory,
                 marker,
                 salt: Salt(crate::session::random_u64()),
+                fate: Fate::Removed,
             }),
             Err(error) => {
                 let removed = match error.status() {
@@ -94,15 +108,23 @@ impl Workspace {
         self.session.lose_patience();
     }
 
-    /// Deletes everything in the directory, then the directory.
+    /// Deletes everything in the directory, then the directory; of one that is
+    /// kept only gives up the claim.
     pub(crate) async fn remove(self) -> Result<(), SessionError> {
         let Self {
             mut session,
             endpoint,
             directory,
             marker,
+            fate,
             ..
         } = self;
+        if fate == Fate::Kept {
+            let closed = session.close("close the run's marker", marker).await;
+            session.log_off().await;
+            // Where the connection is gone, the server closes it by itself.
+            return closed.or(Ok(()));
+        }
         if remove_claimed(&mut session, &directory, Some(marker))
             .await
             .is_ok()

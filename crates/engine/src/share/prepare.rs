@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::write::{WriteRequest, WriteResponse};
 use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
 use smbench_protocol::header::Command;
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 use super::Workspace;
 use super::files::{join, open};
 use crate::cancel::Cancel;
+use crate::fileio::TestMode;
 use crate::pattern::{self, Salt, Stamp};
 use crate::plan::{FileSet, Plan, WorkFile};
 use crate::session::{Endpoint, Session, SessionError};
@@ -32,14 +34,35 @@ impl Workspace {
         cancel: &Cancel,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
-        let waiting: VecDeque<_> = plan.files().collect();
+        let mut files = plan.workload.files;
+        let fileio = plan.workload.fileio();
+        if fileio.is_some_and(|test| test.mode == TestMode::SeqWr) {
+            // It is the test that writes them.
+            files.size = 0;
+        }
+        let waiting = plan.files().map(|file| Job { file, from: 0 }).collect();
+        self.fill(files, waiting, Manner::New, cancel, progress)
+            .await
+    }
+
+    /// Writes what is missing of files, calling `progress` with bytes written so
+    /// far, until done or cancelled.
+    pub(super) async fn fill(
+        &self,
+        files: FileSet,
+        waiting: VecDeque<Job>,
+        manner: Manner,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), SessionError> {
         if waiting.is_empty() {
             return Ok(());
         }
         let writers = PREPARE_SESSIONS.min(waiting.len());
         let jobs = Arc::new(Jobs {
             waiting: Mutex::new(waiting),
-            files: plan.workload.files,
+            files,
+            manner,
             directory: self.directory.clone(),
             salt: self.salt,
             cancel: cancel.clone(),
@@ -78,23 +101,53 @@ impl Workspace {
     }
 }
 
+/// A file to be written.
+pub(super) struct Job {
+    pub(super) file: WorkFile,
+    /// First byte that is missing.
+    pub(super) from: u64,
+}
+
+/// How files are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// There is none yet.
+    New,
+    /// Some are there, in part; on stable storage in the end, as others use them
+    /// later.
+    GoOn,
+    /// What is there goes.
+    Anew,
+}
+
+impl Manner {
+    const fn disposition(self) -> Disposition {
+        match self {
+            Self::New => Disposition::Create,
+            Self::GoOn => Disposition::OpenIf,
+            Self::Anew => Disposition::OverwriteIf,
+        }
+    }
+}
+
 struct Jobs {
-    waiting: Mutex<VecDeque<WorkFile>>,
+    waiting: Mutex<VecDeque<Job>>,
     files: FileSet,
+    manner: Manner,
     directory: String,
     salt: Salt,
     cancel: Cancel,
 }
 
 impl Jobs {
-    fn next(&self) -> Option<WorkFile> {
+    fn next(&self) -> Option<Job> {
         if self.cancel.is_cancelled() {
             return None;
         }
         self.waiting().pop_front()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<WorkFile>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Job>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -106,8 +159,8 @@ async fn fill_files(
     report: mpsc::Sender<u32>,
 ) -> Result<(), SessionError> {
     let mut session = Session::open(&endpoint).await?;
-    while let Some(file) = jobs.next() {
-        fill_file(&mut session, file, &jobs, &report).await?;
+    while let Some(job) = jobs.next() {
+        fill_file(&mut session, &job, &jobs, &report).await?;
     }
     session.log_off().await;
     Ok(())
@@ -115,7 +168,7 @@ async fn fill_files(
 
 async fn fill_file(
     session: &mut Session,
-    file: WorkFile,
+    &Job { file, from }: &Job,
     jobs: &Jobs,
     report: &mpsc::Sender<u32>,
 ) -> Result<(), SessionError> {
@@ -126,7 +179,7 @@ async fn fill_file(
         .create(
             &doing,
             &CreateRequest {
-                disposition: Disposition::Create,
+                disposition: jobs.manner.disposition(),
                 options: options::FILE_NON_DIRECTORY_FILE,
                 ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
             },
@@ -139,7 +192,7 @@ async fn fill_file(
         generation: 0,
         run: 0,
     };
-    let mut offset = 0;
+    let mut offset = from;
     let size = jobs.files.size;
     let contents = (stamp, jobs.salt);
     while offset < size && !jobs.cancel.is_cancelled() {
@@ -147,6 +200,12 @@ async fn fill_file(
         offset += u64::from(written);
         // The receiver only goes away when the run is over.
         let _ = report.send(written).await;
+    }
+    if jobs.manner == Manner::GoOn {
+        let flush = FlushRequest { file_id: id };
+        session
+            .expect(&doing, Command::Flush, 0, |out| flush.encode(out))
+            .await?;
     }
     session.close(&doing, id).await
 }

@@ -7,6 +7,7 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::files::{Kind, delete, join, list, open};
+use super::kept::{FILEIO_DIRECTORY, MANIFEST};
 use super::replay::delete_tree;
 use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER, REPLAY_DIRECTORY};
 use crate::plan::FileSet;
@@ -26,6 +27,8 @@ pub struct Cleanup {
     pub in_use: Vec<String>,
     /// Directories that look like ours but hold no marker of ours.
     pub foreign: Vec<String>,
+    /// Directories of files that were prepared for `fileio`, and stay.
+    pub prepared: Vec<String>,
 }
 
 /// Removes what dead runs left below the target's path.
@@ -34,10 +37,14 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
     let base = endpoint.target().path.clone();
     let mut found = Cleanup::default();
     for entry in list(&mut session, &base).await? {
+        let directory = join(&base, &entry.name);
+        if entry.is_directory && entry.name == FILEIO_DIRECTORY {
+            found.prepared.push(directory);
+            continue;
+        }
         if !entry.is_directory || !is_run_directory(&entry.name) {
             continue;
         }
-        let directory = join(&base, &entry.name);
         found.look_into(&mut session, directory).await?;
     }
     session.log_off().await;
@@ -223,6 +230,11 @@ fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
     }
 }
 
+/// Whether a file of this name is of our making.
+pub(super) fn own_name(name: &str) -> bool {
+    name == MANIFEST || FileSet::is_file_name(name)
+}
+
 fn is_run_directory(name: &str) -> bool {
     name.strip_prefix(DIRECTORY_PREFIX).is_some_and(|digits| {
         digits.len() == DIRECTORY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -240,6 +252,7 @@ enum Own {
 /// What a run of ours makes under this name; `None` if it is not of our making.
 fn own(entry: &Entry) -> Option<Own> {
     let kind = match entry.is_directory {
+        false if entry.name == MANIFEST => Some(Kind::File),
         true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
         true => FileSet::is_directory_name(&entry.name).then_some(Kind::Directory),
         false => FileSet::is_file_name(&entry.name).then_some(Kind::File),

@@ -35,6 +35,8 @@ pub struct Mix {
     pub(super) lines: Option<Lines>,
     /// What is replayed instead.
     trace: Option<Arc<Trace>>,
+    /// Whether each write goes on with a FLUSH.
+    flushes_each_write: bool,
 }
 
 /// What the stream has to know of an action.
@@ -125,6 +127,7 @@ impl Mix {
         Arc::new(Self {
             drawn,
             lines,
+            flushes_each_write: workload.actions().contains(&Action::WriteFlush),
             actions: workload.actions(),
             sizes_below: thresholds(sizes().map(|size| size.weight), total),
             sizes: sizes()
@@ -204,8 +207,10 @@ impl Mix {
     #[must_use]
     pub fn after(&self, last: &Operation, went: Went) -> Option<Operation> {
         // Most requests are actions of their own, and need no look at the list.
-        if matches!(last.kind, OpKind::Read | OpKind::Write | OpKind::Flush) {
-            return None;
+        match last.kind {
+            OpKind::Read | OpKind::Flush => return None,
+            OpKind::Write if !self.flushes_each_write => return None,
+            _ => {}
         }
         let kinds = self.action(last).kinds();
         let at = kinds.iter().position(|kind| *kind == last.kind)?;

@@ -8,6 +8,7 @@
 
 mod convert;
 mod file;
+mod fileio;
 mod generator;
 mod machine;
 mod pattern;
@@ -24,6 +25,7 @@ use smbench_engine::record::OpKind;
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save, to_json};
+pub use fileio::FileioDoc;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use pattern::PatternDoc;
@@ -226,7 +228,8 @@ pub struct LoadPointDoc {
     pub latency_ns: Option<LatencyDoc>,
     /// The window by kind of operation: `read`, `write`, `flush`, `create` and
     /// so on. A kind is one request, or one frame of several. `oplock_break` and
-    /// `reauthentication` are what the server asked for, and in no sum.
+    /// `reauthentication` are what the server asked for, `final_flush` comes after
+    /// the window of a `fileio` test; these are in no sum.
     pub ops: BTreeMap<String, OpDoc>,
     /// From the first operation to the last, ramps included, by operation:
     /// what the server's side must have seen.
@@ -267,6 +270,10 @@ pub struct LoadPointDoc {
     /// where no data was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyDoc>,
+    /// Seconds from the end of the window until every client of a `fileio` test
+    /// had flushed every file; absent where nothing is done when the load is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_flush_s: Option<f64>,
     /// How evenly clients were served; absent, too, when none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessDoc>,

@@ -142,6 +142,10 @@ pub struct WorkloadDoc {
     /// What is replayed; absent where something else is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayDoc>,
+    /// What is tested as `sysbench fileio` does; absent where something else is
+    /// done. `seed` chooses the offsets, `files` and `file_bytes` are the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fileio: Option<FileioDoc>,
     /// Whether clients have files of their own.
     pub scope: ScopeDoc,
     /// Files per client, or in all when shared.
@@ -346,9 +350,10 @@ impl From<&Workload> for WorkloadDoc {
         let (read_percent, operations) = match &workload.requests {
             Requests::Data { read_percent, .. } => (Some(*read_percent), Vec::new()),
             Requests::Mix(mix) => (None, mix.iter().map(OperationDoc::from).collect()),
-            Requests::Divided { .. } | Requests::Pattern(_) | Requests::Replay(_) => {
-                (None, Vec::new())
-            }
+            Requests::Divided { .. }
+            | Requests::Pattern(_)
+            | Requests::Replay(_)
+            | Requests::Fileio(_) => (None, Vec::new()),
         };
         Self {
             sizes: sizes.collect(),
@@ -365,6 +370,7 @@ impl From<&Workload> for WorkloadDoc {
                 .map(PatternDoc::from)
                 .collect(),
             replay: workload.replay().map(ReplayDoc::from),
+            fileio: workload.fileio().map(FileioDoc::from),
             access: match workload.access {
                 Access::Random => AccessDoc::Random,
                 Access::Sequential => AccessDoc::Sequential,

@@ -95,6 +95,13 @@ pub struct FairnessDoc {
     /// Fairness index of Jain, Chiu and Hawe (DEC TR-301, 1984): 1 when all are
     /// served alike, 1/n when one of n is served alone.
     pub jain_index: f64,
+    /// Seconds that the operations of a client took together: arithmetic mean.
+    /// Like the next, not in documents of releases that did not add them up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_s_mean: Option<f64>,
+    /// Their standard deviation, of all clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_s_sd: Option<f64>,
 }
 
 impl FairnessDoc {
@@ -106,6 +113,8 @@ impl FairnessDoc {
             mean: fairness.mean(),
             sd: fairness.deviation(),
             jain_index: fairness.jain_index()?,
+            busy_s_mean: Some(fairness.busy_mean_s()),
+            busy_s_sd: Some(fairness.busy_deviation_s()),
         })
     }
 }

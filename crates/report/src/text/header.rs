@@ -3,8 +3,8 @@
 use smbench_engine::record::OpKind;
 
 use crate::doc::{
-    AccessDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, PatternDoc, Place, PlanDoc, ReplayDoc,
-    RunDoc, ScopeDoc, ServerDoc, VerifyDoc, WorkloadDoc,
+    AccessDoc, FileioDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, PatternDoc, Place, PlanDoc,
+    ReplayDoc, RunDoc, ScopeDoc, ServerDoc, VerifyDoc, WorkloadDoc,
 };
 use crate::units::{self, bytes, counted, percent, plain, seconds};
 
@@ -80,6 +80,7 @@ fn workload(plan: &PlanDoc) -> String {
     }
     parts.extend(pattern(&workload.pattern));
     parts.extend(workload.replay.as_ref().map(replay));
+    parts.extend(workload.fileio.as_ref().map(fileio));
     if let Some(writes) = workload.flush_every_writes {
         parts.push(format!("flush every {}", counted(writes.into(), "write")));
     }
@@ -119,6 +120,27 @@ fn pattern(lines: &[PatternDoc]) -> Option<String> {
         text += &format!(", replies of {reply}");
     }
     Some(text)
+}
+
+/// What is tested, in a few of sysbench's words.
+fn fileio(test: &FileioDoc) -> String {
+    let FileioDoc {
+        test_mode,
+        fsync_freq,
+        fsync_all,
+        fsync_end,
+        ..
+    } = test;
+    let flushes = match (fsync_all, fsync_freq, fsync_end) {
+        (true, _, _) => "fsync after each write".to_owned(),
+        (false, 0, false) => "no fsync".to_owned(),
+        (false, 0, true) => "fsync at the end".to_owned(),
+        (false, every, end) => {
+            let end = if *end { ", and at the end" } else { "" };
+            format!("fsync of all files every {every} requests{end}")
+        }
+    };
+    format!("{}, {flushes}", plain(test_mode))
 }
 
 /// What is replayed, and how.

@@ -205,7 +205,8 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     session.saturating_record_n(5_000_000, clients.into());
     let mut fairness = Fairness::default();
     for _ in 0..clients {
-        fairness.add((reads + reads / 4 + 1) * 10 / u64::from(clients));
+        let operations = (reads + reads / 4 + 1) * 10 / u64::from(clients);
+        fairness.add(operations, Nanos(operations * 1000));
     }
     LoadPointRecord {
         fairness,

@@ -84,7 +84,7 @@ fn fairness_is_over_clients() {
     assert_eq!(first_point(&even)["fairness"]["jain_index"], 1.0);
     record.fairness = Fairness::default();
     for operations in [100, 300, 500, 700] {
-        record.fairness.add(operations);
+        record.fairness.add(operations, Nanos(operations * 1000));
     }
     let uneven = document(&run(vec![record]));
     let fairness = &first_point(&uneven)["fairness"];

@@ -8,6 +8,7 @@ use super::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, REQUEST_BYTES_MAX,
     SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
 };
+use crate::fileio::FileioProblem;
 use crate::pattern::BLOCK_BYTES;
 use crate::plan::pattern::PATTERN_LINES_MAX;
 use crate::plan::{ConnectionsProblem, DriverKind, THINK_TIME_MAX};
@@ -45,6 +46,9 @@ pub struct PlanError {
 /// What is wrong with a value, and what would be right.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
+    /// An option of a `fileio` test.
+    #[error(transparent)]
+    Fileio(#[from] FileioProblem),
     /// No read share.
     #[error("read_percent is missing: give the share of reads, 0 to 100, or [[operations]] tables")]
     NoReadPercent,

@@ -75,7 +75,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             figures.served += u32::from(member.completed > 0);
             figures.starved = figures.starved + member.starved;
             figures.punctuality = figures.punctuality + member.punctuality();
-            figures.fairness.add(member.completed);
+            figures.fairness.add(member.completed, member.busy);
         }
         figures
     }

@@ -117,7 +117,10 @@ pub(super) async fn places(
 
 /// Whether an action is one request that remembers nothing.
 fn is_plain(action: &Action) -> bool {
-    matches!(action.first(), OpKind::Read | OpKind::Write | OpKind::Flush)
+    matches!(
+        action.first(),
+        OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush
+    )
 }
 
 /// What is to be there when an action opens or overwrites it, with the option
@@ -286,7 +289,7 @@ pub(in crate::run) fn held_access(actions: &[Action]) -> u32 {
             // A server may look up the size of the file on every write of an
             // open that has one of these rights only. FLUSH needs them, too
             // (MS-SMB2 3.3.5.11).
-            Action::Write { .. } | Action::Flush => {
+            Action::Write { .. } | Action::WriteFlush | Action::Flush | Action::FinalFlush => {
                 access::FILE_WRITE_DATA | access::FILE_APPEND_DATA
             }
             Action::QueryInfo {

@@ -58,7 +58,7 @@ impl Native {
                 let (connection, session) = self.connection(call);
                 connection.write(session, call.slot, &request, out, data)
             }
-            OpKind::Flush => {
+            OpKind::Flush | OpKind::FinalFlush => {
                 let request = FlushRequest {
                     file_id: self.held_file(call),
                 };
@@ -73,7 +73,11 @@ impl Native {
     /// What moves no data of its own.
     fn encode_rest(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         match call.operation.kind {
-            OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::LogOn => {
+            OpKind::Read
+            | OpKind::Write
+            | OpKind::Flush
+            | OpKind::FinalFlush
+            | OpKind::LogOn => {
                 unreachable!("these were told apart")
             }
             OpKind::LogOff => self.log_off(call, out),

@@ -184,7 +184,7 @@ impl Driver for SmbRs {
                     ended(slot, written, None)
                 })
             }
-            OpKind::Flush => {
+            OpKind::Flush | OpKind::FinalFlush => {
                 let file = file();
                 guarded(async move {
                     let flushed = file.flush().await;

@@ -1,0 +1,48 @@
+//! A `fileio` test, judged: what `sysbench fileio` would do, and what the engine
+//! can have it do.
+
+use super::{PlanError, Problem, Written};
+use crate::fileio::{Fileio, FileioProblem};
+use crate::plan::{FileSet, Plan, Requests, Scope, SizeWeight, Workload};
+
+impl Written<'_> {
+    /// A test as it is asked for; its options are those of the command line.
+    pub(super) fn fileio(&self, test: &Fileio) -> Result<Workload, PlanError> {
+        test.check()
+            .map_err(|(field, problem)| self.in_test(field, problem))?;
+        Ok(Workload {
+            sizes: vec![SizeWeight {
+                // Checked: at most REQUEST_BYTES_MAX.
+                size: test.request().0 as u32,
+                weight: 100.0,
+            }],
+            access: test.mode.access(),
+            files: FileSet {
+                scope: Scope::Shared,
+                count: test.files,
+                size: test.file_bytes(),
+            },
+            requests: Requests::Fileio(test.clone()),
+        })
+    }
+
+    pub(super) fn check_fileio(&self, plan: &Plan) -> Result<(), PlanError> {
+        let Some(test) = plan.workload.fileio() else {
+            return Ok(());
+        };
+        if plan.outstanding != 1 {
+            return Err(self.in_test("outstanding", FileioProblem::Outstanding));
+        }
+        let duration = plan.duration;
+        match test.time {
+            Some(time) if time != duration => {
+                Err(self.in_test("time", FileioProblem::Time { time, duration }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn in_test(&self, field: &'static str, problem: FileioProblem) -> PlanError {
+        self.in_option(field, true, Problem::Fileio(problem))
+    }
+}

@@ -1,0 +1,95 @@
+//! What clients do when the load is over: a `fileio` test flushes its files.
+//!
+//! It is the same loop on the same slots, with other operations. The window is
+//! over by then, so none of it is in the figures of the window.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tokio::task::JoinSet;
+
+use crate::clock::{self, Nanos};
+use crate::record::Dropout;
+use crate::run::board::Desk;
+use crate::run::driver::Driver;
+use crate::run::group::{Group, Orders, Shared};
+use crate::run::health::Gauge;
+use crate::run::schedule::{Interval, Place, Schedule};
+use crate::run::supply::Supply;
+use crate::run::worker::{Assignment, CANCEL_GRACE, Outcome, cancelled_for, resume};
+
+/// Has the clients of a worker do what is left to do, unless the run has been
+/// cancelled; the groups that still stand.
+pub(super) async fn close<D: Driver, S: Supply>(
+    worker: &Assignment,
+    shared: &Rc<RefCell<Shared>>,
+    schedule: Schedule,
+    mut groups: Vec<Group<D, S>>,
+    outcome: &mut Outcome,
+) -> Vec<Group<D, S>> {
+    if !worker.plan.workload.closes() || worker.cancel.is_cancelled() {
+        return groups;
+    }
+    for group in &mut groups {
+        group.close();
+    }
+    let begin = clock::now();
+    leave_window(&mut shared.borrow_mut().desk, begin);
+    let schedule = Schedule {
+        close: schedule.close.min(begin),
+        stop: Nanos::MAX,
+        ..schedule
+    };
+    let orders = Rc::new(Orders {
+        schedule,
+        gauge: Gauge::start(schedule),
+        operation_limit: worker.plan.limits.operation.into(),
+        cancel: worker.cancel.clone(),
+        alarm: None,
+    });
+    let mut running = JoinSet::new();
+    for mut group in groups {
+        let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
+        running.spawn_local(async move {
+            let ended = group.run(&shared, &orders).await;
+            (group, ended)
+        });
+    }
+    let mut standing = Vec::with_capacity(running.len());
+    let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
+    tokio::pin!(give_up);
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(ended) => {
+                    let (group, ended) = ended.unwrap_or_else(resume);
+                    match ended {
+                        Ok(()) => standing.push(group),
+                        Err(reason) => outcome.dropouts.extend(group.numbers().map(|client| {
+                            let reason = reason.to_string();
+                            Dropout { client, reason }
+                        })),
+                    }
+                }
+            },
+            () = &mut give_up => {
+                running.abort_all();
+                while running.join_next().await.is_some() {}
+                break;
+            }
+        }
+    }
+    outcome.closed = Some(clock::now());
+    standing
+}
+
+/// What comes from now on is in no window, however long that might have been.
+fn leave_window(desk: &mut Desk, now: Nanos) {
+    let rest = Interval {
+        from: now,
+        to: Nanos::MAX,
+        place: Place::Outside,
+    };
+    desk.turn(now, rest);
+}

@@ -1,0 +1,444 @@
+//! Files that were prepared for `fileio` tests and outlive them: in a directory
+//! with a name of its own, beside a manifest that says what was prepared.
+//!
+//! A file is written from its beginning to its end, one request after the other,
+//! so its size on the share is how far it has come: preparing goes on from there.
+//! The directory is claimed as that of a run is, so that no two work in it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::read::{ReadRequest, ReadResponse};
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::header::Command;
+
+use super::files::{free_bytes_at_root, join, list, open};
+use super::prepare::{Job, Manner};
+use super::remove::{own_name, remove_claimed};
+use super::{Fate, MARKER, Workspace};
+use crate::cancel::Cancel;
+use crate::fileio::{Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode};
+use crate::pattern::BLOCK_BYTES;
+use crate::plan::{FileSet, Scope, WorkFile};
+use crate::session::{Endpoint, Session, SessionError};
+use crate::units::Size;
+
+/// The directory's name, below the target's path.
+pub(crate) const FILEIO_DIRECTORY: &str = "smbench-fileio";
+/// The manifest's name in it.
+pub(super) const MANIFEST: &str = "fileio.json";
+
+/// Whether a directory that is not there gets made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Made,
+    Refused,
+}
+
+/// Names in the directory, and the bytes of each.
+type Sizes = BTreeMap<String, u64>;
+
+/// The files of a test.
+fn files(test: &Fileio) -> FileSet {
+    FileSet {
+        scope: Scope::Shared,
+        count: test.files,
+        size: test.file_bytes(),
+    }
+}
+
+fn directory_of(endpoint: &Endpoint) -> String {
+    join(&endpoint.target().path, FILEIO_DIRECTORY)
+}
+
+/// Makes the files of a test, or what is missing of them, calling `progress` with
+/// bytes written so far and in all. Nothing is written where they cannot fit.
+pub(crate) async fn prepare_kept(
+    endpoint: &Endpoint,
+    test: &Fileio,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Prepared, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let directory = directory_of(endpoint);
+    let files = files(test);
+    check_block(&session, test)?;
+    let found = sizes(&mut session, &directory).await?.unwrap_or_default();
+    let missing = missing(&files, &found, &directory, endpoint)?;
+    let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
+    if let Some(free) = free_bytes_at_root(&mut session).await?
+        && total > free
+    {
+        return Err(FileioError::NoSpace {
+            at: endpoint.share(),
+            needed: Size(total).to_string(),
+            free: Size(free).to_string(),
+        }
+        .into());
+    }
+    // Others than those found are told before they are gone on with.
+    let wanted = Manifest::of(test);
+    if found.keys().any(|name| name != MARKER) {
+        check_manifest(&mut session, &directory, &found, &wanted).await?;
+    }
+    let mut workspace = claim(endpoint, session, Missing::Made).await?;
+    write_manifest(&mut workspace, &wanted).await?;
+    let prepared = Prepared {
+        directory,
+        found: files.count - missing.len() as u32,
+        written: missing.len() as u32,
+        bytes: total,
+    };
+    progress(0, total);
+    let filled = workspace
+        .fill(files, missing, Manner::GoOn, cancel, &mut |done| {
+            progress(done, total);
+        })
+        .await;
+    if filled.is_err() {
+        workspace.lose_patience();
+    }
+    workspace.remove().await?;
+    filled?;
+    match cancel.is_cancelled() {
+        true => Err(SessionError::Interrupted),
+        false => Ok(prepared),
+    }
+}
+
+/// Removes the files and their directory; its name, if there was one.
+pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let directory = directory_of(endpoint);
+    if sizes(&mut session, &directory).await?.is_none() {
+        session.log_off().await;
+        return Ok(None);
+    }
+    let workspace = claim(endpoint, session, Missing::Refused).await?;
+    let Workspace {
+        mut session,
+        marker,
+        ..
+    } = workspace;
+    remove_claimed(&mut session, &directory, Some(marker)).await?;
+    session.log_off().await;
+    Ok(Some(directory))
+}
+
+impl Workspace {
+    /// Claims the directory of prepared files; a test that makes its files anew
+    /// makes it as well.
+    pub(crate) async fn of_prepared(
+        endpoint: &Endpoint,
+        mut session: Session,
+        test: &Fileio,
+    ) -> Result<Self, SessionError> {
+        let directory = directory_of(endpoint);
+        let missing = match test.mode {
+            TestMode::SeqWr => Missing::Made,
+            _ => Missing::Refused,
+        };
+        let found = sizes(&mut session, &directory).await?;
+        if found.is_none() && missing == Missing::Refused {
+            let at = endpoint.share();
+            return Err(FileioError::NotPrepared { directory, at }.into());
+        }
+        claim(endpoint, session, missing).await
+    }
+
+    /// Checks that the files are those of `test`, and names the first that is
+    /// not. Where the test makes them anew they are emptied instead.
+    pub(crate) async fn check_prepared(
+        &mut self,
+        test: &Fileio,
+        cancel: &Cancel,
+    ) -> Result<(), SessionError> {
+        let wanted = Manifest::of(test);
+        let files = files(test);
+        let directory = self.directory.clone();
+        let found = sizes(&mut self.session, &directory).await?;
+        let found = found.unwrap_or_default();
+        let is_known = found.contains_key(MANIFEST);
+        if is_known || test.mode != TestMode::SeqWr {
+            check_manifest(&mut self.session, &directory, &found, &wanted).await?;
+        }
+        if test.mode == TestMode::SeqWr {
+            self.check_room(&files, &found).await?;
+            write_manifest(self, &wanted).await?;
+            let empty = FileSet { size: 0, ..files };
+            let jobs = all(&files).map(|file| Job { file, from: 0 }).collect();
+            return self.fill(empty, jobs, Manner::Anew, cancel, &mut |_| {}).await;
+        }
+        let missing = missing(&files, &found, &directory, &self.endpoint)?;
+        match missing.front() {
+            None => Ok(()),
+            Some(first) => {
+                let name = files.file_name(0, first.file.file);
+                let bytes = found.get(&name);
+                Err(FileioError::WrongSize {
+                    path: join(&directory, &name),
+                    at: self.endpoint.share(),
+                    found: bytes.map_or_else(|| "no entry".to_owned(), exact),
+                    bytes: exact(&files.size),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Fails when files that are emptied and written anew cannot fit.
+    async fn check_room(&mut self, files: &FileSet, found: &Sizes) -> Result<(), SessionError> {
+        let Some(free) = free_bytes_at_root(&mut self.session).await? else {
+            return Ok(());
+        };
+        let given_back: u64 = found.values().sum();
+        let needed = files.bytes(1);
+        if needed > free.saturating_add(given_back) {
+            return Err(FileioError::NoSpace {
+                at: self.endpoint.share(),
+                needed: Size(needed).to_string(),
+                free: Size(free).to_string(),
+            }
+            .into());
+        }
+        Ok(())
+    }
+}
+
+fn exact(bytes: &u64) -> String {
+    format!("{:#}", Size(*bytes))
+}
+
+fn all(files: &FileSet) -> impl Iterator<Item = WorkFile> + use<> {
+    files.iter(1)
+}
+
+/// Requests of a block must be possible, whichever test follows.
+fn check_block(session: &Session, test: &Fileio) -> Result<(), SessionError> {
+    let negotiated = session.connection.negotiated();
+    for (kind, limit) in [
+        ("read", negotiated.max_read),
+        ("write", negotiated.max_write),
+    ] {
+        if test.block.0 > limit.into() {
+            return Err(SessionError::TooLarge {
+                kind,
+                wanted: test.block.to_string(),
+                at: session.share(),
+                limit: Size(limit.into()).to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What is in a directory; `None` where there is none.
+async fn sizes(session: &mut Session, directory: &str) -> Result<Option<Sizes>, SessionError> {
+    match list(session, directory).await {
+        Ok(entries) => Ok(Some(
+            entries
+                .into_iter()
+                .map(|entry| (entry.name, entry.end_of_file))
+                .collect(),
+        )),
+        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The files that are not whole, and from where on they are missing. What is
+/// there is gone on with at a block, of which a part may have been written.
+fn missing(
+    files: &FileSet,
+    found: &Sizes,
+    directory: &str,
+    endpoint: &Endpoint,
+) -> Result<VecDeque<Job>, SessionError> {
+    if let Some(name) = found.keys().find(|name| name.as_str() != MARKER && !own_name(name)) {
+        return Err(FileioError::Foreign {
+            directory: directory.to_owned(),
+            at: endpoint.share(),
+            name: name.clone(),
+        }
+        .into());
+    }
+    let mut jobs = VecDeque::new();
+    for file in all(files) {
+        let name = files.file_name(file.client, file.file);
+        let bytes = found.get(&name).copied();
+        match bytes {
+            Some(bytes) if bytes == files.size => {}
+            Some(bytes) if bytes > files.size => {
+                return Err(FileioError::TooLong {
+                    path: join(directory, &name),
+                    at: endpoint.share(),
+                    found: exact(&bytes),
+                    bytes: exact(&files.size),
+                }
+                .into());
+            }
+            bytes => {
+                let whole = bytes.unwrap_or(0) / BLOCK_BYTES as u64;
+                let from = whole * BLOCK_BYTES as u64;
+                jobs.push_back(Job { file, from });
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+/// Claims the directory of prepared files.
+async fn claim(
+    endpoint: &Endpoint,
+    mut session: Session,
+    missing: Missing,
+) -> Result<Workspace, SessionError> {
+    let directory = directory_of(endpoint);
+    if missing == Missing::Made {
+        let doing = format!("create directory '{directory}'");
+        let made = session
+            .create(
+                &doing,
+                &CreateRequest {
+                    disposition: Disposition::OpenIf,
+                    options: options::FILE_DIRECTORY_FILE,
+                    ..open(
+                        &directory,
+                        access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+                    )
+                },
+            )
+            .await?;
+        session.close(&doing, made.file_id).await?;
+    }
+    let claimed = session
+        .create(
+            &format!("claim directory '{directory}'"),
+            &CreateRequest {
+                disposition: Disposition::OpenIf,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(
+                    &join(&directory, MARKER),
+                    access::FILE_WRITE_DATA | access::DELETE,
+                )
+            },
+        )
+        .await;
+    match claimed {
+        Ok(claimed) => Ok(Workspace {
+            session,
+            endpoint: endpoint.clone(),
+            directory,
+            marker: claimed.file_id,
+            fate: Fate::Kept,
+        }),
+        Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
+            let at = endpoint.share();
+            Err(FileioError::InUse { directory, at }.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Fails unless the manifest is there and tells of these files. A directory in
+/// which nothing has been written yet has none.
+async fn check_manifest(
+    session: &mut Session,
+    directory: &str,
+    found: &Sizes,
+    wanted: &Manifest,
+) -> Result<(), SessionError> {
+    let at = session.share();
+    let path = join(directory, MANIFEST);
+    if !found.contains_key(MANIFEST) {
+        return match found.keys().all(|name| name == MARKER) {
+            true => Err(FileioError::NotPrepared {
+                directory: directory.to_owned(),
+                at,
+            }
+            .into()),
+            false => Err(FileioError::Manifest { path, at }.into()),
+        };
+    }
+    let json = read_manifest(session, &path).await?;
+    match Manifest::parse(&json) {
+        None => Err(FileioError::Manifest { path, at }.into()),
+        Some(manifest) if manifest == *wanted => Ok(()),
+        Some(manifest) => Err(FileioError::other(directory, at, &manifest, wanted).into()),
+    }
+}
+
+/// The beginning of a file.
+async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, SessionError> {
+    let doing = format!("read file '{path}'");
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(path, access::FILE_READ_DATA)
+            },
+        )
+        .await?
+        .file_id;
+    let request = ReadRequest {
+        file_id: id,
+        offset: 0,
+        length: MANIFEST_BYTES_MAX,
+        minimum_count: 0,
+        flags: 0,
+    };
+    let reply = session
+        .call(&doing, Command::Read, MANIFEST_BYTES_MAX, |out| {
+            request.encode(out);
+        })
+        .await?;
+    let data = match reply.status {
+        NtStatus::SUCCESS => ReadResponse::decode(&reply.message, reply.message.len())
+            .map_err(|error| session.malformed(&doing, error))?
+            .data
+            .unwrap_or_default()
+            .to_vec(),
+        // An empty file tells nothing.
+        NtStatus::END_OF_FILE => Vec::new(),
+        status => return Err(session.refused(&doing, status)),
+    };
+    session.close(&doing, id).await?;
+    Ok(data)
+}
+
+async fn write_manifest(
+    workspace: &mut Workspace,
+    manifest: &Manifest,
+) -> Result<(), SessionError> {
+    let path = join(&workspace.directory, MANIFEST);
+    let doing = format!("write file '{path}'");
+    let session = &mut workspace.session;
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::OverwriteIf,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(&path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
+            },
+        )
+        .await?
+        .file_id;
+    let json = manifest.to_json();
+    let request = WriteRequest {
+        file_id: id,
+        offset: 0,
+        length: json.len() as u32,
+        flags: 0,
+    };
+    session
+        .expect(&doing, Command::Write, request.length, |out| {
+            request.encode(out);
+            out.extend_from_slice(json.as_bytes());
+        })
+        .await?;
+    session.close(&doing, id).await
+}

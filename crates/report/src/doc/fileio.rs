@@ -1,0 +1,89 @@
+//! A test as `sysbench fileio` does it, in that tool's words.
+
+use serde::{Deserialize, Serialize};
+use smbench_engine::fileio::{Fileio, Flushing, Home, Spread};
+
+/// What all clients test together, with sysbench's names for its options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileioDoc {
+    /// `seqwr`, `seqrewr`, `seqrd`, `rndrd`, `rndwr` or `rndrw`.
+    pub test_mode: String,
+    /// Bytes of a request, before any are merged.
+    pub block_bytes: u64,
+    /// As many make one sequential request; 0 and 1 are one.
+    pub merged_requests: u32,
+    /// Every file is flushed after each this many requests; 0 is never.
+    pub fsync_freq: u32,
+    /// Whether each write is flushed.
+    pub fsync_all: bool,
+    /// Whether every client flushes every file when the load is over.
+    pub fsync_end: bool,
+    /// Reads for each write in `rndrw`.
+    pub rw_ratio: f64,
+    /// `uniform`, `gaussian`, `special`, `pareto` or `zipfian`.
+    pub rand_type: String,
+    /// Of `gaussian` and `special`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rand_spec_iter: Option<u32>,
+    /// Of `special`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rand_spec_pct: Option<u32>,
+    /// Of `special`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rand_spec_res: Option<u32>,
+    /// Of `pareto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rand_pareto_h: Option<f64>,
+    /// Of `zipfian`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rand_zipfian_exp: Option<f64>,
+    /// Events after which it is over; 0 is no limit.
+    pub events: u64,
+    /// Seconds after which it is over; 0 is no limit.
+    pub time_s: f64,
+    /// Whether the files had been prepared before, or were the run's own.
+    pub prepared: bool,
+}
+
+impl From<&Fileio> for FileioDoc {
+    fn from(test: &Fileio) -> Self {
+        let (fsync_all, fsync_freq, fsync_end) = match test.flushing {
+            Flushing::EachWrite => (true, 0, false),
+            Flushing::Sets { every, at_end } => (false, every.unwrap_or(0), at_end),
+        };
+        let mut doc = Self {
+            test_mode: test.mode.name().to_owned(),
+            block_bytes: test.block.0,
+            merged_requests: test.merged,
+            fsync_freq,
+            fsync_all,
+            fsync_end,
+            rw_ratio: test.rw_ratio,
+            rand_type: test.spread.name().to_owned(),
+            rand_spec_iter: None,
+            rand_spec_pct: None,
+            rand_spec_res: None,
+            rand_pareto_h: None,
+            rand_zipfian_exp: None,
+            events: test.events.unwrap_or(0),
+            time_s: test.time.map_or(0.0, |time| time.as_secs_f64()),
+            prepared: test.home == Home::Prepared,
+        };
+        match test.spread {
+            Spread::Uniform => {}
+            Spread::Gaussian { iterations } => doc.rand_spec_iter = Some(iterations),
+            Spread::Special {
+                iterations,
+                items,
+                hits,
+            } => {
+                doc.rand_spec_iter = Some(iterations);
+                doc.rand_spec_pct = Some(items);
+                doc.rand_spec_res = Some(hits);
+            }
+            Spread::Pareto { h } => doc.rand_pareto_h = Some(h),
+            Spread::Zipf { exponent } => doc.rand_zipfian_exp = Some(exponent),
+        }
+        doc
+    }
+}

@@ -1,0 +1,363 @@
+//! A test as `sysbench fileio` reports it, with what its users miss: latency by
+//! operation, of flushes too, and any percentiles.
+//!
+//! Figures and layout are those of sysbench 1.0. Where that counts from the start
+//! to the last flush, so does this: `total time` is the window and what came after
+//! it, and rates are by that time. An event is a request or a flush of a file; what
+//! is flushed at the end is none, but counts as `fsyncs/s`.
+
+use std::fmt::Write as _;
+
+use hdrhistogram::Histogram;
+use smbench_engine::record::{Direction, OpKind, OpRecord, Recorder};
+
+use crate::curve::Curve;
+use crate::doc::{FileioDoc, LoadPointDoc, OpDoc, RunDoc};
+use crate::latency::pool;
+use crate::text::{facts, footnotes, remarks};
+use crate::units::{bytes, counted, plain};
+
+const MIB: f64 = 1_048_576.0;
+const NS_PER_MS: f64 = 1e6;
+/// Columns that sysbench's figures of latency end in.
+const WIDTH: usize = 53;
+/// The bins of sysbench's histograms: 1024 of equal ratio, from 0.001 to 100,000 ms.
+const BINS: f64 = 1024.0;
+const BINS_FROM_MS: f64 = 0.001;
+const BINS_TO_MS: f64 = 100_000.0;
+/// Stars of the fullest bin.
+const STARS: f64 = 40.0;
+
+/// What is shown beyond the usual.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// Percentiles, more than 0 to 100.
+    pub percentiles: Vec<f64>,
+    /// The histogram of all latencies.
+    pub histogram: bool,
+}
+
+/// The report of a run; `None` where it was no such test, or was not measured. Ends
+/// with a newline.
+#[must_use]
+pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
+    let test = doc.plan.workload.fileio.as_ref()?;
+    let point = doc.load_points.last()?;
+    let header = facts(doc).into_iter();
+    let mut sections: Vec<String> = vec![
+        header
+            .map(|(label, text)| format!("{label:<9}{text}\n"))
+            .collect(),
+        options(doc, test, point),
+    ];
+    let all = pool(point.asked_for().map(OpDoc::response));
+    if shown.histogram {
+        sections.push(histogram(&all));
+    }
+    sections.push(figures(test, point));
+    sections.push(latencies(test, &all, &shown.percentiles));
+    sections.push(fairness(test, point));
+    sections.push(by_operation(point, &shown.percentiles));
+    let notes = footnotes(&Curve::of(&doc.load_points)) + &remarks(doc);
+    if !notes.is_empty() {
+        sections.push(notes);
+    }
+    Some(sections.join("\n"))
+}
+
+/// What was asked for, in sysbench's sentences.
+fn options(doc: &RunDoc, test: &FileioDoc, point: &LoadPointDoc) -> String {
+    let files = &doc.plan.workload;
+    let mut text = String::new();
+    let mut line = |words: String| {
+        text += &words;
+        text.push('\n');
+    };
+    line(format!("Number of threads: {} (sessions)", point.clients));
+    line(format!(
+        "{}, {} each",
+        counted(files.files.into(), "file"),
+        bytes(files.file_bytes)
+    ));
+    line(format!(
+        "{} total file size",
+        bytes(files.file_bytes.saturating_mul(files.files.into()))
+    ));
+    line(format!("Block size {}", bytes(test.block_bytes)));
+    let is_random = test.test_mode.starts_with("rnd");
+    if !is_random && test.merged_requests > 0 {
+        let merged = test.block_bytes.saturating_mul(test.merged_requests.into());
+        line(format!(
+            "Merging requests up to {} for sequential IO.",
+            bytes(merged)
+        ));
+    }
+    if is_random {
+        line(format!("Number of IO requests: {}", test.events));
+        line(format!(
+            "Read/Write ratio for combined random IO test: {:.2}",
+            test.rw_ratio
+        ));
+    }
+    if test.fsync_freq > 0 {
+        line(format!(
+            "Periodic FSYNC enabled, calling fsync() each {} requests.",
+            test.fsync_freq
+        ));
+    }
+    if test.fsync_end {
+        line("Calling fsync() at the end of test, Enabled.".to_owned());
+    }
+    if test.fsync_all {
+        line("Calling fsync() after each write operation.".to_owned());
+    }
+    let spread = match is_random {
+        true => format!(", offsets {}, seed {}", plain(&test.rand_type), doc.plan.seed),
+        false => String::new(),
+    };
+    line(format!("Doing {} test{spread}", mode(&test.test_mode)));
+    text
+}
+
+fn mode(name: &str) -> &str {
+    match name {
+        "seqwr" => "sequential write (creation)",
+        "seqrewr" => "sequential rewrite",
+        "seqrd" => "sequential read",
+        "rndrd" => "random read",
+        "rndwr" => "random write",
+        "rndrw" => "random r/w",
+        _ => "(unknown)",
+    }
+}
+
+fn count(point: &LoadPointDoc, kind: OpKind) -> u64 {
+    point.ops.get(kind.name()).map_or(0, |op| op.count)
+}
+
+/// Seconds from the window's opening to the last flush.
+fn total_s(point: &LoadPointDoc) -> f64 {
+    point.window_s + point.final_flush_s.unwrap_or(0.0)
+}
+
+/// Requests and, but where each write has its own, flushes.
+fn events(test: &FileioDoc, point: &LoadPointDoc) -> u64 {
+    let flushes = match test.fsync_all {
+        true => 0,
+        false => count(point, OpKind::Flush),
+    };
+    count(point, OpKind::Read) + count(point, OpKind::Write) + flushes
+}
+
+fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
+    let total_s = total_s(point);
+    let rate = |amount: f64| match total_s > 0.0 {
+        true => amount / total_s,
+        false => 0.0,
+    };
+    let flushes = count(point, OpKind::Flush) + count(point, OpKind::FinalFlush);
+    let mut text = String::new();
+    // Writing to a String cannot fail, here and below.
+    let _ = write!(
+        text,
+        "File operations:\n\
+         \x20   reads/s:                      {:.2}\n\
+         \x20   writes/s:                     {:.2}\n\
+         \x20   fsyncs/s:                     {:.2}\n\
+         \n\
+         Throughput:\n\
+         \x20   read, MiB/s:                  {:.2}\n\
+         \x20   written, MiB/s:               {:.2}\n\
+         \n\
+         General statistics:\n\
+         \x20   total time:                          {total_s:.4}s\n\
+         \x20   total number of events:              {}\n",
+        rate(count(point, OpKind::Read) as f64),
+        rate(count(point, OpKind::Write) as f64),
+        rate(flushes as f64),
+        rate(point.bytes_read as f64 / MIB),
+        rate(point.bytes_written as f64 / MIB),
+        events(test, point),
+    );
+    text
+}
+
+/// A label and a figure that ends where sysbench's do.
+fn figure(label: &str, figure: &str) -> String {
+    let width = WIDTH.saturating_sub(label.len());
+    format!("{label}{figure:>width$}\n")
+}
+
+fn ms(nanoseconds: f64) -> String {
+    format!("{:.2}", nanoseconds / NS_PER_MS)
+}
+
+/// `95th`, `99.9th`; sysbench knows no other ending.
+fn ordinal(percentile: f64) -> String {
+    format!("{percentile}th")
+}
+
+fn quantile(latencies: &Histogram<u64>, percentile: f64) -> f64 {
+    latencies.value_at_quantile(percentile / 100.0) as f64
+}
+
+fn latencies(test: &FileioDoc, all: &Histogram<u64>, percentiles: &[f64]) -> String {
+    let mut text = "Latency (ms):\n".to_owned();
+    text += &figure("         min:", &ms(all.min() as f64));
+    text += &figure("         avg:", &ms(all.mean()));
+    text += &figure("         max:", &ms(all.max() as f64));
+    for &percentile in percentiles {
+        let label = format!("        {:>5} percentile:", ordinal(percentile));
+        text += &figure(&label, &ms(quantile(all, percentile)));
+    }
+    if percentiles.is_empty() {
+        text += "         percentile stats:               disabled\n";
+    }
+    text += &figure("         sum:", &ms(all.mean() * all.len() as f64));
+    if test.fsync_all {
+        text += "of requests: a write and its fsync, which are one event, count apart here\n";
+    }
+    text
+}
+
+fn fairness(test: &FileioDoc, point: &LoadPointDoc) -> String {
+    let of = point.fairness.as_ref();
+    // Where each write has its flush the two are one event.
+    let share = |operations: f64| {
+        let all: u64 = point.asked_for().map(|op| op.count).sum();
+        match all {
+            0 => 0.0,
+            all => operations * events(test, point) as f64 / all as f64,
+        }
+    };
+    format!(
+        "Threads fairness:\n\
+         \x20   events (avg/stddev):           {:.4}/{:.2}\n\
+         \x20   execution time (avg/stddev):   {:.4}/{:.2}\n",
+        share(of.map_or(0.0, |of| of.mean)),
+        share(of.map_or(0.0, |of| of.sd)),
+        of.and_then(|of| of.busy_s_mean).unwrap_or(0.0),
+        of.and_then(|of| of.busy_s_sd).unwrap_or(0.0),
+    )
+}
+
+/// What sysbench does not tell apart.
+fn by_operation(point: &LoadPointDoc, percentiles: &[f64]) -> String {
+    let mut text = format!(
+        "{:<24}{:>10}{:>10}{:>10}",
+        "Latency by operation (ms)", "count", "min", "avg"
+    );
+    for &percentile in percentiles {
+        let _ = write!(text, "{:>10}", ordinal(percentile));
+    }
+    let _ = writeln!(text, "{:>10}", "max");
+    for (kind, name) in [
+        (OpKind::Read, "read"),
+        (OpKind::Write, "write"),
+        (OpKind::Flush, "fsync"),
+        (OpKind::FinalFlush, "fsync at the end"),
+    ] {
+        let Some(op) = point.ops.get(kind.name()).filter(|op| op.count > 0) else {
+            continue;
+        };
+        let latencies = pool([op.response()]);
+        let _ = write!(
+            text,
+            "    {name:<21}{:>10}{:>10}{:>10}",
+            op.count,
+            ms(latencies.min() as f64),
+            ms(latencies.mean())
+        );
+        for &percentile in percentiles {
+            let _ = write!(text, "{:>10}", ms(quantile(&latencies, percentile)));
+        }
+        let _ = writeln!(text, "{:>10}", ms(latencies.max() as f64));
+    }
+    text
+}
+
+/// All latencies, in sysbench's bins.
+fn histogram(all: &Histogram<u64>) -> String {
+    let ratio = (BINS_TO_MS / BINS_FROM_MS).ln() / (BINS - 1.0);
+    let mut bins: Vec<(f64, u64)> = Vec::new();
+    for bucket in all.iter_recorded() {
+        let value = bucket.value_iterated_to() as f64 / NS_PER_MS;
+        let bin = ((value / BINS_FROM_MS).ln() / ratio + 0.5).floor();
+        let bin = bin.clamp(0.0, BINS - 1.0);
+        match bins.last_mut().filter(|(last, _)| *last == bin) {
+            Some((_, count)) => *count += bucket.count_at_value(),
+            None => bins.push((bin, bucket.count_at_value())),
+        }
+    }
+    let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(1);
+    let mut text = "Latency histogram (values are in milliseconds)\n\
+                    \x20      value  ------------- distribution ------------- count\n"
+        .to_owned();
+    for (bin, count) in bins {
+        let stars = (count as f64 * STARS / most as f64 + 0.5).floor() as usize;
+        let value = BINS_FROM_MS * (bin * ratio).exp();
+        let _ = writeln!(text, "{value:12.3} |{:<40} {count}", "*".repeat(stars));
+    }
+    text
+}
+
+/// What completed in some stretch of the window.
+#[derive(Clone, Debug, Default)]
+pub struct Interim {
+    length_s: f64,
+    flushes: u64,
+    /// Bytes read and written.
+    bytes: (u64, u64),
+    all: OpRecord,
+}
+
+impl Interim {
+    /// Adds what was recorded in so many further seconds.
+    pub fn add(&mut self, recorder: &Recorder, length_s: f64) {
+        self.length_s += length_s;
+        for (kind, op) in recorder.ops() {
+            match kind.direction() {
+                Some(Direction::Read) => self.bytes.0 += op.bytes,
+                Some(Direction::Write) => self.bytes.1 += op.bytes,
+                None => {}
+            }
+            if kind == OpKind::Flush {
+                self.flushes += op.count();
+            }
+        }
+        self.all.merge(&recorder.all());
+    }
+
+    /// Seconds that were added.
+    #[must_use]
+    pub const fn length_s(&self) -> f64 {
+        self.length_s
+    }
+
+    /// The line that sysbench prints of it, so many seconds after the window's
+    /// opening. Ends with a newline.
+    #[must_use]
+    pub fn line(&self, end_s: f64, percentiles: &[f64]) -> String {
+        let rate = |amount: f64| match self.length_s > 0.0 {
+            true => amount / self.length_s,
+            false => 0.0,
+        };
+        let latencies = self.all.latency();
+        let names: Vec<_> = percentiles.iter().map(|p| format!("{p}%")).collect();
+        let values = percentiles.iter().map(|&percentile| {
+            let value = quantile(latencies, percentile) / NS_PER_MS;
+            format!("{value:.3}")
+        });
+        let values: Vec<_> = values.collect();
+        let latency = match percentiles.is_empty() {
+            true => String::new(),
+            false => format!(" latency (ms,{}): {}", names.join("/"), values.join("/")),
+        };
+        format!(
+            "[ {end_s:.0}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s{latency}\n",
+            rate(self.bytes.0 as f64 / MIB),
+            rate(self.bytes.1 as f64 / MIB),
+            rate(self.flushes as f64),
+        )
+    }
+}
