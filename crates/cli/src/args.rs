@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 mod calibrate;
 mod compare;
+mod fileio;
 mod import;
 mod lab;
 mod load;
@@ -26,11 +27,14 @@ use value::{destinations, files, parse_profile};
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
 pub(crate) use import::{ImportArgs, ImportCommand};
+pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use load::LoadArgs;
 pub(crate) use message::without_urls;
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{ConnectArgs, ProbeArgs, SecretArgs, SessionArgs, UrlArgs};
+pub(crate) use server::{
+    ConnectArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
+};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 pub(crate) use value::{Destination, paths};
 
@@ -79,6 +83,9 @@ pub(crate) enum Command {
     /// Measure several servers or settings, to compare them, and keep it as a study
     #[command(after_help = suite::EXIT_CODES)]
     Suite(Box<SuiteArgs>),
+    /// Do what sysbench fileio does, with its options, on a share
+    #[command(subcommand)]
+    Fileio(FileioCommand),
     /// List the built-in suites, or show one
     Suites {
         #[command(subcommand)]

@@ -103,9 +103,8 @@ impl Failure {
             | Self::Password(_)
             | Self::Load(_)
             | Self::Compare(_) => Exit::Usage,
-            Self::Run(RunError::Session(error)) | Self::Session(error) if is_malformed(error) => {
-                Exit::Usage
-            }
+            Self::Run(error) if run_fails_for(error).is_some_and(is_asked_wrongly) => Exit::Usage,
+            Self::Session(error) if is_asked_wrongly(error) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             Self::Run(_)
             | Self::Session(_)
@@ -127,9 +126,23 @@ impl From<RunError> for Failure {
     }
 }
 
-/// Whether a file that the command line names is not what it should be.
-const fn is_malformed(error: &SessionError) -> bool {
-    matches!(error, SessionError::Ticket(TicketError::Malformed { .. }))
+/// What of the server's a run has failed for.
+fn run_fails_for(error: &RunError) -> Option<&SessionError> {
+    match error {
+        RunError::Session(error) => Some(error),
+        RunError::Leftover { error, .. } => run_fails_for(error),
+        _ => None,
+    }
+}
+
+/// Whether a file that the command line names is not what it should be, or other
+/// options would do.
+const fn is_asked_wrongly(error: &SessionError) -> bool {
+    match error {
+        SessionError::Ticket(TicketError::Malformed { .. }) => true,
+        SessionError::Fileio(error) => error.is_asked_wrongly(),
+        _ => false,
+    }
 }
 
 /// An error and its causes; the lab's errors leave theirs to `source`.

@@ -9,6 +9,7 @@ mod calibrate;
 mod commands;
 mod embedded;
 mod failure;
+mod fileio;
 mod login;
 mod output;
 mod password;

@@ -14,7 +14,7 @@ use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{CalibrationDoc, Disclosure, FlushDoc, Place};
 
-use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, SessionArgs, UrlArgs};
+use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs};
 use crate::calibrate;
 use crate::failure::Failure;
 use crate::login;
@@ -82,11 +82,11 @@ impl Request {
         let plan = Plan::resolve(
             &profile,
             &RunOptions {
-                server_cpu: server_cpu(args)?,
+                server_cpu: server_cpu(&args.server)?,
                 ..options(args)
             },
             target,
-            limits(args),
+            limits(&args.server),
             // Where the system does not tell, one thread always works.
             thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         )?;
@@ -95,6 +95,38 @@ impl Request {
             server,
             flush: args.server.server_flush.unwrap_or_default(),
             calibration: calibrate::found(args.output.calibration.as_ref(), &args.output.out)?,
+        })
+    }
+
+    /// A run of a profile that was made of other options than those of `run`, on
+    /// the server that these say.
+    pub(crate) fn of(
+        profile: &Profile,
+        options: RunOptions,
+        args: &ServerArgs,
+    ) -> Result<Self, Failure> {
+        let (target, server) = match &args.target {
+            None => (embedded(), Server::Embedded),
+            Some(url) => {
+                let (target, sources) = account(url, &args.secrets)?;
+                (target, Server::Given(sources))
+            }
+        };
+        let options = RunOptions {
+            dialect: args.session.dialect,
+            sign: args.session.sign,
+            signing_algorithm: args.session.signing_algorithm,
+            encrypt: args.session.encrypt,
+            cipher: args.session.cipher.clone(),
+            server_cpu: server_cpu(args)?,
+            ..options
+        };
+        // Where the system does not tell, one thread always works.
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        Ok(Self {
+            plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
+            server,
+            flush: args.server_flush.unwrap_or_default(),
         })
     }
 
@@ -149,13 +181,19 @@ impl Visit {
 
 impl ProbeArgs {
     pub(crate) fn session(&self) -> SessionOptions {
-        let SessionArgs {
+        self.session.options()
+    }
+}
+
+impl SessionArgs {
+    pub(crate) fn options(&self) -> SessionOptions {
+        let Self {
             dialect,
             sign,
             signing_algorithm,
             encrypt,
             cipher,
-        } = self.session;
+        } = *self;
         SessionOptions {
             dialects: dialect.unwrap_or_default(),
             signing: sign.unwrap_or_default(),
@@ -224,8 +262,8 @@ fn options(args: &RunArgs) -> RunOptions {
 }
 
 /// Where the server's CPU time is looked up, as the command line says.
-fn server_cpu(args: &RunArgs) -> Result<Option<CpuSource>, Failure> {
-    let written = args.server.server_metrics.as_deref().map(cpu_source);
+fn server_cpu(args: &ServerArgs) -> Result<Option<CpuSource>, Failure> {
+    let written = args.server_metrics.as_deref().map(cpu_source);
     let source = written.transpose();
     source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
 }
@@ -238,10 +276,10 @@ pub(crate) fn cpu_source(text: &str) -> Result<CpuSource, MetricsUrlError> {
     })
 }
 
-fn limits(args: &RunArgs) -> Limits {
-    let limits = connect_limits(args.server.connect);
+pub(crate) fn limits(args: &ServerArgs) -> Limits {
+    let limits = connect_limits(args.connect);
     Limits {
-        operation: args.server.operation_timeout.unwrap_or(limits.operation),
+        operation: args.operation_timeout.unwrap_or(limits.operation),
         ..limits
     }
 }

@@ -66,7 +66,11 @@ pub(crate) struct Watch<'a, K> {
     log: Option<Log>,
     disclosure: Disclosure,
     trouble: Trouble,
+    interim: Option<Interim<'a>>,
 }
+
+/// Tells of an interval of the window, while the progress is off the terminal.
+pub(crate) type Interim<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &Line) + 'a>;
 
 impl<'a, K: Keep> Watch<'a, K> {
     pub(crate) fn new(line: &'a Line, keep: K, log: Option<Log>, disclosure: Disclosure) -> Self {
@@ -76,7 +80,13 @@ impl<'a, K: Keep> Watch<'a, K> {
             log,
             disclosure,
             trouble: Trouble::None,
+            interim: None,
         }
+    }
+
+    /// The same, that tells of intervals as well.
+    pub(crate) fn telling(self, interim: Option<Interim<'a>>) -> Self {
+        Self { interim, ..self }
     }
 
     /// Completes the interval log.
@@ -97,6 +107,9 @@ impl<K: Keep> Observer for Watch<'_, K> {
     fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
         if let Some(log) = &mut self.log {
             log.add(interval);
+        }
+        if let Some(interim) = &mut self.interim {
+            interim(interval, self.line);
         }
     }
 

@@ -204,7 +204,9 @@ pub fn remove_remains(
     })
 }
 
-pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, SessionError>>) -> Result<T, SessionError> {
+pub(crate) fn block_on<T>(
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -112,7 +112,11 @@ fn options(doc: &RunDoc, test: &FileioDoc, point: &LoadPointDoc) -> String {
         line("Calling fsync() after each write operation.".to_owned());
     }
     let spread = match is_random {
-        true => format!(", offsets {}, seed {}", plain(&test.rand_type), doc.plan.seed),
+        true => format!(
+            ", offsets {}, seed {}",
+            plain(&test.rand_type),
+            doc.plan.seed
+        ),
         false => String::new(),
     };
     line(format!("Doing {} test{spread}", mode(&test.test_mode)));

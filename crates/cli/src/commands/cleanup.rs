@@ -28,6 +28,13 @@ fn describe(found: &Cleanup) -> String {
             let _ = writeln!(text, "{what} {}", plain(directory));
         }
     }
+    for directory in &found.prepared {
+        let _ = writeln!(
+            text,
+            "left alone, prepared for fileio (remove it with smbench fileio cleanup): {}",
+            plain(directory)
+        );
+    }
     if text.is_empty() {
         "nothing to remove\n".clone_into(&mut text);
     }
@@ -44,11 +51,13 @@ mod tests {
             removed: vec!["a".to_owned(), r"x\b".to_owned()],
             in_use: vec!["c".to_owned()],
             foreign: vec!["d".to_owned()],
+            prepared: vec!["e".to_owned()],
         };
         assert_eq!(
             describe(&found),
             "removed a\nremoved x\\b\nleft alone, a run is using it: c\n\
-             left alone, not made by smbench: d\n"
+             left alone, not made by smbench: d\n\
+             left alone, prepared for fileio (remove it with smbench fileio cleanup): e\n"
         );
         assert_eq!(describe(&Cleanup::default()), "nothing to remove\n");
     }

@@ -8,12 +8,12 @@ mod plan;
 mod probe;
 mod profiles;
 mod report;
-mod run;
+pub(crate) mod run;
 mod show;
 
 use crate::args::Command;
 use crate::failure::{Exit, Failure};
-use crate::{calibrate, suite};
+use crate::{calibrate, fileio, suite};
 
 /// Does what the command line asks for.
 pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
@@ -22,6 +22,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Plan(args) => plan::plan(&args),
         Command::Profiles { command } => profiles::profiles(command),
         Command::Suite(args) => suite::suite(&args),
+        Command::Fileio(command) => fileio::fileio(command),
         Command::Suites { command } => suite::suites(command),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Import(command) => import::import(&command),

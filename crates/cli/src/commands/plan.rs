@@ -216,6 +216,7 @@ fn requests(plan: &Plan) -> String {
         }
         Requests::Pattern(lines) => lines.iter().map(line).collect::<Vec<_>>().join("\n"),
         Requests::Replay(replay) => replayed(replay),
+        Requests::Fileio(test) => format!("fileio {}", test.mode.name()),
     }
 }
 

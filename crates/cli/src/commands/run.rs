@@ -22,24 +22,11 @@ use crate::request::{Request, Server};
 use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals;
 use crate::verdict::{judge, strictly};
-use crate::watch::{Keep, Log, Watch};
+use crate::watch::{Interim, Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let mut requests = Request::resolve_all(args)?;
+    let requests = Request::resolve_all(args)?;
     check_outputs(requests.len(), &args.output)?;
-    let first = &requests[0];
-    if let Server::Given(sources) = &first.server {
-        // Asked for before signals are caught: Ctrl-C at the prompt just ends.
-        let password = sources.password(&first.plan.target)?;
-        for request in &mut requests {
-            request.plan.target.password = password.clone();
-        }
-    }
-    let line = Line::new(match args.output.quiet {
-        true => Visibility::Hidden,
-        false => Visibility::Terminal,
-    });
-    let cancel = Cancel::default();
     let remedy = match requests[0].server {
         Server::Embedded => String::new(),
         Server::Given(_) => format!(
@@ -47,23 +34,12 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             cleanup_command(&requests[0])
         ),
     };
-    signals::stop_on_interrupt(&cancel, &line, remedy)?;
-    let (mut docs, mut worst) = (Vec::new(), Exit::Done);
-    for mut request in requests {
-        if cancel.is_cancelled() {
-            break;
-        }
-        if !docs.is_empty() {
-            print("\n")?;
-        }
-        let (exit, doc) = run_one(&mut request, args, &line, &cancel)?;
-        docs.push(doc);
-        worst = worst.max(exit);
-        if let Some(path) = &args.output.csv_iometer {
-            save_csv_iometer(&docs, path)?;
-        }
-    }
-    Ok(worst)
+    let telling = Telling {
+        remedy,
+        interim: None,
+        render: &render,
+    };
+    carry_out(requests, &args.output, telling)
 }
 
 /// What goes to one place is of one result.
@@ -82,14 +58,69 @@ fn check_outputs(profiles: usize, output: &OutputArgs) -> Result<(), Failure> {
     }
 }
 
+/// What is said of a run, and how.
+pub(crate) struct Telling<'a> {
+    /// What to do when the user leaves at once, as the tail of a sentence.
+    pub(crate) remedy: String,
+    /// What is said while the first one goes on.
+    pub(crate) interim: Option<Interim<'a>>,
+    /// What is printed of its document.
+    pub(crate) render: &'a dyn Fn(&RunDoc) -> String,
+}
+
+/// Runs what was asked for, one after the other on one server; keeps and prints
+/// what was measured.
+pub(crate) fn carry_out(
+    mut requests: Vec<Request>,
+    output: &OutputArgs,
+    telling: Telling<'_>,
+) -> Result<Exit, Failure> {
+    let Telling {
+        remedy,
+        mut interim,
+        render,
+    } = telling;
+    let first = &requests[0];
+    if let Server::Given(sources) = &first.server {
+        // Asked for before signals are caught: Ctrl-C at the prompt just ends.
+        let password = sources.password(&first.plan.target)?;
+        for request in &mut requests {
+            request.plan.target.password = password.clone();
+        }
+    }
+    let line = Line::new(match output.quiet {
+        true => Visibility::Hidden,
+        false => Visibility::Terminal,
+    });
+    let cancel = Cancel::default();
+    signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let (mut docs, mut worst) = (Vec::new(), Exit::Done);
+    for mut request in requests {
+        if cancel.is_cancelled() {
+            break;
+        }
+        if !docs.is_empty() {
+            print("\n")?;
+        }
+        let telling = (interim.take(), render);
+        let (exit, doc) = run_one(&mut request, output, (&line, &cancel), telling)?;
+        docs.push(doc);
+        worst = worst.max(exit);
+        if let Some(path) = &output.csv_iometer {
+            save_csv_iometer(&docs, path)?;
+        }
+    }
+    Ok(worst)
+}
+
 /// Runs one profile; how that ends, and what was measured.
-fn run_one(
+fn run_one<'a>(
     request: &mut Request,
-    args: &RunArgs,
-    line: &Line,
-    cancel: &Cancel,
+    output: &OutputArgs,
+    (line, cancel): (&'a Line, &Cancel),
+    (interim, render): (Option<Interim<'a>>, &dyn Fn(&RunDoc) -> String),
 ) -> Result<(Exit, RunDoc), Failure> {
-    let mut results = Results::prepare(&args.output, &request.plan.profile, SystemTime::now())?;
+    let mut results = Results::prepare(output, &request.plan.profile, SystemTime::now())?;
     let server = match request.server {
         Server::Given(_) => None,
         Server::Embedded => {
@@ -98,13 +129,13 @@ fn run_one(
             Some(server)
         }
     };
-    let log = args.output.hlog.as_deref().map(Log::create).transpose()?;
-    let mut watch = Watch::new(line, &mut results, log, request.disclosure());
+    let log = output.hlog.as_deref().map(Log::create).transpose()?;
+    let mut watch = Watch::new(line, &mut results, log, request.disclosure()).telling(interim);
     let record = run::execute(&request.plan, &mut watch, cancel);
     line.clear();
     drop(server);
     let logged = watch.close();
-    conclude(request, &record?, &mut results, &args.output, logged)
+    conclude(request, &record?, &mut results, (output, render), logged)
 }
 
 impl Keep for &mut Results {
@@ -122,7 +153,7 @@ fn conclude(
     request: &Request,
     record: &RunRecord,
     results: &mut Results,
-    output: &OutputArgs,
+    (output, render): (&OutputArgs, &dyn Fn(&RunDoc) -> String),
     logged: Result<(), Failure>,
 ) -> Result<(Exit, RunDoc), Failure> {
     let doc = RunDoc::from_record(record, request.disclosure());
@@ -137,7 +168,7 @@ fn conclude(
     }
     let saved = results.save(&doc);
     let path = saved.is_ok().then(|| results.path());
-    let written = publish(&doc, path, output);
+    let written = publish(&doc, path, output, render);
     let strict = || output.strict.then(|| strictly(&doc)).flatten();
     let exit = match judge(&doc).or_else(strict) {
         Some((exit, reason)) => {
@@ -160,7 +191,12 @@ fn conclude(
 }
 
 /// Writes to standard output, and to `--csv`.
-fn publish(doc: &RunDoc, path: Option<&Path>, output: &OutputArgs) -> Result<(), Failure> {
+fn publish(
+    doc: &RunDoc,
+    path: Option<&Path>,
+    output: &OutputArgs,
+    render: &dyn Fn(&RunDoc) -> String,
+) -> Result<(), Failure> {
     let is_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
     if is_stdout(&output.json) {
         print(&doc.to_json())?;

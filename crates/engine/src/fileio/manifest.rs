@@ -125,6 +125,21 @@ pub enum FileioError {
         /// Bytes it should have.
         bytes: String,
     },
+    /// Requests beyond what the server carries.
+    #[error(
+        "--file-block-size, with what --file-merged-requests makes of it, is {wanted}, but {at} takes \
+         {kind}s of at most {limit}: give less"
+    )]
+    BlockTooLarge {
+        /// Bytes of a request.
+        wanted: String,
+        /// Host, port and share.
+        at: String,
+        /// "read" or "write".
+        kind: &'static str,
+        /// What was negotiated.
+        limit: String,
+    },
     /// Too little room.
     #[error(
         "the share at {at} has {free} free, but the files need {needed} more: give a smaller \
@@ -139,9 +154,7 @@ pub enum FileioError {
         free: String,
     },
     /// Somebody works with them now.
-    #[error(
-        "another smbench is using directory '{directory}' on {at}: wait until it has ended"
-    )]
+    #[error("another smbench is using directory '{directory}' on {at}: wait until it has ended")]
     InUse {
         /// From the share's root.
         directory: String,
@@ -175,6 +188,15 @@ pub enum FileioError {
 }
 
 impl FileioError {
+    /// Whether other options would do.
+    #[must_use]
+    pub const fn is_asked_wrongly(&self) -> bool {
+        matches!(
+            self,
+            Self::OtherFiles { .. } | Self::BlockTooLarge { .. } | Self::NoSpace { .. }
+        )
+    }
+
     /// Others than the options say.
     pub(crate) fn other(directory: &str, at: String, found: &Manifest, wanted: &Manifest) -> Self {
         Self::OtherFiles {

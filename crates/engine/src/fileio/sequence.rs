@@ -257,11 +257,14 @@ mod tests {
     struct Counts(u64, u64, u64);
 
     fn count(steps: impl Iterator<Item = Step>) -> Counts {
-        steps.fold(Counts::default(), |Counts(reads, writes, flushes), step| match step {
-            Step::Read(_) => Counts(reads + 1, writes, flushes),
-            Step::Write(_) => Counts(reads, writes + 1, flushes),
-            Step::Flush(_) => Counts(reads, writes, flushes + 1),
-        })
+        steps.fold(
+            Counts::default(),
+            |Counts(reads, writes, flushes), step| match step {
+                Step::Read(_) => Counts(reads + 1, writes, flushes),
+                Step::Write(_) => Counts(reads, writes + 1, flushes),
+                Step::Flush(_) => Counts(reads, writes, flushes + 1),
+            },
+        )
     }
 
     /// The counters that sysbench keeps, walked through one by one.
@@ -466,7 +469,7 @@ mod tests {
             };
             let sequence = Sequence::new(&test, 1);
             for position in [0, 99, 100, 228, 1 << 40] {
-                sequence.step(position);
+                let _ = sequence.step(position);
             }
         }
     }

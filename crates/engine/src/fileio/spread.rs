@@ -289,7 +289,10 @@ mod tests {
     /// 200,000 draws leave a share within a tenth of a percent, three times over.
     #[track_caller]
     fn assert_near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 0.004, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() < 0.004,
+            "{found} is not {expected}"
+        );
     }
 
     #[test]

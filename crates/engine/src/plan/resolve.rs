@@ -119,14 +119,15 @@ impl Plan {
         let workload = written.workload(&merged)?;
         let load = written.load(&merged, &workload)?;
         // What is gone through so many times takes as long as it takes.
-        let (ramp, duration, ramp_down) = match merged.loops.is_some() || workload.fileio().is_some() {
-            true => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
-            false => (
-                Duration::from_secs(1),
-                Duration::from_secs(3),
-                Duration::from_millis(500),
-            ),
-        };
+        let (ramp, duration, ramp_down) =
+            match merged.loops.is_some() || workload.fileio().is_some() {
+                true => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
+                false => (
+                    Duration::from_secs(1),
+                    Duration::from_secs(3),
+                    Duration::from_millis(500),
+                ),
+            };
         let load_points = match merged.clients {
             Some(list) => list.into(),
             None => vec![1, 4, 8, 16],

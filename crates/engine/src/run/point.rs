@@ -473,9 +473,7 @@ fn objection(
     match (workload.replay(), workload.fileio()) {
         // It is over when the clients are.
         (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {
-            format!(
-                "the replay did not come to its end within {limit}: give it a longer duration"
-            )
+            format!("the replay did not come to its end within {limit}: give it a longer duration")
         }),
         // By the clock or by the count, whichever comes first.
         (_, Some(test)) if test.events.is_some() && (cut_short || test.time.is_some()) => None,

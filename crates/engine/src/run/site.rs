@@ -7,7 +7,7 @@ use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::cancel::Cancel;
 use crate::clock;
-use crate::fileio::{Fileio, Home};
+use crate::fileio::{Fileio, FileioError, Home};
 use crate::pattern::Salt;
 use crate::plan::{Caching, DriverKind, Plan};
 use crate::record::{Direction, RunRecord, ServerFacts};
@@ -227,6 +227,15 @@ fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result
         ("read", moves(Direction::Read), server.max_read),
         ("write", moves(Direction::Write), server.max_write),
     ] {
+        if used && largest > limit && plan.workload.fileio().is_some() {
+            return Err(FileioError::BlockTooLarge {
+                kind,
+                wanted: Size(largest.into()).to_string(),
+                at: endpoint.at(),
+                limit: Size(limit.into()).to_string(),
+            }
+            .into());
+        }
         if used && largest > limit {
             return Err(SessionError::TooLarge {
                 kind,

@@ -168,7 +168,9 @@ impl Workspace {
             write_manifest(self, &wanted).await?;
             let empty = FileSet { size: 0, ..files };
             let jobs = all(&files).map(|file| Job { file, from: 0 }).collect();
-            return self.fill(empty, jobs, Manner::Anew, cancel, &mut |_| {}).await;
+            return self
+                .fill(empty, jobs, Manner::Anew, cancel, &mut |_| {})
+                .await;
         }
         let missing = missing(&files, &found, &directory, &self.endpoint)?;
         match missing.front() {
@@ -222,12 +224,13 @@ fn check_block(session: &Session, test: &Fileio) -> Result<(), SessionError> {
         ("write", negotiated.max_write),
     ] {
         if test.block.0 > limit.into() {
-            return Err(SessionError::TooLarge {
+            return Err(FileioError::BlockTooLarge {
                 kind,
-                wanted: test.block.to_string(),
+                wanted: exact(&test.block.0),
                 at: session.share(),
-                limit: Size(limit.into()).to_string(),
-            });
+                limit: exact(&limit.into()),
+            }
+            .into());
         }
     }
     Ok(())
@@ -255,7 +258,10 @@ fn missing(
     directory: &str,
     endpoint: &Endpoint,
 ) -> Result<VecDeque<Job>, SessionError> {
-    if let Some(name) = found.keys().find(|name| name.as_str() != MARKER && !own_name(name)) {
+    if let Some(name) = found
+        .keys()
+        .find(|name| name.as_str() != MARKER && !own_name(name))
+    {
         return Err(FileioError::Foreign {
             directory: directory.to_owned(),
             at: endpoint.share(),

@@ -11,6 +11,7 @@ use smbench_engine::plan::{
     Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
 };
 
+use super::FileioDoc;
 use super::pattern::PatternDoc;
 
 /// What was asked for.

@@ -73,11 +73,7 @@ impl Native {
     /// What moves no data of its own.
     fn encode_rest(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         match call.operation.kind {
-            OpKind::Read
-            | OpKind::Write
-            | OpKind::Flush
-            | OpKind::FinalFlush
-            | OpKind::LogOn => {
+            OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush | OpKind::LogOn => {
                 unreachable!("these were told apart")
             }
             OpKind::LogOff => self.log_off(call, out),

@@ -1,0 +1,91 @@
+//! `smbench fileio`: what `sysbench fileio` does, in the same three steps.
+
+mod prepare;
+mod run;
+
+use std::time::SystemTime;
+
+use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_engine::target::Target;
+
+use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs};
+use crate::failure::{Exit, Failure};
+use crate::request::account;
+
+/// Does what the command line asks for.
+pub(crate) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
+    match command {
+        FileioCommand::Prepare(args) => prepare::prepare(&args),
+        FileioCommand::Run(args) => run::run(&args),
+        FileioCommand::Cleanup(args) => prepare::cleanup(&args),
+    }
+}
+
+/// The test that the options ask for.
+fn test(args: &FileioArgs, mode: TestMode) -> Fileio {
+    let (test, load, random) = (&args.test, &args.load, &args.random);
+    Fileio {
+        mode,
+        files: test.file_num,
+        total: test.file_total_size,
+        block: test.file_block_size,
+        merged: test.file_merged_requests,
+        flushing: match test.file_fsync_all {
+            true => Flushing::EachWrite,
+            false => Flushing::Sets {
+                every: (test.file_fsync_freq > 0).then_some(test.file_fsync_freq),
+                at_end: test.file_fsync_end,
+            },
+        },
+        rw_ratio: test.file_rw_ratio,
+        spread: spread(random),
+        events: (load.events > 0).then_some(load.events),
+        time: (!load.time.is_zero()).then_some(load.time),
+        home: match args.server.target {
+            Some(_) => Home::Prepared,
+            None => Home::Own,
+        },
+    }
+}
+
+fn spread(args: &RandomArgs) -> Spread {
+    let iterations = args.rand_spec_iter;
+    match args.rand_type {
+        RandType::Uniform => Spread::Uniform,
+        RandType::Gaussian => Spread::Gaussian { iterations },
+        RandType::Special => Spread::Special {
+            iterations,
+            items: args.rand_spec_pct,
+            hits: args.rand_spec_res,
+        },
+        RandType::Pareto => Spread::Pareto {
+            h: args.rand_pareto_h,
+        },
+        RandType::Zipf => Spread::Zipf {
+            exponent: args.rand_zipfian_exp,
+        },
+    }
+}
+
+/// The seed; for 0 one that nobody has chosen.
+fn seed(args: &FileioArgs) -> u64 {
+    match args.random.rand_seed {
+        0 => SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(1, |since| since.as_nanos() as u64),
+        seed => seed,
+    }
+}
+
+/// The server whose share the files are on; it has been asked for its password.
+fn target(args: &FileioArgs, command: &str) -> Result<Target, Failure> {
+    let Some(url) = &args.server.target else {
+        return Err(Failure::Usage(format!(
+            "fileio {command} needs --target: a server that is started here ends with the command; \
+             `smbench fileio run` without --target prepares files for itself"
+        )));
+    };
+    let (mut target, sources) = account(url, &args.server.secrets)?;
+    target.password = sources.password(&target)?;
+    Ok(target)
+}

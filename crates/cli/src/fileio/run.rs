@@ -1,0 +1,134 @@
+//! `smbench fileio run`: the test itself, and what is printed of it.
+
+use std::fs;
+use std::io::{self, Write as _};
+
+use smbench_engine::fileio::{Fileio, Home};
+use smbench_engine::plan::{Rate, RateScope, Spacing, Verify};
+use smbench_engine::profile::Profile;
+use smbench_engine::run::MeasuredInterval;
+use smbench_engine::spec::{RunOptions, Spec};
+use smbench_engine::units::Size;
+use smbench_report::fileio::{Interim, Shown, report};
+use smbench_report::{RunDoc, render};
+
+use super::{seed, test};
+use crate::args::{Destination, FileioArgs};
+use crate::commands::run::{Telling, carry_out};
+use crate::failure::{Exit, Failure};
+use crate::output::{complain, print};
+use crate::progress::Line;
+use crate::request::Request;
+use crate::watch;
+
+pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
+    let Some(mode) = args.test.file_test_mode else {
+        return Err(Failure::Usage(
+            "--file-test-mode is missing: give seqwr, seqrewr, seqrd, rndrd, rndwr or rndrw"
+                .to_owned(),
+        ));
+    };
+    let test = test(args, mode);
+    let profile = Profile {
+        fileio: Some(test.clone()),
+        ..Profile::from_spec("fileio", Spec::default())
+    };
+    let request = Request::of(&profile, options(args, &test)?, &args.server)?;
+    if test.home == Home::Own {
+        check_memory(&test)?;
+        if !args.output.quiet {
+            complain(format_args!(
+                "no --target: {} files of {:#} are prepared on a server started here, for this run \
+                 only",
+                test.files,
+                Size(test.file_bytes())
+            ));
+        }
+    }
+    let shown = Shown {
+        percentiles: percentiles(args),
+        histogram: args.load.histogram,
+    };
+    let text = |doc: &RunDoc| report(doc, &shown).unwrap_or_else(|| render(doc));
+    let telling = Telling {
+        remedy: String::new(),
+        interim: interim(args),
+        render: &text,
+    };
+    carry_out(vec![request], &args.output, telling)
+}
+
+fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
+    let load = &args.load;
+    let clients = load.threads.to_string().parse();
+    let clients = clients.map_err(|error| Failure::Usage(format!("--threads: {error}")))?;
+    Ok(RunOptions {
+        clients: Some(clients),
+        rate: (load.rate > 0).then(|| Rate {
+            per_second: load.rate.into(),
+            scope: RateScope::Total,
+        }),
+        arrivals: (load.rate > 0).then_some(Spacing::Exponential),
+        duration: test.time,
+        ramp_up: Some(load.warmup_time),
+        seed: Some(seed(args)),
+        verify: args.test.validate.then_some(Verify::ReadBack),
+        ..RunOptions::default()
+    })
+}
+
+fn percentiles(args: &FileioArgs) -> Vec<f64> {
+    let all = args.load.percentile.iter().copied();
+    all.filter(|&percentile| percentile > 0.0).collect()
+}
+
+/// The embedded server keeps files in memory: more than there is would end it, or
+/// this machine.
+fn check_memory(test: &Fileio) -> Result<(), Failure> {
+    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let mut lines = text.lines();
+        let line = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024)
+    });
+    match available {
+        Some(available) if test.total.0 > available => Err(Failure::Usage(format!(
+            "--file-total-size: {} is more than the {} of memory that the server started here could \
+             keep its files in: give less, or --target",
+            test.total,
+            Size(available)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What is printed every so many seconds, as sysbench does; not among a document
+/// on standard output.
+fn interim(args: &FileioArgs) -> Option<watch::Interim<'static>> {
+    let every = f64::from(args.load.report_interval);
+    if every == 0.0 {
+        return None;
+    }
+    let percentiles = percentiles(args);
+    let to_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
+    let is_taken = to_stdout(&args.output.json) || to_stdout(&args.output.csv);
+    let (mut end_s, mut interim) = (0.0, Interim::default());
+    Some(Box::new(
+        move |interval: &MeasuredInterval<'_>, line: &Line| {
+            let length_s = interval.length.as_secs_f64();
+            end_s += length_s;
+            interim.add(interval.ops, length_s);
+            // Intervals are whole seconds but for the last, and sums of few.
+            if interim.length_s() + 1e-6 < every {
+                return;
+            }
+            let text = interim.line(end_s, &percentiles);
+            interim = Interim::default();
+            // Where nobody reads any more there is nobody to tell.
+            line.suspended(|| match is_taken {
+                true => drop(io::stderr().lock().write_all(text.as_bytes())),
+                false => drop(print(&text)),
+            });
+        },
+    ))
+}
