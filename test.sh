@@ -25,6 +25,7 @@ needed=(
   prometheus-node-exporter:prometheus-node-exporter
   chromium:chromium
   dbench:dbench
+  sysbench:sysbench
 )
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }

@@ -36,7 +36,7 @@ use crate::units::{Size, format_duration};
 
 pub use manifest::{FileioError, Prepared};
 pub(crate) use manifest::{MANIFEST_BYTES_MAX, Manifest};
-pub use sequence::{Sequence, Step};
+pub use sequence::{Place, Sequence, Step};
 pub(crate) use sharing::{Player, Sequences};
 pub use spread::Spread;
 

@@ -1,0 +1,643 @@
+//! `fileio` beside the tool whose options it has: the same requests, the same
+//! figures in the same places.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use smbench_engine::fileio::{Fileio, Flushing, Home, Sequence, Spread, Step, TestMode};
+use smbench_engine::units::Size;
+use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+
+use crate::support::{Lab, Place, Said, embedded, json, text, wait_until};
+
+const SYSBENCH: Tool = Tool::new("sysbench", "sysbench");
+
+/// Options that both tools are given: files of a size that is no multiple of the
+/// block.
+const FILES: [&str; 3] = [
+    "--file-num=3",
+    "--file-total-size=1M",
+    "--file-block-size=16384",
+];
+
+/// A Samba, or `None` where there is none, or no sysbench to compare with.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn samba() -> Option<ScratchSamba> {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, SYSBENCH]) {
+        eprintln!("{skip}");
+        return None;
+    }
+    Some(ScratchSamba::start(SambaOptions::default()).unwrap())
+}
+
+/// One request as sysbench tells of it: 1 reads, 2 writes, 3 flushes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    operation: u64,
+    file: u64,
+    offset: u64,
+    length: u64,
+}
+
+/// What sysbench did and said.
+struct Sysbench {
+    requests: Vec<Request>,
+    said: String,
+}
+
+impl Sysbench {
+    fn run(folder: &Path, options: &[&str]) -> Self {
+        let said = sysbench(
+            folder,
+            &[options, &["--verbosity=5", "--debug=on", "run"]].concat(),
+        );
+        let number = |text: &str| text.trim_end_matches(',').parse().unwrap();
+        let requests = said
+            .lines()
+            .filter(|line| line.contains("Executing request"));
+        let requests = requests.map(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            let after =
+                |name| number(words[words.iter().position(|word| *word == name).unwrap() + 1]);
+            Request {
+                operation: after("operation:"),
+                file: after("file_id:"),
+                offset: after("pos:"),
+                length: after("size:"),
+            }
+        });
+        Self {
+            requests: requests.collect(),
+            said,
+        }
+    }
+
+    fn count(&self, operation: u64) -> u64 {
+        let requests = self.requests.iter();
+        requests
+            .filter(|request| request.operation == operation)
+            .count() as u64
+    }
+
+    fn bytes(&self, operation: u64) -> u64 {
+        let requests = self.requests.iter();
+        requests
+            .filter(|request| request.operation == operation)
+            .map(|request| request.length)
+            .sum()
+    }
+
+    /// Flushes in all, with those of the end. It prints rates only, all by the
+    /// same time.
+    fn flushes(&self) -> u64 {
+        let rate = |name| -> f64 {
+            let line = self.said.lines().find(|line| line.contains(name)).unwrap();
+            line.split_whitespace().last().unwrap().parse().unwrap()
+        };
+        let writes = rate("writes/s:");
+        match writes > 0.0 {
+            true => (rate("fsyncs/s:") * self.count(2) as f64 / writes).round() as u64,
+            false => 0,
+        }
+    }
+}
+
+fn sysbench(folder: &Path, args: &[&str]) -> String {
+    let ran = Command::new(SYSBENCH.find().unwrap())
+        .arg("fileio")
+        .args(FILES)
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+fn fileio(place: &Place, (url, password): (&str, &str), command: &str, more: &[&str]) -> Said {
+    let mut args = vec!["fileio", command, "--target", url];
+    args.extend(FILES);
+    args.extend(more);
+    place.smbench_as(password, &args)
+}
+
+/// Counts of the one load point of a document.
+fn counted(doc: &Value, kind: &str, key: &str) -> u64 {
+    doc["load_points"][0]["ops"][kind][key]
+        .as_u64()
+        .unwrap_or(0)
+}
+
+#[test]
+fn the_same_options_make_the_same_requests_as_with_sysbench() {
+    let Some(samba) = samba() else { return };
+    let place = Place::new();
+    let server = (&*samba.url(), samba.password());
+    let folder = place.path("local");
+    fs::create_dir(&folder).unwrap();
+    sysbench(&folder, &["prepare"]);
+    fileio(&place, server, "prepare", &[]).succeeded();
+    for (mode, events, more) in [
+        (TestMode::RndRw, 250, &["--file-fsync-freq=20"][..]),
+        (
+            TestMode::RndRw,
+            90,
+            &["--file-rw-ratio=30", "--file-fsync-freq=7"],
+        ),
+        (TestMode::RndRw, 200, &["--threads=2"]),
+        (TestMode::RndWr, 40, &["--file-fsync-all"]),
+        (
+            TestMode::SeqReWr,
+            150,
+            &["--file-merged-requests=3", "--file-fsync-freq=30"],
+        ),
+        (TestMode::SeqRd, 100, &[]),
+        (TestMode::SeqWr, 150, &["--file-fsync-end=off"]),
+    ] {
+        let mode = format!("--file-test-mode={}", mode.name());
+        let events = format!("--events={events}");
+        let options: Vec<_> = [&*mode, &*events, "--time=30"]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
+        // It has no such option without a value.
+        let theirs: Vec<_> = options
+            .iter()
+            .map(|option| option.replace("--file-fsync-all", "--file-fsync-all=on"))
+            .collect();
+        let theirs: Vec<_> = theirs.iter().map(String::as_str).collect();
+        let theirs = Sysbench::run(&folder, &theirs);
+        let ours = fileio(
+            &place,
+            server,
+            "run",
+            &[&options[..], &["--json=-", "--rand-seed=1"]].concat(),
+        );
+        ours.succeeded();
+        let doc = json(&ours.stdout);
+        for (operation, kind) in [(1, "read"), (2, "write")] {
+            let (count, bytes) = (theirs.count(operation), theirs.bytes(operation));
+            // Two threads may be a request apart, in sysbench as here; and
+            // where in a short file a random request goes is chance.
+            let apart = if options.contains(&"--threads=2") {
+                2
+            } else {
+                0
+            };
+            let found = counted(&doc, kind, "count");
+            assert!(
+                found.abs_diff(count) <= apart,
+                "{options:?}: {kind} {found}, not {count}"
+            );
+            if mode.contains("seq") {
+                assert_eq!(counted(&doc, kind, "bytes"), bytes, "{options:?}: {kind}");
+            }
+        }
+        let flushes = counted(&doc, "flush", "count") + counted(&doc, "final_flush", "count");
+        assert_eq!(flushes, theirs.flushes(), "{options:?}");
+        assert_eq!(counted(&doc, "read", "errors"), 0);
+        if !options.contains(&"--threads=2") {
+            assert_eq!(
+                sequence_of(&doc, theirs.requests.len()),
+                told(&theirs, &mode),
+                "{options:?}"
+            );
+        }
+    }
+    let said = fileio(&place, server, "cleanup", &[]);
+    said.succeeded();
+    assert_eq!(said.stdout, "removed smbench-fileio\n");
+    assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+/// What sysbench did; of random requests only what is not chance.
+fn told(sysbench: &Sysbench, mode: &str) -> Vec<Request> {
+    let requests = sysbench.requests.iter().copied();
+    requests
+        .map(|request| placed(request, mode.contains("rnd")))
+        .collect()
+}
+
+fn placed(request: Request, is_random: bool) -> Request {
+    match is_random && request.operation != 3 {
+        true => Request {
+            operation: request.operation,
+            file: 0,
+            offset: 0,
+            length: 0,
+        },
+        false => request,
+    }
+}
+
+/// The beginning of the sequence that a document stands for.
+fn sequence_of(doc: &Value, count: usize) -> Vec<Request> {
+    let workload = &doc["plan"]["workload"];
+    let test = &workload["fileio"];
+    let number = |value: &Value| value.as_u64().unwrap();
+    let files = number(&workload["files"]) as u32;
+    let mut modes = TestMode::ALL.into_iter();
+    let mode = modes.find(|mode| test["test_mode"] == mode.name()).unwrap();
+    let every = number(&test["fsync_freq"]) as u32;
+    let sequence = Sequence::new(
+        &Fileio {
+            mode,
+            files,
+            total: Size(number(&workload["file_bytes"]) * u64::from(files)),
+            block: Size(number(&test["block_bytes"])),
+            merged: number(&test["merged_requests"]) as u32,
+            flushing: Flushing::Sets {
+                every: (every > 0).then_some(every),
+                at_end: true,
+            },
+            rw_ratio: test["rw_ratio"].as_f64().unwrap(),
+            spread: Spread::Uniform,
+            events: None,
+            time: None,
+            home: Home::Prepared,
+        },
+        1,
+    );
+    let request = |operation, place: smbench_engine::fileio::Place| Request {
+        operation,
+        file: place.file.into(),
+        offset: place.offset,
+        length: place.length.into(),
+    };
+    let steps = (0..count as u64).map(|position| match sequence.step(position) {
+        Step::Read(place) => request(1, place),
+        Step::Write(place) => request(2, place),
+        Step::Flush(file) => Request {
+            operation: 3,
+            file: file.into(),
+            offset: 0,
+            length: 0,
+        },
+    });
+    let is_random = mode.name().starts_with("rnd");
+    steps.map(|request| placed(request, is_random)).collect()
+}
+
+/// A report with its numbers taken out, from its first heading to the last
+/// paragraph of sysbench's.
+fn layout(report: &str) -> Vec<String> {
+    let lines = report
+        .lines()
+        .skip_while(|line| *line != "File operations:");
+    let end = |line: &&str| !line.starts_with("Latency by operation") && !line.starts_with("DEBUG");
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    lines
+        .take_while(end)
+        .map(|line| {
+            // Figures of latency end in one column, whatever they are.
+            let label = line.trim_end_matches(|c: char| c.is_ascii_digit() || "./s".contains(c));
+            match line.split_whitespace().next_back() {
+                Some(last) if is_number(last) => match line.starts_with("        ") {
+                    true => format!("{} at {}", label.trim_end(), line.len()),
+                    false => label.to_owned(),
+                },
+                _ => line.to_owned(),
+            }
+        })
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+#[test]
+fn figures_stand_where_sysbench_has_them() {
+    let Some(samba) = samba() else { return };
+    let place = Place::new();
+    let server = (&*samba.url(), samba.password());
+    let folder = place.path("local");
+    fs::create_dir(&folder).unwrap();
+    sysbench(&folder, &["prepare"]);
+    fileio(&place, server, "prepare", &["--quiet"]).succeeded();
+    let options = ["--file-test-mode=rndrw", "--events=150"];
+    let theirs = sysbench(&folder, &[&options[..], &["run"]].concat());
+    let more = ["--percentile=95", "--out=results", "--histogram"];
+    let ours = fileio(&place, server, "run", &[&options[..], &more].concat());
+    ours.succeeded();
+    assert_eq!(
+        layout(&ours.stdout),
+        layout(&theirs),
+        "{}\n{theirs}",
+        ours.stdout
+    );
+    for part in [
+        "3 files, 341.33 KiB each\n",
+        "Read/Write ratio for combined random IO test: 1.50\n",
+        "Periodic FSYNC enabled, calling fsync() each 100 requests.\n",
+        "Calling fsync() at the end of test, Enabled.\n",
+        "    total number of events:              150\n",
+        "    events (avg/stddev):           150.0000/0.00\n",
+        "       value  ------------- distribution ------------- count\n",
+        "    fsync at the end ",
+    ] {
+        assert!(
+            ours.stdout.contains(part),
+            "{part:?} is missing: {}",
+            ours.stdout
+        );
+    }
+    // A clean-up leaves what was prepared, and says so.
+    let said = place.smbench_as(server.1, &["cleanup", server.0]);
+    said.succeeded();
+    assert!(
+        said.stdout.contains(
+            "prepared for fileio (remove it with smbench fileio cleanup): smbench-fileio"
+        )
+    );
+    assert!(samba.data_dir().join("smbench-fileio").exists());
+
+    // By the clock, after a warm-up, with interim figures and contents checked.
+    let said = fileio(
+        &place,
+        server,
+        "run",
+        &[
+            "--file-test-mode=rndrw",
+            "--file-total-size=1M",
+            "--time=1",
+            "--warmup-time=200ms",
+            "--threads=3",
+            "--report-interval=1",
+            "--percentile=50,99.9",
+            "--out=results",
+        ],
+    );
+    said.succeeded();
+    let interim = said
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("[ 1s ] reads: "))
+        .unwrap();
+    assert!(interim.contains(" latency (ms,50%/99.9%): "), "{interim}");
+}
+
+#[test]
+fn files_are_prepared_once_and_known_again() {
+    let Some(samba) = samba() else { return };
+    let place = Place::new();
+    let (url, password) = (&*samba.url(), samba.password());
+    let fileio = |command: &str, more: &[&str]| {
+        let mut args = vec!["fileio", command, "--target", url, "--out=results"];
+        args.extend(["--file-num=4", "--file-total-size=2M", "--events=50"]);
+        args.extend(more);
+        place.smbench_as(password, &args)
+    };
+    let read = ["--file-test-mode=rndrd", "--validate"];
+    let said = fileio("run", &read);
+    said.failed_with(
+        3,
+        &[
+            "no prepared files in 'smbench-fileio'",
+            "smbench fileio prepare",
+        ],
+    );
+    assert_eq!(fileio("cleanup", &[]).stdout, "nothing to remove\n");
+    assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+
+    let said = fileio("prepare", &[]);
+    said.succeeded();
+    assert!(
+        said.stdout.contains("\n2097152 bytes written in "),
+        "{said:?}"
+    );
+    let folder = samba.data_dir().join("smbench-fileio");
+    // Another who stopped on the way: one is short, one is not there.
+    let short = folder.join("shared-f002.dat");
+    File::options()
+        .write(true)
+        .open(&short)
+        .unwrap()
+        .set_len(100_000)
+        .unwrap();
+    fs::remove_file(folder.join("shared-f003.dat")).unwrap();
+    let said = fileio("run", &read);
+    said.failed_with(
+        3,
+        &[
+            r"file 'smbench-fileio\shared-f002.dat'",
+            "100000 B, and not 512 KiB",
+            "fileio prepare",
+        ],
+    );
+    let said = fileio("prepare", &[]);
+    said.succeeded();
+    let missing = 512 * 1024 - 100_000 / 512 * 512 + 512 * 1024;
+    assert!(
+        said.stdout
+            .contains(&format!("\n2 files whole already\n{missing} bytes written")),
+        "{said:?}"
+    );
+    assert!(
+        fileio("prepare", &[])
+            .stdout
+            .ends_with("\n4 files whole already\nNo bytes written.\n")
+    );
+    fileio("run", &read).succeeded();
+    // Written over, by others than the next that reads.
+    fileio("run", &["--file-test-mode=rndwr", "--threads=2"]).succeeded();
+    fileio("run", &read).succeeded();
+
+    // Others than those prepared.
+    let said = fileio("run", &["--file-test-mode=rndrd", "--file-total-size=1M"]);
+    said.failed_with(
+        2,
+        &[
+            "are 4 of 512 KiB, and not 4 of 256 KiB",
+            "--file-num=4 --file-total-size=2097152",
+        ],
+    );
+    // A byte that nobody wrote is found wherever it is read.
+    let mut contents = fs::read(&short).unwrap();
+    for block in contents.chunks_mut(512) {
+        block[300] ^= 1;
+    }
+    fs::write(&short, contents).unwrap();
+    let said = fileio("run", &[&read[..], &["--events=200"]].concat());
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    assert!(
+        said.stderr
+            .contains("wrong data first at client 0, file 2: byte "),
+        "{said:?}"
+    );
+
+    // Somebody works with them.
+    let mut args = vec![
+        "fileio",
+        "run",
+        "--target",
+        url,
+        "--out=results",
+        "--time=20",
+    ];
+    args.extend([
+        "--file-num=4",
+        "--file-total-size=2M",
+        "--file-test-mode=rndrd",
+    ]);
+    let running = place.start_as(password, &args);
+    let results = place.results().len();
+    wait_until(|| fileio("cleanup", &[]).code() == Some(3) || place.results().len() > results);
+    fileio("cleanup", &[]).failed_with(3, &["another smbench is using directory 'smbench-fileio'"]);
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait().code(), Some(130));
+    fs::write(folder.join("mine.txt"), "x").unwrap();
+    fileio("prepare", &[]).failed_with(3, &["holds 'mine.txt', which smbench did not put there"]);
+    fs::remove_file(folder.join("mine.txt")).unwrap();
+
+    // Files that a test makes anew are as long as it got; the next is told.
+    let anew = ["--file-test-mode=seqwr", "--events=3"];
+    fileio("run", &anew).succeeded();
+    fileio("run", &read).failed_with(3, &["shared-f000.dat", "48 KiB, and not 512 KiB"]);
+    assert_eq!(fileio("cleanup", &[]).stdout, "removed smbench-fileio\n");
+    fileio("run", &anew).succeeded();
+    fileio("cleanup", &[]).succeeded();
+    assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_is_told_before_anything_is_written() {
+    let place = Place::new();
+    let server = embedded();
+    let url = server.url();
+    let run = |more: &[&str]| {
+        let mut args = vec!["fileio", "run", "--target", &url, "--out=results"];
+        args.extend(more);
+        place.smbench_as(server.password(), &args)
+    };
+    let mode = "--file-test-mode=rndrw";
+    for (options, parts) in [
+        (
+            &[][..],
+            &["--file-test-mode is missing: give seqwr, seqrewr"][..],
+        ),
+        (
+            &[mode, "--file-num=128", "--file-total-size=1M"],
+            &[
+                "--file-total-size: 1 MiB in 128 files is 8 KiB in each, less than a block of 16 KiB",
+            ],
+        ),
+        (
+            &[mode, "--time=0"],
+            &["--time: neither a time nor a number of events: the test would never end"],
+        ),
+        (&[mode, "--file-num=0"], &["--file-num: there are 0 files"]),
+        (
+            &[mode, "--file-block-size=0"],
+            &["--file-block-size: requests of no bytes"],
+        ),
+        (
+            &[mode, "--file-block-size=9M"],
+            &["--file-block-size: requests of 9 MiB are too large: at most 8 MiB"],
+        ),
+        (&[mode, "--file-rw-ratio=-1"], &["--file-rw-ratio"]),
+        (
+            &[mode, "--rand-type=pareto", "--rand-pareto-h=2"],
+            &["--rand-pareto-h: give more than 0 and less than 1"],
+        ),
+        (&[mode, "--threads=0"], &["--threads"]),
+        (
+            &[mode, "--percentile=101"],
+            &["expected percentiles, 0 to 100"],
+        ),
+    ] {
+        let said = run(options);
+        said.failed_with(2, parts);
+    }
+    for command in ["prepare", "cleanup"] {
+        let said = place.smbench(&["fileio", command]);
+        said.failed_with(2, &[command, "needs --target"]);
+    }
+    assert!(!place.path("results").exists());
+    assert!(
+        server.memory().paths().is_empty(),
+        "{:?}",
+        server.memory().paths()
+    );
+
+    // What only the server can tell.
+    let small = Lab::start(&place, &["embedded", "--capacity=8MiB"]);
+    for (options, parts) in [
+        (
+            &["--file-total-size=64M"][..],
+            &[
+                "8 MiB free, but the files need 64 MiB more",
+                "--file-total-size",
+            ][..],
+        ),
+        (
+            &[
+                "--file-total-size=4M",
+                "--file-num=2",
+                "--file-block-size=128K",
+                "--dialect=2.0.2",
+            ],
+            &["--file-block-size", "128 KiB", "at most 64 KiB"],
+        ),
+    ] {
+        for command in ["prepare", "run"] {
+            let mut args = vec!["fileio", command, "--target", &small.url, "--out=results"];
+            args.extend(["--file-test-mode=seqwr", "--time=1"]);
+            args.extend(options);
+            let said = place.smbench_as(&small.password, &args);
+            said.failed_with(2, parts);
+        }
+    }
+    let said = place.smbench_as(
+        &small.password,
+        &["fileio", "cleanup", "--target", &small.url],
+    );
+    assert_eq!(said.code(), Some(0), "{said:?}");
+}
+
+#[test]
+fn without_a_server_one_is_started_for_the_run() {
+    let place = Place::new();
+    let said = place.smbench(&[
+        "fileio",
+        "run",
+        "--file-num=2",
+        "--file-total-size=1M",
+        "--file-test-mode=seqrewr",
+        "--file-fsync-all",
+        "--events=40",
+        "--rate=2000",
+        "--out=results",
+    ]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(
+        said.stderr
+            .contains("no --target: 2 files of 512 KiB are prepared on a server started here")
+    );
+    assert!(
+        said.stdout
+            .contains("total number of events:              40\n"),
+        "{said:?}"
+    );
+    let doc = place.document();
+    assert_eq!(counted(&doc, "write", "count"), 40);
+    assert_eq!(counted(&doc, "flush", "count"), 40);
+    assert_eq!(counted(&doc, "final_flush", "count"), 0);
+    let test = &doc["plan"]["workload"]["fileio"];
+    assert_eq!(
+        (&test["fsync_all"], &test["prepared"]),
+        (&true.into(), &false.into())
+    );
+    // What was measured is shown again like any result.
+    let [path] = &place.results()[..] else {
+        panic!()
+    };
+    let shown = place.smbench(&["show", text(path)]);
+    shown.succeeded();
+    assert!(
+        shown
+            .stdout
+            .contains("fileio: 16 KiB, sequential, seqrewr, fsync after each write"),
+        "{shown:?}"
+    );
+}
