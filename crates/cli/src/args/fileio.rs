@@ -16,18 +16,19 @@ Examples:
                          --file-test-mode=rndrw --threads=16 --time=60 --percentile=50,95,99
   smbench fileio cleanup --target smb://ann@files.example/bench
 
-Each command takes all options, so that the same ones can be given to all three.";
+Each command takes all options, so that the same ones can be given to all three; of an option
+that is given twice the last counts.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FileioCommand {
     /// Make the files of a test, or go on with it, on a share
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = EXAMPLES, args_override_self = true)]
     Prepare(Box<FileioArgs>),
     /// Test with the files that were prepared; without --target, with files on a server started here
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = EXAMPLES, args_override_self = true)]
     Run(Box<FileioArgs>),
     /// Remove the files from the share
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = EXAMPLES, args_override_self = true)]
     Cleanup(Box<FileioArgs>),
 }
 

@@ -67,16 +67,7 @@ pub(crate) async fn prepare_kept(
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
     let missing = missing(&files, &found, &directory, endpoint)?;
     let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
-    if let Some(free) = free_bytes_at_root(&mut session).await?
-        && total > free
-    {
-        return Err(FileioError::NoSpace {
-            at: endpoint.share(),
-            needed: Size(total).to_string(),
-            free: Size(free).to_string(),
-        }
-        .into());
-    }
+    check_room(&mut session, total, 0).await?;
     // Others than those found are told before they are gone on with.
     let wanted = Manifest::of(test);
     if found.keys().any(|name| name != MARKER) {
@@ -139,10 +130,15 @@ impl Workspace {
             TestMode::SeqWr => Missing::Made,
             _ => Missing::Refused,
         };
+        check_block(&session, test)?;
         let found = sizes(&mut session, &directory).await?;
         if found.is_none() && missing == Missing::Refused {
             let at = endpoint.share();
             return Err(FileioError::NotPrepared { directory, at }.into());
+        }
+        if missing == Missing::Made {
+            let given_back = found.iter().flat_map(|found| found.values()).sum();
+            check_room(&mut session, files(test).bytes(1), given_back).await?;
         }
         claim(endpoint, session, missing).await
     }
@@ -164,7 +160,6 @@ impl Workspace {
             check_manifest(&mut self.session, &directory, &found, &wanted).await?;
         }
         if test.mode == TestMode::SeqWr {
-            self.check_room(&files, &found).await?;
             write_manifest(self, &wanted).await?;
             let empty = FileSet { size: 0, ..files };
             let jobs = all(&files).map(|file| Job { file, from: 0 }).collect();
@@ -188,23 +183,24 @@ impl Workspace {
             }
         }
     }
+}
 
-    /// Fails when files that are emptied and written anew cannot fit.
-    async fn check_room(&mut self, files: &FileSet, found: &Sizes) -> Result<(), SessionError> {
-        let Some(free) = free_bytes_at_root(&mut self.session).await? else {
-            return Ok(());
-        };
-        let given_back: u64 = found.values().sum();
-        let needed = files.bytes(1);
-        if needed > free.saturating_add(given_back) {
-            return Err(FileioError::NoSpace {
-                at: self.endpoint.share(),
-                needed: Size(needed).to_string(),
-                free: Size(free).to_string(),
-            }
-            .into());
+/// Fails when so many bytes cannot be written where others are given back, by the
+/// server's own figures.
+async fn check_room(
+    session: &mut Session,
+    needed: u64,
+    given_back: u64,
+) -> Result<(), SessionError> {
+    // Not every server tells; then the disk itself will.
+    match free_bytes_at_root(session).await? {
+        Some(free) if needed > free.saturating_add(given_back) => Err(FileioError::NoSpace {
+            at: session.share(),
+            needed: Size(needed).to_string(),
+            free: Size(free).to_string(),
         }
-        Ok(())
+        .into()),
+        _ => Ok(()),
     }
 }
 
@@ -223,10 +219,10 @@ fn check_block(session: &Session, test: &Fileio) -> Result<(), SessionError> {
         ("read", negotiated.max_read),
         ("write", negotiated.max_write),
     ] {
-        if test.block.0 > limit.into() {
+        if test.request().0 > limit.into() {
             return Err(FileioError::BlockTooLarge {
                 kind,
-                wanted: exact(&test.block.0),
+                wanted: exact(&test.request().0),
                 at: session.share(),
                 limit: exact(&limit.into()),
             }

@@ -349,6 +349,20 @@ fn window(plan: &PlanDoc) -> String {
             seconds(plan.duration_s)
         );
     }
+    if let Some(test) = plan.workload.fileio.as_ref() {
+        let warm_up = match plan.ramp_up_s {
+            0.0 => String::new(),
+            warm_up => format!(" after a warm-up of {}", seconds(warm_up)),
+        };
+        return match test.events {
+            0 => format!("{}{warm_up}", seconds(plan.duration_s)),
+            events => format!(
+                "until {} are done, {} at most{warm_up}",
+                counted(events, "event"),
+                seconds(plan.duration_s)
+            ),
+        };
+    }
     let passes = match plan.repeat {
         1 => "1 pass".to_owned(),
         repeat => format!("{repeat} passes"),
