@@ -32,9 +32,7 @@ pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use load::LoadArgs;
 pub(crate) use message::without_urls;
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{
-    ConnectArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
-};
+pub(crate) use server::{ConnectArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 pub(crate) use value::{Destination, paths};
 
