@@ -117,7 +117,7 @@ impl Request {
             sign: args.session.sign,
             signing_algorithm: args.session.signing_algorithm,
             encrypt: args.session.encrypt,
-            cipher: args.session.cipher.clone(),
+            cipher: args.session.cipher,
             server_cpu: server_cpu(args)?,
             ..options
         };

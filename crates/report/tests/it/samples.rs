@@ -158,6 +158,7 @@ pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
     }
     let (ops, series) = seconds(&second);
     LoadPointRecord {
+        final_flush: None,
         in_flight: Duration::from_millis(echos * 3 * 10),
         ops,
         series,
