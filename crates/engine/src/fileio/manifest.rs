@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Fileio;
+use crate::pattern::Salt;
 use crate::units::Size;
 
 /// Bytes beyond which a file is no manifest, whatever it holds.
@@ -19,16 +20,29 @@ pub(crate) struct Manifest {
     pub(crate) files: u32,
     pub(crate) file_bytes: u64,
     pattern: String,
+    /// What contents are salted with, so that later runs know them again.
+    salt: u64,
 }
 
 impl Manifest {
-    pub(crate) fn of(test: &Fileio) -> Self {
+    pub(crate) fn of(test: &Fileio, salt: Salt) -> Self {
         Self {
             version: 1,
             files: test.files,
             file_bytes: test.file_bytes(),
             pattern: PATTERN.to_owned(),
+            salt: salt.0,
         }
+    }
+
+    /// What contents are salted with.
+    pub(crate) const fn salt(&self) -> Salt {
+        Salt(self.salt)
+    }
+
+    /// Whether the files are those of a test.
+    pub(crate) fn fits(&self, test: &Fileio) -> bool {
+        (self.files, self.file_bytes) == (test.files, test.file_bytes())
     }
 
     /// Some hundred bytes of JSON.
@@ -198,15 +212,15 @@ impl FileioError {
     }
 
     /// Others than the options say.
-    pub(crate) fn other(directory: &str, at: String, found: &Manifest, wanted: &Manifest) -> Self {
+    pub(crate) fn other(directory: &str, at: String, found: &Manifest, test: &Fileio) -> Self {
         Self::OtherFiles {
             directory: directory.to_owned(),
             at,
             found_files: found.files,
             found_bytes: format!("{:#}", Size(found.file_bytes)),
             total: found.file_bytes.saturating_mul(found.files.into()),
-            files: wanted.files,
-            bytes: format!("{:#}", Size(wanted.file_bytes)),
+            files: test.files,
+            bytes: format!("{:#}", Size(test.file_bytes())),
         }
     }
 }
@@ -222,6 +236,7 @@ mod tests {
             files: 4,
             file_bytes: 8 << 20,
             pattern: PATTERN.to_owned(),
+            salt: u64::MAX,
         };
         let json = manifest.to_json();
         assert!(json.len() < MANIFEST_BYTES_MAX as usize);

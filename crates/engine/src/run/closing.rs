@@ -51,7 +51,9 @@ pub(super) async fn close<D: Driver, S: Supply>(
     for mut group in groups {
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         running.spawn_local(async move {
-            let ended = group.run(&shared, &orders).await;
+            // The window's are settled.
+            let figures = RefCell::default();
+            let ended = group.run(&shared, &orders, &figures).await;
             (group, ended)
         });
     }

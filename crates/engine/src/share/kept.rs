@@ -19,9 +19,9 @@ use super::remove::{own_name, remove_claimed};
 use super::{Fate, MARKER, Workspace};
 use crate::cancel::Cancel;
 use crate::fileio::{Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode};
-use crate::pattern::BLOCK_BYTES;
+use crate::pattern::{BLOCK_BYTES, Salt};
 use crate::plan::{FileSet, Scope, WorkFile};
-use crate::session::{Endpoint, Session, SessionError};
+use crate::session::{Endpoint, Session, SessionError, random_u64};
 use crate::units::Size;
 
 /// The directory's name, below the target's path.
@@ -34,6 +34,11 @@ pub(super) const MANIFEST: &str = "fileio.json";
 enum Missing {
     Made,
     Refused,
+}
+
+/// Of files that nobody has written yet.
+fn new_salt() -> Salt {
+    Salt(random_u64())
 }
 
 /// Names in the directory, and the bytes of each.
@@ -69,12 +74,14 @@ pub(crate) async fn prepare_kept(
     let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
     check_room(&mut session, total, 0).await?;
     // Others than those found are told before they are gone on with.
-    let wanted = Manifest::of(test);
-    if found.keys().any(|name| name != MARKER) {
-        check_manifest(&mut session, &directory, &found, &wanted).await?;
-    }
-    let mut workspace = claim(endpoint, session, Missing::Made).await?;
-    write_manifest(&mut workspace, &wanted).await?;
+    let salt = match found.keys().any(|name| name != MARKER) {
+        true => manifest(&mut session, &directory, &found, test)
+            .await?
+            .salt(),
+        false => new_salt(),
+    };
+    let mut workspace = claim(endpoint, session, Missing::Made, salt).await?;
+    write_manifest(&mut workspace, &Manifest::of(test, salt)).await?;
     let prepared = Prepared {
         directory,
         found: files.count - missing.len() as u32,
@@ -106,7 +113,7 @@ pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, S
         session.log_off().await;
         return Ok(None);
     }
-    let workspace = claim(endpoint, session, Missing::Refused).await?;
+    let workspace = claim(endpoint, session, Missing::Refused, Salt::default()).await?;
     let Workspace {
         mut session,
         marker,
@@ -132,15 +139,23 @@ impl Workspace {
         };
         check_block(&session, test)?;
         let found = sizes(&mut session, &directory).await?;
-        if found.is_none() && missing == Missing::Refused {
-            let at = endpoint.share();
-            return Err(FileioError::NotPrepared { directory, at }.into());
-        }
+        let salt = match &found {
+            Some(found) if missing == Missing::Refused || found.contains_key(MANIFEST) => {
+                manifest(&mut session, &directory, found, test)
+                    .await?
+                    .salt()
+            }
+            None if missing == Missing::Refused => {
+                let at = endpoint.share();
+                return Err(FileioError::NotPrepared { directory, at }.into());
+            }
+            _ => new_salt(),
+        };
         if missing == Missing::Made {
             let given_back = found.iter().flat_map(|found| found.values()).sum();
             check_room(&mut session, files(test).bytes(1), given_back).await?;
         }
-        claim(endpoint, session, missing).await
+        claim(endpoint, session, missing, salt).await
     }
 
     /// Checks that the files are those of `test`, and names the first that is
@@ -150,23 +165,19 @@ impl Workspace {
         test: &Fileio,
         cancel: &Cancel,
     ) -> Result<(), SessionError> {
-        let wanted = Manifest::of(test);
         let files = files(test);
-        let directory = self.directory.clone();
-        let found = sizes(&mut self.session, &directory).await?;
-        let found = found.unwrap_or_default();
-        let is_known = found.contains_key(MANIFEST);
-        if is_known || test.mode != TestMode::SeqWr {
-            check_manifest(&mut self.session, &directory, &found, &wanted).await?;
-        }
         if test.mode == TestMode::SeqWr {
-            write_manifest(self, &wanted).await?;
+            let salt = self.salt;
+            write_manifest(self, &Manifest::of(test, salt)).await?;
             let empty = FileSet { size: 0, ..files };
             let jobs = all(&files).map(|file| Job { file, from: 0 }).collect();
             return self
                 .fill(empty, jobs, Manner::Anew, cancel, &mut |_| {})
                 .await;
         }
+        let directory = self.directory.clone();
+        let found = sizes(&mut self.session, &directory).await?;
+        let found = found.unwrap_or_default();
         let missing = missing(&files, &found, &directory, &self.endpoint)?;
         match missing.front() {
             None => Ok(()),
@@ -295,6 +306,7 @@ async fn claim(
     endpoint: &Endpoint,
     mut session: Session,
     missing: Missing,
+    salt: Salt,
 ) -> Result<Workspace, SessionError> {
     let directory = directory_of(endpoint);
     if missing == Missing::Made {
@@ -334,6 +346,7 @@ async fn claim(
             endpoint: endpoint.clone(),
             directory,
             marker: claimed.file_id,
+            salt,
             fate: Fate::Kept,
         }),
         Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
@@ -344,14 +357,14 @@ async fn claim(
     }
 }
 
-/// Fails unless the manifest is there and tells of these files. A directory in
-/// which nothing has been written yet has none.
-async fn check_manifest(
+/// The manifest; fails unless it is there and tells of the files of `test`. A
+/// directory in which nothing has been written yet has none.
+async fn manifest(
     session: &mut Session,
     directory: &str,
     found: &Sizes,
-    wanted: &Manifest,
-) -> Result<(), SessionError> {
+    test: &Fileio,
+) -> Result<Manifest, SessionError> {
     let at = session.share();
     let path = join(directory, MANIFEST);
     if !found.contains_key(MANIFEST) {
@@ -367,8 +380,8 @@ async fn check_manifest(
     let json = read_manifest(session, &path).await?;
     match Manifest::parse(&json) {
         None => Err(FileioError::Manifest { path, at }.into()),
-        Some(manifest) if manifest == *wanted => Ok(()),
-        Some(manifest) => Err(FileioError::other(directory, at, &manifest, wanted).into()),
+        Some(manifest) if manifest.fits(test) => Ok(manifest),
+        Some(manifest) => Err(FileioError::other(directory, at, &manifest, test).into()),
     }
 }
 

@@ -36,6 +36,7 @@ fn cleanup_removes_leftovers_and_nothing_else() {
             removed: vec![LEFTOVER.to_owned()],
             in_use: vec![],
             foreign: vec!["smbench-fedcba9876543210".to_owned()],
+            prepared: vec![],
         }
     );
     assert!(!leftover.exists());

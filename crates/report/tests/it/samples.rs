@@ -158,7 +158,6 @@ pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
     }
     let (ops, series) = seconds(&second);
     LoadPointRecord {
-        final_flush: None,
         in_flight: Duration::from_millis(echos * 3 * 10),
         ops,
         series,
@@ -210,6 +209,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         fairness.add(operations, Nanos(operations * 1000));
     }
     LoadPointRecord {
+        final_flush: None,
         fairness,
         // As long as all of the window's operations took.
         in_flight: Duration::from_millis((reads + reads / 4 * 2 + 30) * 10),
