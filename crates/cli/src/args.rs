@@ -81,9 +81,6 @@ pub(crate) enum Command {
     /// Measure several servers or settings, to compare them, and keep it as a study
     #[command(after_help = suite::EXIT_CODES)]
     Suite(Box<SuiteArgs>),
-    /// Do what sysbench fileio does, with its options, on a share
-    #[command(subcommand)]
-    Fileio(FileioCommand),
     /// List the built-in suites, or show one
     Suites {
         #[command(subcommand)]
@@ -94,6 +91,9 @@ pub(crate) enum Command {
     /// Make profiles of other programs' files
     #[command(subcommand)]
     Import(ImportCommand),
+    /// Do what sysbench fileio does, with its options, on a share
+    #[command(subcommand)]
+    Fileio(FileioCommand),
     /// Connect to a server and print what it offers and its limits
     Probe(ProbeArgs),
     /// Print a stored result, or the tables of a study
