@@ -1,7 +1,7 @@
 //! The table of an adapter study: what goes through a server's network adapter in
 //! each access pattern, and what that costs the server's CPUs, ranked by P/E in
 //! each pattern as ComputerPress did. Not here: the index and its order
-//! ([`super::efficiency`]).
+//! ([`super::Efficiency`]).
 
 use super::{Efficiency, ranked};
 use crate::curve::{Curve, Row};
