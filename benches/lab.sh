@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What yardsticks.sh and gigabit.sh have in common: options, programs, lab
-# servers, the facts that head a result. Sourced, not run.
+# What the scripts of this folder have in common: options, programs, lab servers,
+# smbtorture, the facts that head a result. Sourced, not run.
 # What it sets is used by those that source it:
 # shellcheck disable=SC2034
 set -euo pipefail
@@ -9,6 +9,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 target=${CARGO_TARGET_DIR:-$here/../target}
 bin=$target/release
 PATH=$PATH:/usr/sbin:/sbin
+# Numbers have points in them.
+export LC_ALL=C
 
 # What a run says of itself is kept here until it ends.
 scratch=$(mktemp -d)
@@ -113,4 +115,73 @@ facts() {
   printf 'smbench  %s%s, %s\n' \
     "$(git -C "$here" rev-parse --short=12 HEAD 2>/dev/null || echo 'unknown commit')" "$changed" \
     "$(rustc --version)"
+}
+
+# How smbtorture finds the server `samba`, and logs on.
+prepare_smbtorture() {
+  [[ ${server_url[samba]} =~ ^smb://(.*)@(.*):([0-9]+)/(.*)$ ]] || die "no URL: ${server_url[samba]}"
+  torture_unc=//${BASH_REMATCH[2]}/${BASH_REMATCH[4]} torture_port=${BASH_REMATCH[3]}
+  (umask 077 && printf 'username = %s\npassword = %s\n' "${BASH_REMATCH[1]}" "${server_password[samba]}" \
+    >"$scratch/login")
+  : >"$scratch/smb.conf"
+}
+
+# smbtorture_nbench FILE CLIENTS RAW: replays a loadfile by smbtorture's bench.nbench for option[seconds]. What it
+# has to say goes to RAW.txt, each line with the time; RAW.json has, of its window:
+#
+#   mb_per_s            as it says itself: 10^6 bytes read and written, as recorded, behind its warm-up (a twentieth of the
+#                       time, in whole seconds: none below 20 s, and then log-ons count as well)
+#   ops_per_s           lines of the file per second, over all clients
+#   cpu_us_per_op       CPU time of all its processes between the same two instants, per line
+#   lines_per_client    from the first to the last, the warm-up included
+#   not_as_recorded     what it warns of: another status or count than recorded, MKDIR excepted, which it does not look at
+#
+# It speaks SMB1, with a process per client, and is the only test of smbtorture 4.17 that reads.
+smbtorture_nbench() {
+  local replay=$1 progs=$2 raw=$3
+  limited smbtorture "$torture_unc" bench.nbench --configfile "$scratch/smb.conf" \
+    --smb-ports "$torture_port" --authentication-file "$scratch/login" --max-protocol NT1 \
+    --option 'client min protocol=NT1' --loadfile "$replay" --num-progs "$progs" \
+    --timelimit "${option[seconds]}" 2>&1 | stamped >"$raw.txt" ||
+    die "smbtorture failed: $(tail -n 5 "$raw.txt")"
+  # What is kept names no folder of this machine.
+  sed -i "s|$scratch/||g" "$raw.txt"
+  if grep -q 'exiting with status' "$raw.txt"; then
+    die "smbtorture lost a client: $(grep -m 1 -B 2 'exiting with status' "$raw.txt")"
+  fi
+  # Lines: "<clients> <lines per client> <rate> MB/sec ...", behind the stamp, and at the end "Throughput <rate> MB/sec".
+  awk -v clients="$progs" '
+    $2 == "cpu" { at[++marks] = $1; user[marks] = $3; all[marks] = $3 + $4; lines[marks] = $6 }
+    / MB\/sec / { last = $2 == "cpu" ? $6 : $3 }
+    / Warning: / { differences++ }
+    $2 == "Throughput" { rate = $3 }
+    END {
+      operations = (lines[2] - lines[1]) * clients
+      if (marks != 2 || !rate || operations <= 0) exit 1
+      printf "{\"mb_per_s\": %.3f, \"ops_per_s\": %.1f, \"cpu_us_per_op\": %.3f, \"cpu_user_us_per_op\": %.3f, ",
+        rate, operations / (at[2] - at[1]), (all[2] - all[1]) * 1e6 / operations, (user[2] - user[1]) * 1e6 / operations
+      printf "\"lines_per_client\": %d, \"not_as_recorded\": %d}\n", last, differences
+    }' "$raw.txt" >"$raw.json" || die "smbtorture counted nothing: $(tail -n 5 "$raw.txt")"
+}
+
+# Writes the time before each line; before those with which the window of smbtorture begins and ends also its CPU time.
+stamped() {
+  local line now cpu window=before
+  while IFS= read -r line; do
+    now=$EPOCHREALTIME cpu=
+    case $window,$line in
+      before,*' execute '*) window=open cpu=$(smbtorture_cpu) ;;
+      open,*' cleanup '*) window=closed cpu=$(smbtorture_cpu) ;;
+    esac
+    printf '%s%s %s\n' "$now" "${cpu:+ cpu $cpu}" "$line"
+  done
+}
+
+# Seconds of CPU time, user and system, that all processes of smbtorture of this script have had so far, those that have
+# ended included (proc_pid_stat(5): fields 14 to 17).
+smbtorture_cpu() {
+  cat /proc/[0-9]*/stat 2>/dev/null | awk -v hertz="$(getconf CLK_TCK)" '
+    BEGIN { getline self <"/proc/self/stat"; split(self, field, " ") }
+    $2 == "(smbtorture)" && $5 == field[5] { user += $14 + $16; kernel += $15 + $17 }
+    END { printf "%.2f %.2f", user / hertz, kernel / hertz }'
 }

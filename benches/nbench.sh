@@ -1,20 +1,40 @@
 #!/usr/bin/env bash
 # The same loadfile, replayed by smbench and by Samba's smbtorture (bench.nbench)
-# on the same scratch Samba, in turns: MB/s and CPU of the client per operation.
+# on the same scratch Samba, in turns: operations and MB per second, and CPU of
+# the client per operation.
 #
 #   benches/nbench.sh [--rounds N] [--seconds N]
 #
 # Prints a table and whether the bars hold; exits 1 when one does not: at least
 # smbtorture's MB/s, at most half its CPU per operation. Raw results stay in
 # benches/results.
+#
+# Both replay the head of Debian's client.txt, over and over, as fast as they can.
+# What the file asks for changes on its way (it begins with 20 MB of writes), so a
+# window shows the same work only where clients go through all of it, several
+# times: the head is the shorter the more clients share the machine, and the
+# table says how often each client went through it. It is cut where no handle is
+# open. The file begins with a DELTREE of the client's folder: each time round
+# starts from nothing. (At the end of a file smbtorture starts over as well, and
+# deletes nothing; see source4/torture/nbench/nbench.c of Samba.)
+#
+# Alike: opens of files ask for batch oplocks, sessions neither sign nor encrypt,
+# one operation is one line of the file, whatever it takes on the wire, MB are
+# 10^6 bytes read and written, windows are as long, and what comes before them
+# (log-ons, a second under load) is in none of the numbers.
+# Not alike: smbtorture speaks SMB1, with a process per client, and asks for names
+# in one request where SMB2 needs a CREATE and a CLOSE as well; smbench begins
+# with a share of its own directory, smbtorture with a folder \clients.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
 # Debian's dbench installs it. It is of the GPL, so not part of this project.
 readonly loadfile=/usr/share/dbench/client.txt
 readonly points=(1 4 16 60)
+# Lines, at least, of the head that so many clients replay.
+readonly -A head_lines=([1]=11900 [4]=11900 [16]=3500 [60]=1000)
 
-option=([rounds]=3 [seconds]=10)
+option=([rounds]=5 [seconds]=20)
 options "$@"
 need cargo "cargo (or from rustup.rs)"
 need jq jq
@@ -24,65 +44,53 @@ need smbtorture samba-testsuite
 [ -r "$loadfile" ] || die "$loadfile not found; install it with: apt-get install dbench"
 build
 
-# raw PROGRAM: the file for what it has to say of this round.
-raw() { printf '%s/round-%02d-%02d-%s.json' "$out" "$round" "$clients" "$1"; }
+# raw PROGRAM: the files for what it has to say of this round, without an ending.
+raw() { printf '%s/round-%02d-%02d-%s' "$out" "$round" "$clients" "$1"; }
 
-# Opens ask for batch oplocks, as smbtorture's do. What the two count is not the same part of the file: ours begins after all
-# log-ons and a twentieth of the time, smbtorture's at its start, and a short run sees only the head, which moves most data.
+# head_for CLIENTS: the name of its head, which is made.
+head_for() {
+  local head=$scratch/head-${head_lines[$1]}.txt
+  [ -e "$head" ] || awk -v least="${head_lines[$1]}" '
+    { print }
+    $1 == "NTCreateX" && $NF == "NT_STATUS_OK" && !($5 in open) { open[$5]; count++ }
+    $1 == "Close" && $2 in open { delete open[$2]; count-- }
+    NR >= least && !count { exit }' "$loadfile" >"$head"
+  printf '%s' "$head"
+}
+
 smbench_replay() {
-  measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$loadfile" \
-    --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" \
-    --ramp-up "$((option[seconds] * 50))ms" --ramp-down 200ms \
+  measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$(head_for "$clients")" \
+    --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up 1s --ramp-down 200ms \
     --out "$scratch/documents" --json "$scratch/document.json"
-  # MB as smbtorture has them, 10^6 bytes. The document with its histograms is large.
-  jq '.load_points[0] | {valid, mb_per_s: (.throughput_mbps / 8), ops_per_s,
+  # The document with its histograms is large.
+  jq --argjson clients "$clients" '.load_points[0] | {valid, mb_per_s: (.throughput_mbps / 8), ops_per_s,
       cpu_us_per_op: .client.cpu_us_per_op,
-      cpu_user_us_per_op: (.client.cpu_user_s * 1e6 / ([.ops[].count] | add)),
-      not_as_recorded: ([.differences[]?.count] | add // 0)}' "$scratch/document.json" >"$(raw smbench)"
+      cpu_user_us_per_op: (.client.cpu_user_s * 1e6 / (.ops_per_s * .window_s)),
+      lines_per_client: ((([.whole | del(.oplock_break) | .[].count] | add) + ([.differences[]?.count] | add // 0))
+        / $clients | floor),
+      not_as_recorded: ([.differences[]?.count] | add // 0)}' "$scratch/document.json" >"$(raw smbench).json"
+  jq -e .valid "$(raw smbench).json" >/dev/null ||
+    die "smbench's load point is not valid: $(jq -r '.load_points[0].invalid_reason' "$scratch/document.json")"
 }
 
-# It speaks SMB1, with a process for each client, and asks for batch oplocks. Its
-# CPU time has its log-ons and its warm-up in it, and so have its operations.
-smbtorture_replay() {
-  local log took
-  log=$(raw smbtorture) log=${log%.json}.txt
-  local TIMEFORMAT='%U %S'
-  took=$({ time limited smbtorture "$torture_unc" bench.nbench --configfile "$scratch/smb.conf" \
-    --smb-ports "$torture_port" --authentication-file "$scratch/login" --max-protocol NT1 \
-    --option 'client min protocol=NT1' --loadfile "$loadfile" --num-progs "$clients" \
-    --timelimit "${option[seconds]}" >"$log" 2>&1; } 2>&1) || die "smbtorture failed: $(tail -n 5 "$log")"
-  # Lines: "<clients> <operations per client> <rate> MB/sec ...", and at the end "Throughput <rate> MB/sec".
-  awk -v took="$took" -v clients="$clients" '
-    BEGIN { split(took, cpu, " ") }
-    $4 == "MB/sec" { operations = $2 * clients }
-    $1 == "Throughput" { rate = $2 }
-    END {
-      if (!operations || !rate) exit 1
-      printf "{\"mb_per_s\": %.3f, \"cpu_us_per_op\": %.3f, \"cpu_user_us_per_op\": %.3f}\n",
-        rate, (cpu[1] + cpu[2]) * 1e6 / operations, cpu[1] * 1e6 / operations
-    }' "$log" >"$(raw smbtorture)" || die "smbtorture counted nothing: $(tail -n 5 "$log")"
+# over_rounds PROGRAM FIELD: its median.
+over_rounds() {
+  jq -s --arg field "$2" '[.[] | .[$field]] | sort | .[length / 2 | floor]' \
+    "$out"/round-*-"$(printf %02d "$clients")-$1.json"
 }
 
-prepare_smbtorture() {
-  [[ ${server_url[samba]} =~ ^smb://(.*)@(.*):([0-9]+)/(.*)$ ]] || die "no URL: ${server_url[samba]}"
-  torture_unc=//${BASH_REMATCH[2]}/${BASH_REMATCH[4]} torture_port=${BASH_REMATCH[3]}
-  (umask 077 && printf 'username = %s\npassword = %s\n' "${BASH_REMATCH[1]}" "${server_password[samba]}" \
-    >"$scratch/login")
-  : >"$scratch/smb.conf"
-}
-
-# median FIELD PROGRAM CLIENTS: over rounds.
-median() {
-  jq -s --arg field "$1" '[.[] | .[$field]] | sort | .[length / 2 | floor]' "$out"/round-*-"$(printf %02d "$3")-$2.json"
-}
-
-# ratio FIELD CLIENTS: smbench's to smbtorture's of the same round, the median over rounds.
+# ratio FIELD: smbench's to smbtorture's of the same round, the median over rounds.
 ratio() {
   for ((round = 1; round <= option[rounds]; round++)); do
-    clients=$2
-    jq -n --arg field "$1" --slurpfile one "$(raw smbench)" --slurpfile other "$(raw smbtorture)" \
+    jq -n --arg field "$1" --slurpfile one "$(raw smbench).json" --slurpfile other "$(raw smbtorture).json" \
       '$one[0][$field] / $other[0][$field]'
   done | jq -s 'sort | .[length / 2 | floor]'
+}
+
+# loops PROGRAM: how often each of its clients went through the head.
+loops() {
+  awk -v lines="$(over_rounds "$1" lines_per_client)" -v head="$(wc -l <"$(head_for "$clients")")" \
+    'BEGIN { printf "%.1f", lines / head }'
 }
 
 serve samba "$bin/smbench" lab samba --option 'server min protocol = NT1'
@@ -90,49 +98,70 @@ prepare_smbtorture
 results nbench
 facts | tee "$out/facts.txt"
 printf 'file     %s, sha256 %s\n' "$loadfile" "$(sha256sum <"$loadfile" | cut -c 1-64)" | tee -a "$out/facts.txt"
+if [ "${option[seconds]}" -lt 20 ]; then
+  printf 'note     below 20 s smbtorture has no warm-up: log-ons are in its MB/s\n' | tee -a "$out/facts.txt"
+fi
 
 for ((round = 1; round <= option[rounds]; round++)); do
   for clients in "${points[@]}"; do
     printf '\rround %d of %d, %2d clients ' "$round" "${option[rounds]}" "$clients" >&2
-    # Another one first each time: what is left of a program's run meets another.
-    if ((round % 2)); then
-      smbench_replay
-      smbtorture_replay
-    else
-      smbtorture_replay
-      smbench_replay
-    fi
+    # Another one first each time: what is left of a program's run meets another. Nothing that one wrote is left for the
+    # other to wait for.
+    programs=(smbench smbtorture)
+    for ((turn = 0; turn < 2; turn++)); do
+      sync
+      case ${programs[(round + turn) % 2]} in
+        smbench) smbench_replay ;;
+        smbtorture) smbtorture_nbench "$(head_for "$clients")" "$clients" "$(raw smbtorture)" ;;
+      esac
+    done
   done
 done
 printf '\r%30s\r' '' >&2
 
-held=0
-# bar WHAT CLIENTS RATIO CONDITION: whether the ratio is as it must be.
-bar() {
-  if awk -v ratio="$3" "BEGIN { exit !(ratio $4) }"; then
-    printf 'holds: %s at %s clients: %.2f times smbtorture'\''s\n' "$1" "$2" "$3"
-  else
-    printf 'falls short: %s at %s clients: %.2f times smbtorture'\''s, bar %s\n' "$1" "$2" "$3" "$4"
-    held=1
-  fi
+# table TITLE FIELD DECIMALS
+table() {
+  printf '\n%s\n%8s %12s %12s %7s\n' "$1" clients smbench smbtorture ratio
+  for clients in "${points[@]}"; do
+    printf "%8d %12.$3f %12.$3f %7.2f\n" "$clients" "$(over_rounds smbench "$2")" "$(over_rounds smbtorture "$2")" \
+      "$(ratio "$2")"
+  done
 }
 
-{
-  printf '\n%8s %12s %12s %7s %12s %12s %7s %9s\n' clients 'MB/s' 'smbtorture' ratio 'us CPU/op' smbtorture ratio different
+held=0
+# bar WHAT FIELD CONDITION: whether the ratio is as it must be, at each number of clients.
+bar() {
+  local value
   for clients in "${points[@]}"; do
-    at=$clients
-    printf '%8d %12.1f %12.1f %7.2f %12.1f %12.1f %7.2f %9d\n' "$at" \
-      "$(median mb_per_s smbench "$at")" "$(median mb_per_s smbtorture "$at")" "$(ratio mb_per_s "$at")" \
-      "$(median cpu_us_per_op smbench "$at")" "$(median cpu_us_per_op smbtorture "$at")" \
-      "$(ratio cpu_us_per_op "$at")" "$(median not_as_recorded smbench "$at")"
+    value=$(ratio "$2")
+    if awk "BEGIN { exit !($value $3) }"; then
+      printf 'holds: %s at %s clients: %.2f times smbtorture'\''s\n' "$1" "$clients" "$value"
+    else
+      printf 'falls short: %s at %s clients: %.2f times smbtorture'\''s, bar %s\n' "$1" "$clients" "$value" "$3"
+      held=1
+    fi
   done
-  printf '\n'
-} | tee "$out/table.txt"
-for clients in "${points[@]}"; do
-  at=$clients
-  bar 'MB/s' "$at" "$(ratio mb_per_s "$at")" '>= 1.0'
-  bar 'client CPU per operation' "$at" "$(ratio cpu_us_per_op "$at")" '<= 0.5'
-done > >(tee -a "$out/table.txt")
-wait $! 2>/dev/null || true
+}
+
+report() {
+  printf '\nmedians over %d rounds; ratios are those within a round, and their median\n' "${option[rounds]}"
+  table 'operations per second' ops_per_s 0
+  table 'MB per second' mb_per_s 1
+  table 'us of CPU of the client per operation' cpu_us_per_op 1
+  printf '\n%-8s %7s %9s %26s %26s\n' clients lines 'MB moved' 'loops of each client' 'lines not as recorded'
+  printf '%8s %7s %9s %13s %12s %13s %12s\n' '' '' 'per loop' smbench smbtorture smbench smbtorture
+  for clients in "${points[@]}"; do
+    printf '%8d %7d %9.1f %13s %12s %13d %12d\n' "$clients" "$(wc -l <"$(head_for "$clients")")" \
+      "$(awk '$1 == "WriteX" || $1 == "ReadX" { bytes += $5 } END { print bytes / 1e6 }' "$(head_for "$clients")")" \
+      "$(loops smbench)" "$(loops smbtorture)" \
+      "$(over_rounds smbench not_as_recorded)" "$(over_rounds smbtorture not_as_recorded)"
+  done
+  printf 'of smbench: MKDIR of what is there already, once in a loop of each client, which smbtorture does not look at\n\n'
+  bar 'MB/s' mb_per_s '>= 1.0'
+  bar 'client CPU per operation' cpu_us_per_op '<= 0.5'
+}
+
+report >"$out/table.txt"
+cat "$out/table.txt"
 printf '\nraw results: %s\n' "${out#"$PWD"/}"
 exit "$held"

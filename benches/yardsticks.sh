@@ -40,13 +40,8 @@ floor() {
   cp "$scratch/said" "$(raw floor)"
 }
 
-# What smbtorture replays, and how it logs on.
-prepare_smbtorture() {
-  [[ ${server_url[samba]} =~ ^smb://(.*)@(.*):([0-9]+)/(.*)$ ]] || die "no URL: ${server_url[samba]}"
-  torture_unc=//${BASH_REMATCH[2]}/${BASH_REMATCH[4]} torture_port=${BASH_REMATCH[3]}
-  (umask 077 && printf 'username = %s\npassword = %s\n' "${BASH_REMATCH[1]}" "${server_password[samba]}" \
-    >"$scratch/login")
-  : >"$scratch/smb.conf"
+# What smbtorture replays.
+prepare_replay() {
   awk -v reads="$replayed" 'BEGIN {
     srand(1)
     print "NTCreateX \"\\client1.dat\" 0x40 3 1 0x0"
@@ -56,34 +51,11 @@ prepare_smbtorture() {
   }' >"$scratch/replay"
 }
 
-# bench.nbench speaks SMB1, with a process for each client: the only one of
-# smbtorture 4.17 that reads. Its CPU time has its log-ons in it.
-smbtorture_nbench() {
-  local log took
-  log=$(raw smbtorture) log=${log%.json}.txt
-  local TIMEFORMAT='%U %S'
-  took=$({ time limited smbtorture "$torture_unc" bench.nbench --configfile "$scratch/smb.conf" \
-    --smb-ports "$torture_port" --authentication-file "$scratch/login" --max-protocol NT1 \
-    --option 'client min protocol=NT1' --loadfile "$scratch/replay" --num-progs "$clients" \
-    --timelimit "${option[seconds]}" >"$log" 2>&1; } 2>&1) || die "smbtorture failed: $(tail -n 5 "$log")"
-  # What is kept names no folder of this machine.
-  sed -i "s|$scratch/||g" "$log"
-  # Lines: "<clients> <operations per client> <rate> MB/sec ...", and at the end "Throughput <rate> MB/sec".
-  awk -v took="$took" -v clients="$clients" '
-    BEGIN { split(took, cpu, " ") }
-    $4 == "MB/sec" { operations = $2 * clients }
-    $1 == "Throughput" { rate = $2 * 1e6 / 4096 }
-    END {
-      if (!operations || !rate) exit 1
-      printf "{\"ops_per_s\": %.0f, \"cpu_us_per_op\": %.3f, \"cpu_user_us_per_op\": %.3f}\n",
-        rate, (cpu[1] + cpu[2]) * 1e6 / operations, cpu[1] * 1e6 / operations
-    }' "$log" >"$(raw smbtorture)" || die "smbtorture counted nothing: $(tail -n 5 "$log")"
-}
-
 # smbtorture's reads are of SMB1.
 serve samba "$bin/smbench" lab samba --option 'server min protocol = NT1'
 serve embedded "$bin/smbench" lab embedded
 prepare_smbtorture
+prepare_replay
 results yardsticks
 facts | tee "$out/facts.txt"
 
@@ -95,7 +67,7 @@ take_turn() {
     # It signs whatever it does not encrypt.
     smb-rs) read_4k "$1" samba --clients "$clients" --sign required --driver smb-rs ;;
     floor) floor ;;
-    smbtorture) smbtorture_nbench ;;
+    smbtorture) smbtorture_nbench "$scratch/replay" "$clients" "$(raw smbtorture | sed 's/[.]json$//')" ;;
     outstanding-*) read_4k "$1" embedded --clients 4 --sign off --outstanding "${1#outstanding-}" ;;
   esac
 }
