@@ -353,10 +353,11 @@ impl Written<'_> {
     /// What makes actions begin.
     fn load(&self, merged: &RunOptions, workload: &Workload) -> Result<LoadModel, PlanError> {
         let options = self.options;
-        if let Some(replay) = workload.replay()
-            && replay.timing == Timing::Recorded
-        {
-            return self.recorded(merged);
+        if let Some(replay) = workload.replay() {
+            if replay.timing == Timing::Recorded {
+                return self.recorded(merged);
+            }
+            self.check_pauses(replay, merged)?;
         }
         let fail = |field, is_given, problem| Err(self.in_option(field, is_given, problem));
         match (merged.rate, merged.think_time) {

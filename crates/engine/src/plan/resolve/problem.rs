@@ -152,6 +152,12 @@ pub enum Problem {
         /// What to do.
         why: &'static str,
     },
+    /// Another load model than that of the recording.
+    #[error(
+        "{0} would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
+         them out of the file"
+    )]
+    Pauses(&'static str),
     /// Times that nobody recorded.
     #[error("timing is recorded, but {0} has no times: give fast, or a file with times")]
     NoTimes(String),

@@ -1,6 +1,7 @@
 //! What is to be replayed, and what a replay cannot have.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Problem, Written};
 use crate::netbench;
@@ -83,6 +84,24 @@ impl Written<'_> {
                 Err(self.not_in_replay("think_time", options.think_time.is_some(), why))
             }
         }
+    }
+
+    /// Pauses of a recording are what its clients waited; a think time or a rate
+    /// would take their place without a word.
+    pub(super) fn check_pauses(
+        &self,
+        replay: &Replay,
+        merged: &RunOptions,
+    ) -> Result<(), PlanError> {
+        if !replay.trace.has_pauses() {
+            return Ok(());
+        }
+        let (name, is_given) = match (merged.rate, merged.think_time) {
+            (Some(_), _) => ("rate", self.options.rate.is_some()),
+            (None, Some(Duration::ZERO) | None) => return Ok(()),
+            (None, Some(_)) => ("think_time", self.options.think_time.is_some()),
+        };
+        Err(self.in_option(name, is_given, Problem::Pauses(name)))
     }
 
     pub(super) fn check_replay(&self, plan: &Plan) -> Result<(), PlanError> {

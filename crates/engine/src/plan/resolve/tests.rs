@@ -2,14 +2,18 @@
 
 mod readme;
 
+use std::sync::Arc;
+
 use smbench_protocol::{Dialect, DialectRange};
 
 use super::*;
+use crate::loadfile;
 #[cfg(feature = "smb-rs")]
 use crate::plan::DriverKind;
 use crate::plan::Mode;
 use crate::profile;
 use crate::record::OpKind;
+use crate::spec::Spec;
 
 fn target() -> Target {
     let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
@@ -142,6 +146,41 @@ fn what_a_replay_cannot_have_is_refused() {
         "profile x.toml: read_percent cannot be had in a replay: netbench says what is done; drop one \
          of them"
     );
+}
+
+/// Pauses of a loadfile are its clients' own pace.
+#[test]
+fn pauses_of_a_loadfile_go_with_no_other_pace() {
+    let lines = "Mkdir \"\\x\" NT_STATUS_OK\nSleep 1500 NT_STATUS_OK\n";
+    let with = |lines: &str| {
+        let trace = loadfile::parse("x", lines.as_bytes(), loadfile::Unknown::Refuse).unwrap();
+        Profile {
+            trace: Some(Arc::new(trace)),
+            ..Profile::from_spec("x", Spec::default())
+        }
+    };
+    let think = |millis| RunOptions {
+        think_time: Some(Duration::from_millis(millis)),
+        ..RunOptions::default()
+    };
+    let rate = RunOptions {
+        rate: Some("10".parse().unwrap()),
+        ..RunOptions::default()
+    };
+    let told = "would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
+                them out of the file";
+    for (options, told) in [
+        (&think(1), format!("--think-time: think_time {told}")),
+        (&rate, format!("--rate: rate {told}")),
+    ] {
+        let error = resolve(&with(lines), options).unwrap_err();
+        assert_eq!(error.to_string(), told);
+        // Without pauses there is nothing to lose.
+        let plan = resolve(&with(lines.lines().next().unwrap()), options).unwrap();
+        assert!(plan.load.is_paced());
+    }
+    let plan = resolve(&with(lines), &think(0)).unwrap();
+    assert_eq!(plan.load, LoadModel::Closed { think: None });
 }
 
 #[test]
