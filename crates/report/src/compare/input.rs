@@ -61,6 +61,12 @@ pub enum CompareError {
         /// The other.
         other: String,
     },
+    /// A run of which nothing may be quoted.
+    #[error("nothing to compare: no load point in {names} is valid and saw an operation")]
+    NotQuotable {
+        /// It, or both.
+        names: String,
+    },
     /// A condition asks for what was not measured.
     #[error("--fail-if '{condition}': {reason}")]
     NoData {
@@ -158,25 +164,42 @@ impl InputRun {
 /// # Errors
 ///
 /// [`CompareError`] where nothing belongs to anything, or two that do have no
-/// load point in common.
+/// valid load point in common. Where there are further pairs, that is one more
+/// result that has no counterpart.
 pub fn compare(inputs: &[Input]) -> Result<Comparison, CompareError> {
-    let mut comparison = Comparison {
-        schema_version: SCHEMA_VERSION,
-        tool: ToolDoc::this(),
-        pairs: Vec::new(),
-        unmatched: Vec::new(),
-    };
+    let mut unmatched = Vec::new();
+    let mut found = Vec::new();
     match inputs {
         [] => {}
-        [alone] => within(alone, &mut comparison)?,
+        [alone] => found = within(alone)?,
         [baseline, others @ ..] => {
             for (other, at) in others.iter().zip(1..) {
-                across(baseline, other, &label(at), &mut comparison)?;
+                found.extend(across(baseline, other, &label(at), &mut unmatched)?);
             }
         }
     }
-    Ok(comparison)
+    let mut pairs = Vec::new();
+    let mut apart = Vec::new();
+    for pair in found {
+        match pair {
+            Ok(pair) => pairs.push(pair),
+            Err(error) => apart.push(error),
+        }
+    }
+    unmatched.extend(apart.iter().map(CompareError::to_string));
+    match apart.into_iter().next().filter(|_| pairs.is_empty()) {
+        Some(nothing) => Err(nothing),
+        None => Ok(Comparison {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc::this(),
+            pairs,
+            unmatched,
+        }),
+    }
 }
+
+/// Two results that belong together, held against each other where they can be.
+type Found = Vec<Result<Pair, CompareError>>;
 
 /// `A`, `B` and so on.
 fn label(at: usize) -> String {
@@ -187,8 +210,9 @@ fn label(at: usize) -> String {
 }
 
 /// The servers of a study against its first.
-fn within(study: &Input, comparison: &mut Comparison) -> Result<(), CompareError> {
+fn within(study: &Input) -> Result<Found, CompareError> {
     let servers = study.servers();
+    let mut found = Vec::new();
     for (at, run) in study.runs.iter().enumerate() {
         let earlier = &study.runs[..at];
         let Some(baseline) = earlier.iter().find(|first| first.profile == run.profile) else {
@@ -200,14 +224,14 @@ fn within(study: &Input, comparison: &mut Comparison) -> Result<(), CompareError
                 .position(|server| run.server.as_deref() == Some(server));
             study.subject(run, &label(position.unwrap_or_default()))
         };
-        comparison.pairs.push(Pair::of(
+        found.push(Pair::of(
             (subject(baseline), &baseline.run),
             (subject(run), &run.run),
-        )?);
+        ));
     }
-    match comparison.pairs.is_empty() {
+    match found.is_empty() {
         true => Err(CompareError::Alone { path: study.name() }),
-        false => Ok(()),
+        false => Ok(found),
     }
 }
 
@@ -215,17 +239,17 @@ fn across(
     baseline: &Input,
     other: &Input,
     label_of_other: &str,
-    comparison: &mut Comparison,
-) -> Result<(), CompareError> {
-    let (matched, unmatched) = matches(baseline, other)?;
-    for (one, two) in matched {
-        comparison.pairs.push(Pair::of(
+    unmatched: &mut Vec<String>,
+) -> Result<Found, CompareError> {
+    let (matched, alone) = matches(baseline, other)?;
+    unmatched.extend(alone);
+    let held = |(one, two): (&InputRun, &InputRun)| {
+        Pair::of(
             (baseline.subject(one, &label(0)), &one.run),
             (other.subject(two, label_of_other), &two.run),
-        )?);
-    }
-    comparison.unmatched.extend(unmatched);
-    Ok(())
+        )
+    };
+    Ok(matched.into_iter().map(held).collect())
 }
 
 type Matched<'a> = Vec<(&'a InputRun, &'a InputRun)>;

@@ -254,14 +254,24 @@ impl Pair {
                 other: input::with_clients(&other.0, second),
             });
         }
+        let valid = |(one, other): &(&Row<'_>, &Row<'_>)| one.is_quotable() && other.is_quotable();
+        let peaks = first.peak_row().zip(second.peak_row());
+        if peaks.is_none() {
+            let invalid = |(subject, curve): (&Subject, &Curve<'_>)| {
+                (!curve.rows.iter().any(Row::is_quotable)).then(|| subject.name.clone())
+            };
+            let sides = [(&baseline.0, first), (&other.0, second)];
+            let none: Vec<_> = sides.into_iter().filter_map(invalid).collect();
+            return Err(CompareError::NotQuotable {
+                names: none.join(" and "),
+            });
+        }
         let (settings, workload) = difference::between(baseline.1, other.1);
         let left_out = [(&baseline.0, first, second), (&other.0, second, first)]
             .into_iter()
             .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
             .collect();
-        let valid = |(one, other): &(&Row<'_>, &Row<'_>)| one.is_quotable() && other.is_quotable();
         let held = |(one, other): (&Row<'_>, &Row<'_>)| Held::of(one, other);
-        let peaks = first.peak_row().zip(second.peak_row());
         Ok(Self {
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),

@@ -300,16 +300,27 @@ fn studies_are_compared_server_by_server() {
 #[test]
 fn a_run_without_a_valid_load_point_is_not_compared() {
     let lost = document(&run(vec![dropped(point(8, 1, 10), 8)]));
-    let found = pair(passes(&[1600]), lost);
-    assert_eq!((&found.peak, found.load_points.len()), (&None, 0));
+    let input = |name: &str, run: &RunDoc| Input::of_run(Path::new(name), run.clone());
+    let (whole, lost) = (input("a.json", &passes(&[1600])), input("b.json", &lost));
+    let nothing = |inputs: &[Input]| compare(inputs).unwrap_err().to_string();
+    let told = "nothing to compare: no load point in b.json is valid and saw an operation";
+    assert_eq!(nothing(&[whole.clone(), lost.clone()]), told);
     assert_eq!(
-        judged("throughput < -5%", &found),
-        "--fail-if 'throughput < -5%': A or B has no valid load point"
+        nothing(&[lost.clone(), lost.clone()]),
+        "nothing to compare: no load point in b.json and b.json is valid and saw an operation"
     );
+    // Beside others it is named, and the others are compared.
+    let elsewhere = input("c.json", &document(&run(vec![point(2, 1, 50)])));
+    let found = compare(&[whole.clone(), lost, elsewhere, whole]).unwrap();
+    assert_eq!(found.pairs.len(), 1);
     assert_eq!(
-        judged("p99 at 8 > 5%", &found),
-        "--fail-if 'p99 at 8 > 5%': A and B have no valid load point of 8 clients in common"
+        found.unmatched,
+        [
+            told,
+            "no load point in common: a.json has 4, 8 clients, c.json has 2 clients"
+        ]
     );
+    assert!(render(&found, Depth::Overview).contains(told));
 }
 
 #[test]
