@@ -8,8 +8,8 @@ use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::{Measured, Profile, clients, reasons};
-use crate::plot::{Axis, Line, Plot, Point, Quantity, Standing};
+use super::{Measured, Profile, clients, limits, reasons};
+use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
 /// A number that each load point has.
@@ -121,13 +121,19 @@ fn plot(
             .filter_map(|row| point(row, measure))
             .collect(),
     });
+    let lines: Vec<_> = lines.collect();
+    let mut points = lines.iter().flat_map(|line| &line.points);
+    let is_limited = points.any(|point| point.limit == Limit::Generator);
     Plot {
         name: format!("{stem}-{}", measure.name),
         title: format!("{}: {} by clients", profile.name, measure.title),
         x: Axis::new("clients", Quantity::Clients),
         y: Axis::new(measure.axis, measure.quantity),
-        lines: lines.collect(),
-        notes: Vec::new(),
+        lines,
+        notes: is_limited
+            .then(|| "with a ring: the generator, not the server, was the limit".to_owned())
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -150,11 +156,19 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
             Standing::Invalid
         }
     };
+    let limit = match limits(row) {
+        Some(reasons) => {
+            label += &format!("; the generator was the limit: {reasons}");
+            Limit::Generator
+        }
+        None => Limit::Server,
+    };
     Some(Point {
         x: row.clients.into(),
         y: value,
         spread,
         standing,
+        limit,
         label,
     })
 }
@@ -210,6 +224,18 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
             reasons(row)
         ));
     }
+    for server in &profile.servers {
+        let limited = server.curve.rows.iter().filter(|row| limits(row).is_some());
+        let at: Vec<_> = limited.map(|row| row.clients.to_string()).collect();
+        if !at.is_empty() {
+            lines.push(format!(
+                "Ringed, ~: the generator, not the server, was the limit of {} at {} clients. The \
+                 remarks below the load points say why.",
+                server.name,
+                at.join(", ")
+            ));
+        }
+    }
     lines
 }
 
@@ -227,9 +253,10 @@ fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
             .iter()
             .find(|row| row.clients == clients)?;
         let value = (measure.of_row)(row)?;
-        let mark = match row.is_valid() {
-            true => "",
-            false => "! ",
+        let mark = match (row.is_valid(), row.is_generator_limited()) {
+            (true, false) => "",
+            (true, true) => "~ ",
+            (false, _) => "! ",
         };
         let text = format!("{mark}{}", (measure.print)(value));
         Some(Cell::number(value, text))
@@ -239,7 +266,17 @@ fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
         cells.extend(servers().map(|server| Cell::or_dash(cell(server, clients))));
         cells
     });
-    let is_valid = servers().all(|server| server.curve.rows.iter().all(Row::is_valid));
+    let any = |is: fn(&Row<'_>) -> bool| {
+        let mut rows = servers().flat_map(|server| &server.curve.rows);
+        rows.any(is)
+    };
+    let mut notes = Vec::new();
+    if any(|row| !row.is_valid()) {
+        notes.push("!: not valid".to_owned());
+    }
+    if any(|row| row.is_valid() && row.is_generator_limited()) {
+        notes.push("~: the generator, not the server, was the limit".to_owned());
+    }
     Table {
         title: match measure.quantity {
             Quantity::Throughput => "Throughput in Mbit/s by clients".to_owned(),
@@ -248,9 +285,6 @@ fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
         },
         columns,
         rows: rows.collect(),
-        notes: match is_valid {
-            true => Vec::new(),
-            false => vec!["!: not valid".to_owned()],
-        },
+        notes,
     }
 }

@@ -18,10 +18,9 @@ pub(super) fn section(study: &Study) -> Section {
     section.blocks.push(owned(facts));
     if !doc.command.is_empty() {
         section.text("The study was started with:");
-        let command: Vec<_> = doc.command.iter().map(|word| quoted(word)).collect();
         section
             .blocks
-            .push(Block::Verbatim(vec![command.join(" ")]));
+            .push(Block::Verbatim(vec![shell_line(&doc.command)]));
     }
     for server in 0..doc.servers.len() {
         section.part(of_server(study, server));
@@ -73,6 +72,10 @@ fn of_server(study: &Study, number: usize) -> Section {
         let calibration = result.run.calibration.as_ref().or(calibration);
         let reached = calibration.and_then(|calibration| calibration.reached(&result.run));
         facts.extend(reached.map(|reached| ("generator's limit".to_owned(), reached.text)));
+        let command = &result.run.command;
+        if !command.is_empty() && *command != study.doc.command {
+            facts.push(("command".to_owned(), shell_line(command)));
+        }
         part.blocks.push(Block::Facts(facts));
         // Those of the server have been told.
         let notes = result.run.server.notes.iter();
@@ -100,6 +103,16 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
             units::bytes(server.max_transact_bytes.into())
         ),
     );
+    if let Some(storage) = &server.storage {
+        let memory = match storage.in_memory {
+            true => ", which is memory",
+            false => "",
+        };
+        add(
+            "storage",
+            format!("{} of {}{memory}", storage.filesystem, storage.source),
+        );
+    }
     add("asked for", asked_for(plan));
     add("waits", waits(plan));
     add(
@@ -199,6 +212,12 @@ fn owned(facts: Vec<(&str, String)>) -> Block {
             .map(|(label, text)| (label.to_owned(), text))
             .collect(),
     )
+}
+
+/// A command line as a shell takes it.
+fn shell_line(command: &[String]) -> String {
+    let words: Vec<_> = command.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
 }
 
 /// An argument as a shell takes it.

@@ -8,7 +8,7 @@ use smbench_report::units;
 
 use super::Profile;
 use super::level::Level;
-use crate::plot::{Axis, Line, Plot, Point, Quantity, Standing};
+use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
 /// Percentiles that a distribution is drawn through, besides those that only
@@ -40,7 +40,7 @@ pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
         x: Axis::new("percentile", Quantity::Percentile),
         y: Axis::new("response time", Quantity::WideLatency),
         lines: lines.collect(),
-        notes: Vec::new(),
+        notes: level.limited(),
     });
     part.list(level.remark().into_iter().collect());
     part.table(percentile_table(&level));
@@ -81,6 +81,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
                 y: latency,
                 spread: None,
                 standing,
+                limit: Limit::default(),
                 label: format!("{share} {}", units::latency(latency)),
             }
         })
@@ -91,6 +92,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
         y: slowest,
         spread: None,
         standing,
+        limit: Limit::default(),
         label: format!(
             "slowest of {} {}",
             units::counted(histogram.len(), "operation"),
@@ -178,7 +180,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
             x: Axis::new("time since the window opened", Quantity::Time),
             y: Axis::new(*axis, Quantity::Latency),
             lines: lines.collect(),
-            notes: Vec::new(),
+            notes: level.limited(),
         });
     }
     let mut remarks = Vec::new();
@@ -233,6 +235,7 @@ fn course(series: &SeriesDoc, values: &[Option<u64>]) -> Vec<Point> {
             y: *latency as f64,
             spread: None,
             standing,
+            limit: Limit::default(),
             label: format!(
                 "until {}, {}",
                 units::seconds(seconds),

@@ -58,6 +58,22 @@ impl<'a> Level<'a> {
         }
     }
 
+    /// Where the generator was the limit, a line each.
+    pub(super) fn limited(&self) -> Vec<String> {
+        let rows = self
+            .rows
+            .iter()
+            .filter(|(_, row)| row.is_generator_limited());
+        rows.map(|(server, row)| {
+            format!(
+                "{} at {}: the generator, not the server, was the limit",
+                server.name,
+                clients(row.clients)
+            )
+        })
+        .collect()
+    }
+
     /// Why servers are at different loads, or nothing.
     pub(super) fn remark(&self) -> Option<String> {
         (!self.is_common).then(|| {

@@ -122,6 +122,27 @@ fn reasons(row: &Row<'_>) -> String {
     reasons.join("; ")
 }
 
+/// Why the generator was the limit of a row, each reason once; `None` where it
+/// was not.
+fn limits(row: &Row<'_>) -> Option<String> {
+    let mut reasons = Vec::new();
+    let limited = row
+        .passes
+        .iter()
+        .filter(|pass| pass.generator_limited == Some(true));
+    for pass in limited {
+        let told = pass
+            .generator
+            .as_ref()
+            .and_then(|told| told.reason.as_deref());
+        let reason = told.unwrap_or("no reason given");
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
 fn clients(clients: u32) -> String {
     smbench_report::units::counted(clients.into(), "client")
 }

@@ -96,5 +96,17 @@ fn remarks(profile: &Profile<'_>) -> Section {
 
 fn lines(server: &Measured<'_>) -> Vec<String> {
     let text = text::footnotes(&server.curve) + &text::remarks(server.run);
-    text.lines().map(|line| line.trim().to_owned()).collect()
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut() {
+            // What is indented explains the line before.
+            Some(last) if line.starts_with(' ') => {
+                let joint = if last.ends_with(':') { " " } else { ": " };
+                *last += joint;
+                *last += line.trim();
+            }
+            _ => lines.push(line.trim().to_owned()),
+        }
+    }
+    lines
 }

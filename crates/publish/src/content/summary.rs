@@ -1,11 +1,10 @@
 //! What a report begins with: what was studied, and the peaks.
 
-use smbench_report::curve::Row;
 use smbench_report::doc::{OutcomeDoc, RunDoc};
-use smbench_report::published::{adapter, contenders, dips};
+use smbench_report::published::{Contender, adapter, contenders, dips, peaks};
 use smbench_report::study::Study;
-use smbench_report::table::{Cell, Column, Table};
-use smbench_report::units::{self, counted};
+use smbench_report::table::Table;
+use smbench_report::units::counted;
 
 use super::Profile;
 use crate::report::{Block, Section};
@@ -44,12 +43,24 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     section.blocks.extend(adapter.map(Block::Table));
     for profile in profiles.iter().filter(|_| !is_told) {
         if !profile.servers.is_empty() {
-            section.table(peaks(profile));
             let contenders = contenders(study, profile.number);
+            section.table(Table {
+                title: format!("{}: peaks", profile.name),
+                ..peaks(&of_interest(contenders.clone(), profile))
+            });
             section.blocks.extend(dips(&contenders).map(Block::Table));
         }
     }
     section
+}
+
+/// Those with results, also where none of these may be quoted.
+fn of_interest(contenders: Vec<Contender>, profile: &Profile<'_>) -> Vec<Contender> {
+    let has = |name: &str| profile.servers.iter().any(|server| server.name == name);
+    contenders
+        .into_iter()
+        .filter(|contender| has(&contender.name))
+        .collect()
 }
 
 /// Runs that did not go as planned, a line each.
@@ -75,75 +86,4 @@ fn unfinished(study: &Study) -> Vec<String> {
         ))
     });
     runs.collect()
-}
-
-/// The peak of each server.
-fn peaks(profile: &Profile<'_>) -> Table {
-    let moves_data = profile.moves_data();
-    let mut columns = vec![Column::text("server")];
-    columns.extend(
-        [
-            match moves_data {
-                true => "peak, Mbit/s",
-                false => "peak, operations/s",
-            },
-            "clients",
-            "mean response",
-            "p99",
-            "passes",
-            "within 95 %, clients",
-        ]
-        .map(Column::number),
-    );
-    let rows = profile.servers.iter().map(|server| {
-        let Some(peak) = server.curve.peak() else {
-            let dashes = (1..columns.len()).map(|_| Cell::or_dash(None));
-            return [Cell::from(server.name)]
-                .into_iter()
-                .chain(dashes)
-                .collect();
-        };
-        let (from, to) = (
-            peak.within_95_percent_from_clients,
-            peak.within_95_percent_clients,
-        );
-        vec![
-            server.name.into(),
-            match moves_data {
-                true => Cell::of(Some(peak.throughput_mbps), units::throughput),
-                false => Cell::of(peak.ops_per_s, units::rate),
-            },
-            match server
-                .curve
-                .peak_row()
-                .is_some_and(Row::is_generator_limited)
-            {
-                true => Cell::number(peak.clients.into(), format!("~ {}", peak.clients)),
-                false => Cell::count(peak.clients.into()),
-            },
-            Cell::latency(Some(peak.latency_mean_ns)),
-            Cell::latency(Some(peak.latency_p99_ns as f64)),
-            Cell::count(peak.passes.into()),
-            match from == to {
-                true => from.to_string().into(),
-                false => format!("{from} to {to}").into(),
-            },
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
-    let has_no_peak = |row: &Vec<Cell>| Table::cell(row, 1) == "-";
-    let is_limited = |row: &Vec<Cell>| Table::cell(row, 2).starts_with('~');
-    let mut notes = Vec::new();
-    if rows.iter().any(has_no_peak) {
-        notes.push("-: no valid load point saw an operation".to_owned());
-    }
-    if rows.iter().any(is_limited) {
-        notes.push("~: the generator, not the server, was the limit there".to_owned());
-    }
-    Table {
-        title: format!("{}: peaks", profile.name),
-        notes,
-        columns,
-        rows,
-    }
 }

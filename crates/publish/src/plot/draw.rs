@@ -14,9 +14,9 @@ use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPARENT, TextStyle};
 
-use super::marker::{Filling, Marker};
+use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
-use super::{Line, Plot, Point, Standing};
+use super::{Limit, Line, Plot, Point, Standing};
 
 /// plotters' pixels per pixel of the plot.
 pub(super) const FINE: i32 = 8;
@@ -146,10 +146,15 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
                 Standing::Invalid => Filling::Hollow,
                 Standing::Valid | Standing::AfterGap => Filling::Solid,
             };
+            let surround = match point.limit {
+                Limit::Server => Surround::Free,
+                Limit::Generator => Surround::Ring,
+            };
             let marker = Marker {
                 style: line.style,
                 colour,
                 filling,
+                surround,
                 radius: MARKER_RADIUS * FINE,
             };
             marker.draw(area, place(point))?;
@@ -177,22 +182,34 @@ fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
     stretches
 }
 
-/// The points that have markers: all, or at even distances, and all that may not
-/// be quoted.
+/// The points that have markers: all, or at even distances, and all that a reader
+/// must know something of.
 fn marked(line: &Line) -> impl Iterator<Item = &Point> {
     let every = line.points.len().div_ceil(MARKERS_MAX).max(1);
     // Lines over the same points have their markers at different ones.
     let first = line.style % every;
     let points = line.points.iter().enumerate();
+    let is_special =
+        |point: &Point| point.standing == Standing::Invalid || point.limit == Limit::Generator;
     points
-        .filter(move |(at, point)| point.standing == Standing::Invalid || at % every == first)
+        .filter(move |(at, point)| is_special(point) || at % every == first)
         .map(|(_, point)| point)
+}
+
+/// A marker and what it stands for.
+struct Entry {
+    style: usize,
+    colour: RGBColor,
+    filling: Filling,
+    surround: Surround,
+    /// Whether a line goes through it.
+    lined: bool,
+    name: String,
 }
 
 /// The names of the lines, in rows below the chart.
 struct Legend {
-    /// Colour and shape, what the marker is filled with, and the name.
-    entries: Vec<(usize, RGBColor, Filling, String)>,
+    entries: Vec<Entry>,
     columns: i32,
 }
 
@@ -200,16 +217,37 @@ impl Legend {
     fn of(plot: &Plot) -> Self {
         let lines = plot.lines.iter().filter(|line| !line.points.is_empty());
         let mut entries: Vec<_> = lines
-            .map(|line| {
-                let colour = palette::line(line.style);
-                (line.style, colour, Filling::Solid, line.name.clone())
+            .map(|line| Entry {
+                style: line.style,
+                colour: palette::line(line.style),
+                filling: Filling::Solid,
+                surround: Surround::Free,
+                lined: true,
+                name: line.name.clone(),
             })
             .collect();
-        let is_invalid = |point: &Point| point.standing == Standing::Invalid;
-        if plot.points().any(is_invalid) {
-            entries.push((0, AXIS, Filling::Hollow, "not valid".to_owned()));
+        let of_points = |filling, surround, name: &str| Entry {
+            style: 0,
+            colour: AXIS,
+            filling,
+            surround,
+            lined: false,
+            name: name.to_owned(),
+        };
+        if plot
+            .points()
+            .any(|point| point.standing == Standing::Invalid)
+        {
+            entries.push(of_points(Filling::Hollow, Surround::Free, "not valid"));
         }
-        let longest = entries.iter().map(|(.., name)| name.chars().count());
+        if plot.points().any(|point| point.limit == Limit::Generator) {
+            entries.push(of_points(
+                Filling::Solid,
+                Surround::Ring,
+                "generator was the limit",
+            ));
+        }
+        let longest = entries.iter().map(|entry| entry.name.chars().count());
         let longest = longest.max().unwrap_or(0);
         let fits = |columns: &i32| longest <= Self::letters(*columns);
         let columns = [3, 2, 1].into_iter().find(fits).unwrap_or(1);
@@ -226,23 +264,24 @@ impl Legend {
     }
 
     fn draw(self, area: &Area<'_>) -> Result<(), DrawError> {
-        for (at, (style, colour, filling, name)) in self.entries.into_iter().enumerate() {
+        for (at, entry) in self.entries.into_iter().enumerate() {
             let (row, column) = (at as i32 / self.columns, at as i32 % self.columns);
             let x = (MARGIN + column * (WIDTH - MARGIN) / self.columns) * FINE;
             let y = (LEGEND_LINE_HEIGHT * row + LEGEND_LINE_HEIGHT / 2) * FINE;
             let half = MARGIN * FINE;
-            if filling == Filling::Solid {
-                let stroke = colour.stroke_width(2 * FINE as u32);
+            if entry.lined {
+                let stroke = entry.colour.stroke_width(2 * FINE as u32);
                 area.draw(&PathElement::new(vec![(x, y), (x + 2 * half, y)], stroke))?;
             }
             let marker = Marker {
-                style,
-                colour,
-                filling,
+                style: entry.style,
+                colour: entry.colour,
+                filling: entry.filling,
+                surround: entry.surround,
                 radius: MARKER_RADIUS * FINE,
             };
             marker.draw(area, (x + half, y))?;
-            let name = shortened(&name, Self::letters(self.columns));
+            let name = shortened(&entry.name, Self::letters(self.columns));
             let style = text(TEXT_SIZE, INK, FontStyle::Normal);
             area.draw(&Text::new(name, (x + 5 * half / 2, y), style))?;
         }

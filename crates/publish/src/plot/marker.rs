@@ -20,6 +20,18 @@ pub(super) enum Filling {
     Hollow,
 }
 
+/// What is around a marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surround {
+    /// Nothing.
+    Free,
+    /// A ring at a distance.
+    Ring,
+}
+
+/// How much wider than a circle the ring is.
+const RING: f64 = 2.0;
+
 /// Corners of the shapes and the direction of the first, in parts of a turn from
 /// the right, clockwise; a circle has none. Their number has no divisor in common
 /// with that of the colours.
@@ -36,6 +48,7 @@ pub(super) struct Marker {
     pub(super) style: usize,
     pub(super) colour: RGBColor,
     pub(super) filling: Filling,
+    pub(super) surround: Surround,
     /// In plotters' pixels.
     pub(super) radius: i32,
 }
@@ -50,12 +63,18 @@ impl Marker {
     where
         DB: DrawingBackend,
         CT: CoordTranslate,
+        CT::From: Clone,
     {
         let outline = self.colour.stroke_width(self.radius.unsigned_abs() * 2 / 5);
         let fill = match self.filling {
             Filling::Solid => self.colour.filled(),
             Filling::Hollow => palette::PAPER.filled(),
         };
+        if self.surround == Surround::Ring {
+            let radius = (f64::from(self.radius) * RING) as i32;
+            let ring = self.colour.stroke_width(self.radius.unsigned_abs() / 3);
+            area.draw(&(EmptyElement::at(at.clone()) + Circle::new((0, 0), radius, ring)))?;
+        }
         let (corners, turn) = SHAPES[self.style % SHAPES.len()];
         if corners == 0 {
             let circle = |style| Circle::new((0, 0), self.radius, style);

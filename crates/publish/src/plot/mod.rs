@@ -1,7 +1,8 @@
 //! Plots of lines over two axes: what is in them, and as SVG and PNG.
 //!
 //! Invariants: an axis of amounts starts at zero; a point that may not be
-//! quoted is hollow and no line goes through it; every point, drawn as a marker
+//! quoted is hollow and no line goes through it; one at which the generator was
+//! the limit has a ring; every point, drawn as a marker
 //! or not, can be pointed at and tells its numbers. Lines differ in colour and
 //! in the shape of their markers.
 //! Not here: what is plotted (`content`).
@@ -57,6 +58,8 @@ pub struct Point {
     pub spread: Option<(f64, f64)>,
     /// Whether it may be quoted.
     pub standing: Standing,
+    /// What was the limit there.
+    pub limit: Limit,
     /// What it says when pointed at, after the name of the line.
     pub label: String,
 }
@@ -70,6 +73,16 @@ pub enum Standing {
     AfterGap,
     /// It may not.
     Invalid,
+}
+
+/// What was the limit at a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// The server, or nothing that is known.
+    #[default]
+    Server,
+    /// The machine that generated the load.
+    Generator,
 }
 
 impl Plot {

@@ -2,7 +2,7 @@
 
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
-use smbench_publish::plot::{Axis, Line, Plot, Point, Quantity, Rasterizer, Standing};
+use smbench_publish::plot::{Axis, Limit, Line, Plot, Point, Quantity, Rasterizer, Standing};
 use smbench_publish::report;
 
 use crate::samples::{dropped, full, point, run, study};
@@ -44,6 +44,47 @@ fn throughput_is_that_of_the_valid_passes() {
         label.ends_with("; not valid: 1 client dropped out"),
         "{label}"
     );
+}
+
+#[test]
+fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
+    let mut limited = point(8, 1, 300.0, 400_000);
+    limited.generator_limited = Some(true);
+    let study = study(&[("NAS", run(vec![point(1, 1, 41.0, 400_000), limited]))]);
+    let plot = plot(&study, "01-file-server-throughput");
+    let limits: Vec<_> = plot.lines[0]
+        .points
+        .iter()
+        .map(|point| point.limit)
+        .collect();
+    assert_eq!(limits, [Limit::Server, Limit::Generator]);
+    let label = &plot.lines[0].points[1].label;
+    assert!(
+        label.ends_with("; the generator was the limit: no reason given"),
+        "{label}"
+    );
+    assert_eq!(
+        plot.notes,
+        ["with a ring: the generator, not the server, was the limit"]
+    );
+    let svg = plot.to_svg().unwrap();
+    let tree = roxmltree::Document::parse(&svg).unwrap();
+    let circles = tree
+        .descendants()
+        .filter(|node| node.has_tag_name("circle"));
+    let (data, drawn): (Vec<_>, Vec<_>) =
+        circles.partition(|node| node.attribute("class") == Some("point"));
+    let limits: Vec<_> = data
+        .iter()
+        .map(|node| node.attribute("data-limit"))
+        .collect();
+    assert_eq!(limits, [None, Some("generator")]);
+    // Around its point, and in the legend.
+    let radius =
+        |node: &roxmltree::Node<'_, '_>| node.attribute("r").unwrap().parse::<u32>().unwrap();
+    let marker = drawn.iter().map(radius).min().unwrap();
+    assert_eq!(drawn.iter().filter(|node| radius(node) > marker).count(), 2);
+    assert!(svg.contains("generator was the limit"));
 }
 
 #[test]
@@ -130,6 +171,7 @@ fn simple() -> Plot {
         y,
         spread: None,
         standing,
+        limit: Limit::Server,
         label: String::new(),
     };
     Plot {
