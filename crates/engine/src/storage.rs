@@ -62,6 +62,13 @@ impl Storage {
         mount(line).map(|(_, storage)| storage)
     }
 
+    /// Whether it is in memory, where nothing is ever written to a disk: what is
+    /// flushed to it costs nothing.
+    #[must_use]
+    pub fn is_memory(&self) -> bool {
+        matches!(self.filesystem.as_str(), "tmpfs" | "ramfs")
+    }
+
     /// Its disks; `None` where it has none of this machine.
     #[must_use]
     pub fn disks(&self) -> Option<Disks> {
@@ -192,6 +199,12 @@ mod tests {
         assert_eq!(told("/tmp/x").as_deref(), Some("tmpfs"));
         assert_eq!(told("/tmpx").as_deref(), Some("ext4 of /dev/vda1"));
         assert_eq!(told("/home/a").as_deref(), Some("xfs of /dev/sda1"));
+        let in_memory =
+            |path: &str| Storage::among(MOUNTINFO, Path::new(path)).map(|s| s.is_memory());
+        assert_eq!(
+            (in_memory("/tmp/x"), in_memory("/var")),
+            (Some(true), Some(false))
+        );
         assert_eq!(Storage::among("nonsense\n", Path::new("/")), None);
         assert_eq!(
             mount(MOUNTINFO.lines().nth(3).unwrap()).unwrap().1.source,

@@ -17,8 +17,8 @@ use smbench_engine::record::{
 use super::{
     CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DropoutDoc, FailureDoc, FairnessDoc,
     FlushDoc, GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc,
-    Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, ToolDoc,
-    TotalsDoc, VerificationDoc, pool::summary,
+    Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc,
+    StorageDoc, ToolDoc, TotalsDoc, VerificationDoc, pool::summary,
 };
 use crate::calibration::CalibrationDoc;
 use crate::latency::{Hdr, LatencyDoc};
@@ -38,6 +38,12 @@ pub struct Disclosure {
     pub machine: Option<MachineDoc>,
     /// What it can generate at most, where that has been measured.
     pub calibration: Option<CalibrationDoc>,
+    /// The command line, without anything secret; empty to say nothing of it.
+    pub command: Vec<String>,
+    /// The server's program and its version, where they are known.
+    pub software: Option<String>,
+    /// What its share is stored on, where that is known.
+    pub storage: Option<StorageDoc>,
 }
 
 impl RunDoc {
@@ -71,6 +77,7 @@ impl RunDoc {
             started: humantime::format_rfc3339_seconds(started).to_string(),
             outcome,
             outcome_reason,
+            command: disclosure.command.clone(),
             plan: plan(record),
             pacing: match record.plan.load {
                 LoadModel::Closed { .. } => LoopDoc::Closed,
@@ -121,6 +128,8 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,
         flush: Some(disclosure.flush),
+        software: disclosure.software,
+        storage: disclosure.storage,
         place: disclosure.place,
         notes: disclosure.notes,
     }

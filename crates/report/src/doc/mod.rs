@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::record::OpKind;
+use smbench_engine::storage::Storage;
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
@@ -58,6 +59,11 @@ pub struct RunDoc {
     pub outcome: OutcomeDoc,
     /// Why the run was aborted; `null` unless it was.
     pub outcome_reason: Option<String>,
+    /// The command line: the program, and one argument per element; passwords
+    /// in URLs are left out. Not in documents of releases that did not say, and
+    /// of other programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// What was asked for: enough to run it again.
     pub plan: PlanDoc,
     /// What makes an operation start.
@@ -85,6 +91,24 @@ pub struct RunDoc {
 }
 
 impl RunDoc {
+    /// Why it says nothing of a disk that the server honours flushes, in a
+    /// sentence; `None` where it may.
+    #[must_use]
+    pub fn idle_flushes(&self) -> Option<String> {
+        let storage = self
+            .server
+            .storage
+            .as_ref()
+            .filter(|storage| storage.in_memory)?;
+        (self.server.flush == Some(FlushDoc::Honours)).then(|| {
+            format!(
+                "its share is in memory ({}): a flush costs nothing there, whatever the server \
+                 makes of it",
+                storage.filesystem
+            )
+        })
+    }
+
     /// Whether any load point got as far as its window.
     #[must_use]
     pub fn is_measured(&self) -> bool {
@@ -190,11 +214,39 @@ pub struct ServerDoc {
     /// smbench set up. Not in documents of releases that did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushDoc>,
+    /// The program and its version, such as `Samba 4.17.12-Debian`, of a server
+    /// that smbench started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub software: Option<String>,
+    /// What its share is stored on, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<StorageDoc>,
     /// Where the server ran.
     #[serde(rename = "where")]
     pub place: Place,
     /// What a reader must know to judge the numbers, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// What a share is stored on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageDoc {
+    /// The kind of file system: `ext4`, `tmpfs`.
+    pub filesystem: String,
+    /// What is mounted: `/dev/sda1`, `tmpfs`.
+    pub source: String,
+    /// Whether it is in memory, so that a flush costs nothing.
+    pub in_memory: bool,
+}
+
+impl From<&Storage> for StorageDoc {
+    fn from(storage: &Storage) -> Self {
+        Self {
+            filesystem: storage.filesystem.clone(),
+            source: storage.source.clone(),
+            in_memory: storage.is_memory(),
+        }
+    }
 }
 
 /// One load point of one pass. "Window" is the measured time without ramps.

@@ -161,6 +161,8 @@ mod tests {
             name: String::new(),
             metric: Metric::Throughput,
             points,
+            plateau: None,
+            remarks: Vec::new(),
         };
         contender.dip()
     }

@@ -34,6 +34,11 @@ pub struct Contender {
     pub metric: Metric,
     /// The load points that may be quoted, by ascending clients.
     pub points: Vec<Point>,
+    /// The first and the last of the load points around the peak that lie within
+    /// 95 % of it, in clients; `None` where that is not known.
+    pub plateau: Option<(u32, u32)>,
+    /// What its table must say of it, a sentence each without its name.
+    pub remarks: Vec<String>,
 }
 
 /// A load point of a curve.
@@ -64,6 +69,13 @@ impl Contender {
             name: name.to_owned(),
             metric,
             points: rows.filter_map(|row| Point::of_row(row, metric)).collect(),
+            plateau: curve.peak().map(|peak| {
+                (
+                    peak.within_95_percent_from_clients,
+                    peak.within_95_percent_clients,
+                )
+            }),
+            remarks: run.idle_flushes().into_iter().collect(),
         }
     }
 
@@ -85,6 +97,8 @@ impl Contender {
                 response_p99_ns: None,
                 is_generator_limited: false,
             }],
+            plateau: None,
+            remarks: Vec::new(),
         }
     }
 

@@ -80,6 +80,8 @@ fn nothing(name: &str) -> Contender {
         name: name.to_owned(),
         metric: Metric::Throughput,
         points: Vec::new(),
+        plateau: None,
+        remarks: Vec::new(),
     }
 }
 
@@ -131,6 +133,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
         Column::number("mean response"),
         Column::number("p99"),
         Column::number("passes"),
+        Column::number("within 95 %"),
     ];
     let cells = |contender: &Contender, peak: &Point| {
         let deviation = peak
@@ -147,14 +150,28 @@ pub fn peaks(contenders: &[Contender]) -> Table {
             latency(peak.response_mean_ns),
             latency(peak.response_p99_ns.map(|ns| ns as f64)),
             Cell::number(peak.passes as f64, peak.passes.to_string()),
+            Cell::or_dash(contender.plateau.map(|(from, to)| match from == to {
+                true => from.to_string().into(),
+                false => format!("{from} to {to}").into(),
+            })),
         ]
+    };
+    let nothing = |contender: &Contender| {
+        let name = Cell::from(contender.name.as_str());
+        let dashes = (1..columns.len()).map(|_| Cell::or_dash(None));
+        [name].into_iter().chain(dashes).collect()
     };
     let rows: Vec<_> = contenders
         .iter()
-        .filter_map(|contender| Some(cells(contender, contender.peak()?)))
+        .map(|contender| match contender.peak() {
+            Some(peak) => cells(contender, peak),
+            None => nothing(contender),
+        })
         .collect();
     let mut notes = vec![
         "peak: the highest valid load point of the mean over passes".to_owned(),
+        "within 95 %: clients of the load points around the peak that lie so close to it"
+            .to_owned(),
         "±: standard deviation over passes; response times are over the operations of all passes"
             .to_owned(),
     ];
@@ -171,6 +188,8 @@ pub fn peaks(contenders: &[Contender]) -> Table {
             contender.name
         )
     }));
+    notes.extend(remarks(contenders));
+    notes.extend(missing(contenders));
     Table {
         title: "peak, and response time there".to_owned(),
         columns,
@@ -182,12 +201,11 @@ pub fn peaks(contenders: &[Contender]) -> Table {
 /// Servers held against each other.
 #[must_use]
 pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -> Table {
-    let first = contenders.first().map_or("", |contender| &contender.name);
     let changes = percentages(kind, contenders);
     let (name, percentage) = match kind {
-        ComparisonKind::Gain => (format!("gain of {first}"), units::gain as fn(f64) -> String),
-        ComparisonKind::Scaling => ("increase".to_owned(), units::gain as fn(f64) -> String),
-        ComparisonKind::Tuning => (format!("against {first}"), signed_gain as fn(f64) -> String),
+        ComparisonKind::Gain => ("gain", units::gain as fn(f64) -> String),
+        ComparisonKind::Scaling => ("increase", units::gain as fn(f64) -> String),
+        ComparisonKind::Tuning => ("change", signed_gain as fn(f64) -> String),
     };
     let interval = |change: &Change| {
         change
@@ -245,10 +263,11 @@ fn signed_gain(percent: f64) -> String {
 }
 
 fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) -> Vec<String> {
+    let first = contenders.first().map_or("", |contender| &contender.name);
     let of = match kind {
-        ComparisonKind::Gain => "gain: how much higher the first peak is",
-        ComparisonKind::Scaling => "increase: of the peak over that of the row before",
-        ComparisonKind::Tuning => "each row against the first, the baseline",
+        ComparisonKind::Gain => format!("gain: how much higher the peak of {first} is"),
+        ComparisonKind::Scaling => "increase: of the peak over that of the row before".to_owned(),
+        ComparisonKind::Tuning => format!("change: of the peak over that of {first}, the baseline"),
     };
     let mut notes = vec![format!("{of}, in whole percent, from unrounded peaks")];
     if has_intervals {
@@ -263,8 +282,17 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
     if any_limited(contenders) {
         notes.push(LIMITED.to_owned());
     }
+    notes.extend(remarks(contenders));
     notes.extend(missing(contenders));
     notes
+}
+
+/// What must be said of them, a line each.
+fn remarks(contenders: &[Contender]) -> impl Iterator<Item = String> {
+    contenders.iter().flat_map(|contender| {
+        let remarks = contender.remarks.iter();
+        remarks.map(|remark| format!("{}: {remark}", contender.name))
+    })
 }
 
 /// Those of which there is nothing to show, a line each.

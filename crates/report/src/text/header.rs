@@ -23,7 +23,13 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
         ("data", data(doc)),
         ("window", window(&doc.plan)),
     ];
-    facts.extend(flushes(doc).map(|told| ("flushes", told.to_owned())));
+    facts.extend(
+        doc.server
+            .software
+            .iter()
+            .map(|software| ("software", plain(software))),
+    );
+    facts.extend(flushes(doc).map(|told| ("flushes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
 }
@@ -221,17 +227,20 @@ fn server(server: &ServerDoc) -> String {
 
 /// What a FLUSH means on the server. That nobody knows is only told where it
 /// bears on the numbers.
-fn flushes(doc: &RunDoc) -> Option<&'static str> {
+fn flushes(doc: &RunDoc) -> Option<String> {
     let flushes = |point: &LoadPointDoc| point.whole.contains_key(OpKind::Flush.name());
-    match doc.server.flush? {
-        FlushDoc::Honours => Some("honoured: on stable storage before they are answered"),
-        FlushDoc::Ignores => Some("ignored: answered without writing"),
-        FlushDoc::Unknown => doc
-            .load_points
-            .iter()
-            .any(flushes)
-            .then_some("nobody has said whether the server honours them"),
-    }
+    let told = match doc.server.flush? {
+        FlushDoc::Honours => match doc.idle_flushes() {
+            Some(idle) => return Some(format!("honoured, but {}", plain(&idle))),
+            None => "honoured: on stable storage before they are answered",
+        },
+        FlushDoc::Ignores => "ignored: answered without writing",
+        FlushDoc::Unknown if doc.load_points.iter().any(flushes) => {
+            "nobody has said whether the server honours them"
+        }
+        FlushDoc::Unknown => return None,
+    };
+    Some(told.to_owned())
 }
 
 fn load(doc: &RunDoc) -> String {

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
+use smbench_report::doc::{FlushDoc, SCHEMA_VERSION, StorageDoc, ToolDoc};
 use smbench_report::published::{Contender, comparison, tables};
+use smbench_report::render;
 use smbench_report::study::{
     ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyResult, StudyServerDoc,
 };
@@ -155,10 +156,11 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     let text: Vec<_> = tables.iter().map(Table::to_text).collect();
     assert_snapshot!(text.join("\n"), @"
     peak, and response time there
-    server   Mbit/s      ±  clients  mean response      p99  passes
-    ignores    65.2  0.463        8        1.21 ms  2.00 ms       2
-    honours    42.3  0.463       12        1.22 ms  2.00 ms       2
+    server   Mbit/s      ±  clients  mean response      p99  passes  within 95 %
+    ignores    65.2  0.463        8        1.21 ms  2.00 ms       2      8 to 12
+    honours    42.3  0.463       12        1.22 ms  2.00 ms       2      8 to 16
     peak: the highest valid load point of the mean over passes
+    within 95 %: clients of the load points around the peak that lie so close to it
     ±: standard deviation over passes; response times are over the operations of all passes
 
     dip after the peak
@@ -169,21 +171,53 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     noise: relative standard deviation over passes, of all load points of a server together
 
     flush ignored
-    server   Mbit/s  clients  gain of ignores     95 % interval  mean response
-    ignores    65.2        8                -                 -        1.21 ms
-    honours    42.3       12             54 %  +47.2 to +61.7 %        1.22 ms
-    to come       -        -                -                 -              -
-    gain: how much higher the first peak is, in whole percent, from unrounded peaks
+    server   Mbit/s  clients  gain     95 % interval  mean response
+    ignores    65.2        8     -                 -        1.21 ms
+    honours    42.3       12  54 %  +47.2 to +61.7 %        1.22 ms
+    to come       -        -     -                 -              -
+    gain: how much higher the peak of ignores is, in whole percent, from unrounded peaks
     95 % interval: Welch's over passes, of the percentage
     to come has no valid load point yet
 
     one change at a time
-    server   Mbit/s  clients  against honours     95 % interval  mean response
-    honours    42.3       12                -                 -        1.22 ms
-    ignores    65.2        8            +54 %  +47.2 to +61.7 %        1.21 ms
-    each row against the first, the baseline, in whole percent, from unrounded peaks
+    server   Mbit/s  clients  change     95 % interval  mean response
+    honours    42.3       12       -                 -        1.22 ms
+    ignores    65.2        8   +54 %  +47.2 to +61.7 %        1.21 ms
+    change: of the peak over that of honours, the baseline, in whole percent, from unrounded peaks
     95 % interval: Welch's over passes, of the percentage
     ");
+}
+
+/// A flush to memory costs nothing, whatever the server makes of it.
+#[test]
+fn tables_say_where_honoured_flushes_cost_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = study(folder.path());
+    let told = "its share is in memory (tmpfs): a flush costs nothing there, whatever the server \
+                makes of it";
+    for result in &mut study.results {
+        result.run.server.storage = Some(StorageDoc {
+            filesystem: "tmpfs".to_owned(),
+            source: "tmpfs".to_owned(),
+            in_memory: true,
+        });
+        let flush = [FlushDoc::Ignores, FlushDoc::Honours][result.server];
+        result.run.server.flush = Some(flush);
+        let warned = render(&result.run).contains(&format!("flushes  honoured, but {told}\n"));
+        assert_eq!(warned, flush == FlushDoc::Honours);
+    }
+    let remark = format!("honours: {told}");
+    for table in tables(&study)
+        .iter()
+        .filter(|table| !table.title.starts_with("dip"))
+    {
+        let remarks: Vec<_> = table
+            .notes
+            .iter()
+            .filter(|note| note.contains("memory"))
+            .collect();
+        assert_eq!(remarks, [&remark], "{}", table.title);
+    }
 }
 
 #[test]

@@ -283,6 +283,9 @@ pub(crate) fn document(record: &RunRecord) -> RunDoc {
         flush: FlushDoc::Unknown,
         notes: vec!["server and generator share this machine".to_owned()],
         machine: None,
+        command: Vec::new(),
+        software: None,
+        storage: None,
     };
     RunDoc::from_record(record, disclosure)
 }
