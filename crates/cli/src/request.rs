@@ -14,7 +14,9 @@ use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{CalibrationDoc, Disclosure, FlushDoc, Place};
 
-use crate::args::{ConnectArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs};
+use crate::args::{
+    ConnectArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs, command_line,
+};
 use crate::calibrate;
 use crate::failure::Failure;
 use crate::login;
@@ -61,11 +63,8 @@ impl Request {
     }
 
     fn resolve(args: &RunArgs, name: &str) -> Result<Self, Failure> {
-        let unknown = match args.workload.skip_unknown {
-            true => Unknown::Skip,
-            false => Unknown::Refuse,
-        };
-        if args.workload.skip_unknown && !name.starts_with(profile::LOADFILE) {
+        let unknown = unknown(args.workload.skip_unknown);
+        if unknown == Unknown::Skip && !name.starts_with(profile::LOADFILE) {
             return Err(Failure::Usage(format!(
                 "--skip-unknown means nothing with profile {name}: it is for loadfiles, such as \
                  --profile loadfile:client.txt"
@@ -134,17 +133,15 @@ impl Request {
     pub(crate) fn disclosure(&self) -> Disclosure {
         match self.server {
             Server::Embedded => Disclosure {
-                machine: Some(MachineDoc::this()),
                 calibration: self.calibration.clone(),
-                place: Place::Embedded,
-                // It answers, and that is all: its files are in memory.
-                flush: FlushDoc::Ignores,
                 notes: vec![
                     SHARED.to_owned(),
                     "the embedded server keeps its files in memory: for a first look, not for \
                      quoting"
                         .to_owned(),
                 ],
+                // It answers a FLUSH, and that is all: its files are in memory.
+                ..of_this_process(Place::Embedded, FlushDoc::Ignores)
             },
             Server::Given(_) => Disclosure {
                 calibration: self.calibration.clone(),
@@ -157,14 +154,26 @@ impl Request {
 /// What a reader must be told of a server that is there already.
 pub(crate) fn disclosure(target: &Target, flush: FlushDoc) -> Disclosure {
     Disclosure {
-        machine: Some(MachineDoc::this()),
-        calibration: None,
-        place: Place::Remote,
-        flush,
+
         notes: is_loopback(&target.host)
             .then(|| SHARED.to_owned())
             .into_iter()
             .collect(),
+        ..of_this_process(Place::Remote, flush)
+    }
+}
+
+/// What is known without the server.
+fn of_this_process(place: Place, flush: FlushDoc) -> Disclosure {
+    Disclosure {
+        place,
+        flush,
+        notes: Vec::new(),
+        machine: Some(MachineDoc::this()),
+        calibration: None,
+        command: command_line(),
+        software: None,
+        storage: None,
     }
 }
 
@@ -204,6 +213,14 @@ impl SessionArgs {
     }
 }
 
+/// What is done about lines of loadfiles that mean nothing here.
+pub(crate) fn unknown(is_skipped: bool) -> Unknown {
+    match is_skipped {
+        true => Unknown::Skip,
+        false => Unknown::Refuse,
+    }
+}
+
 /// Fails where a profile could not run as it is.
 pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
     let (options, limits) = (RunOptions::default(), Limits::default());
@@ -236,12 +253,12 @@ fn options(args: &RunArgs) -> RunOptions {
         timing: workload.timing,
         loops: workload.loops,
         ramp: load.ramp,
-        duration: load.duration,
-        ramp_up: load.ramp_up,
-        ramp_down: load.ramp_down,
+        duration: load.window.duration,
+        ramp_up: load.window.ramp_up,
+        ramp_down: load.window.ramp_down,
         repeat: load.repeat,
         seed: workload.seed,
-        threads: load.threads,
+        threads: load.window.threads,
         pin_threads: load.pin_threads.then_some(Pinning::Pinned),
         setup_rate: load.setup_rate,
         driver: load.driver,

@@ -31,5 +31,5 @@ pub use kdc::{KdcOptions, ScratchKdc};
 pub use memory::{Fault, MemoryCounts, MemoryOptions, MemoryShare, NOMINAL_CAPACITY_BYTES};
 pub use options::{ShareAccess, Signing};
 pub use password::Password;
-pub use samba::{SambaKerberos, SambaOptions, SambaShare, ScratchSamba};
+pub use samba::{PreparedSamba, SambaKerberos, SambaOptions, SambaShare, ScratchSamba};
 pub use tools::{Skip, Tool, require};

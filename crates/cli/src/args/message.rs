@@ -1,5 +1,6 @@
-//! What is said of a command line that makes no sense: one line, and nothing
-//! secret in it.
+//! The command line in messages and results: nothing secret in it.
+
+use smbench_engine::target::Target;
 
 /// What clap has to say, without the usage it repeats below.
 pub(super) fn one_line(rendered: &str) -> String {
@@ -30,4 +31,68 @@ pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) 
         Some(at) if arg[at..].contains('@') => message.replace(&arg[at..], "://..."),
         _ => message,
     })
+}
+
+/// The command line of this process, as results have it.
+pub(crate) fn command_line() -> Vec<String> {
+    let words = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+    words.map(|word| without_password(&word)).collect()
+}
+
+/// The word, but of a URL in it the account without its password.
+fn without_password(word: &str) -> String {
+    let Some(at) = word.find("://") else {
+        return word.to_owned();
+    };
+    let is_scheme = |c: char| c.is_ascii_alphanumeric();
+    let scheme = word[..at].trim_end_matches(is_scheme).len();
+    let (option, url) = word.split_at(scheme);
+    if let Ok((target, _)) = Target::parse(url) {
+        return format!("{option}{}", target.redacted());
+    }
+    // Whatever it is: what may be a password goes.
+    let (scheme, rest) = url.split_at(at - scheme + "://".len());
+    match rest
+        .rsplit_once('@')
+        .map(|(account, server)| (account.split_once(':'), server))
+    {
+        Some((Some((user, _)), server)) => format!("{option}{scheme}{user}@{server}"),
+        _ => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_kept_without_passwords() {
+        for (word, kept) in [
+            ("--clients", "--clients"),
+            ("smb://ann@files/bench", "smb://ann@files/bench"),
+            (
+                "smb://W;ann:pass@files:99/bench/a",
+                "smb://W;ann@files:99/bench/a",
+            ),
+            ("SMB://ann:p%40ss:x@files/bench", "smb://ann@files/bench"),
+            (
+                "--target=smb://ann:pass@files/bench",
+                "--target=smb://ann@files/bench",
+            ),
+            (
+                "nas=smb://ann:pa@ss@files/bench",
+                "nas=smb://ann@files/bench",
+            ),
+            ("smb://ann:pa/ss@files/bench", "smb://ann@files/bench"),
+            ("smb://ann:pa ss?@files", "smb://ann@files"),
+            (
+                "--server-metrics=http://u:pass@a:9/m",
+                "--server-metrics=http://u@a:9/m",
+            ),
+            ("http://a:9100/metrics", "http://a:9100/metrics"),
+        ] {
+            assert_eq!(without_password(word), kept);
+            assert!(!without_password(word).contains("ss@"));
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! A server of a suite: where it is, or how it is set up, and what it is known
 //! to do on a FLUSH.
 
+use std::path::Path;
+
 use smbench_engine::plan::Limits;
 use smbench_engine::server_cpu::CpuSource;
 use smbench_engine::storage::Storage;
 use smbench_engine::target::{Secret, Target};
 use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_report::doc::StorageDoc;
 use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};
 
@@ -76,7 +79,13 @@ impl Host {
     }
 
     /// Sets it up where it is not there already.
-    pub(super) fn stand(&self) -> Result<Standing, Failure> {
+    ///
+    /// `claimed` is told the folder of a server that is about to be set up, so that
+    /// it can be removed should this process be killed.
+    pub(super) fn stand(
+        &self,
+        claimed: impl FnOnce(&Path) -> Result<(), Failure>,
+    ) -> Result<Standing, Failure> {
         match &self.kind {
             HostKind::Given(account) => {
                 let target = &account.target;
@@ -89,14 +98,19 @@ impl Host {
                 })
             }
             HostKind::Samba { lines } => {
-                let samba = ScratchSamba::start(SambaOptions {
+                let samba = ScratchSamba::prepare(SambaOptions {
                     extra_global: lines.clone(),
                     ..SambaOptions::default()
                 })?;
+                claimed(samba.root())?;
+                let samba = samba.start()?;
                 let (mut target, _) = Target::parse(&samba.url())?;
                 target.password = Secret::new(samba.password());
                 let mut disclosure = request::disclosure(&target, self.flush);
-                disclosure.notes.push(scratch_note(lines, &samba));
+                let storage = Storage::of(&samba.data_dir());
+                disclosure.notes.push(scratch_note(lines, storage.as_ref()));
+                disclosure.software = samba.version();
+                disclosure.storage = storage.as_ref().map(StorageDoc::from);
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(Standing {
                     target,
@@ -117,8 +131,11 @@ impl Host {
 }
 
 /// What a scratch Samba is, for a reader; above all on what it stores.
-fn scratch_note(lines: &[String], samba: &ScratchSamba) -> String {
-    let storage = match Storage::of(&samba.data_dir()) {
+fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
+    let storage = match storage {
+        Some(storage) if storage.is_memory() => {
+            format!("in memory ({storage}), where a flush costs nothing")
+        }
         Some(storage) => format!("on {storage}"),
         None => "on a file system that cannot be told".to_owned(),
     };

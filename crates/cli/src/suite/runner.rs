@@ -127,17 +127,23 @@ impl<'a> Runner<'a> {
         self.line.within(format!("{place}, {} left", left.told()));
         let host = &self.suite.hosts[slot.server];
         let whole = &self.suite.plans[slot.profile];
+        let before = self.folder.remains().to_vec();
+        let standing = host.stand(|folder| {
+            let folder = folder.to_owned();
+            self.folder.add_remains(Remains::Samba { folder })
+        });
         let Standing {
             target,
             disclosure,
             samba,
-        } = host.stand().map_err(failed)?;
-        let before = self.folder.remains().to_vec();
-        if let Some(samba) = &samba {
-            let folder = samba.root().to_owned();
-            let noted = self.folder.add_remains(Remains::Samba { folder });
-            noted.map_err(failed)?;
-        }
+        } = match standing {
+            Ok(standing) => standing,
+            Err(failure) => {
+                // What had been set up went with it.
+                self.folder.set_remains(before).map_err(failed)?;
+                return Err(failed(failure));
+            }
+        };
         let mut plan = whole.clone();
         plan.server_cpu = host.cpu.clone();
         plan.load_points = self.folder.remaining(slot);

@@ -13,13 +13,15 @@ mod config;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::unistd::{User, geteuid};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, User, geteuid};
 use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
@@ -130,6 +132,29 @@ pub struct ScratchSamba {
     _reservation: TcpSocket,
 }
 
+/// A Samba whose folder there is, but that does not run yet.
+#[derive(Debug)]
+pub struct PreparedSamba {
+    options: SambaOptions,
+    root: TempDir,
+}
+
+impl PreparedSamba {
+    /// The folder that will hold everything the server owns.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Starts the server and returns once it accepts connections.
+    ///
+    /// # Errors
+    /// As [`ScratchSamba::start`].
+    pub fn start(self) -> Result<ScratchSamba, LabError> {
+        ScratchSamba::start_in(self.root, self.options)
+    }
+}
+
 impl ScratchSamba {
     /// Whether the programs a scratch Samba needs are installed.
     ///
@@ -152,6 +177,22 @@ impl ScratchSamba {
     /// `TMPDIR`, [`LabError::Samba`] with the end of its log when `smbd` does not
     /// accept connections within 20 seconds, and [`LabError::Io`] otherwise.
     pub fn start(options: SambaOptions) -> Result<Self, LabError> {
+        Self::prepare(options)?.start()
+    }
+
+    /// Makes the folder of a server, so that somebody can be told of it before
+    /// anything runs in it: who is killed then leaves nothing that nobody knows of.
+    ///
+    /// # Errors
+    /// [`LabError::MissingTool`] and [`LabError::Io`], as [`ScratchSamba::start`].
+    pub fn prepare(options: SambaOptions) -> Result<PreparedSamba, LabError> {
+        Self::available()?;
+        let root =
+            TempDir::with_prefix(ROOT_PREFIX).map_err(LabError::io("make a temporary folder"))?;
+        Ok(PreparedSamba { options, root })
+    }
+
+    fn start_in(root: TempDir, options: SambaOptions) -> Result<Self, LabError> {
         let smbd = Tool::SMBD.find()?;
         let pdbedit = Tool::PDBEDIT.find()?;
         let SambaOptions {
@@ -176,8 +217,6 @@ impl ScratchSamba {
             addr: SocketAddr::new(listen, 0),
             source,
         })?;
-        let root =
-            TempDir::with_prefix(ROOT_PREFIX).map_err(LabError::io("make a temporary folder"))?;
         let sections = make_folders(root.path(), &shares)?;
         let configuration = Config {
             root: root.path(),
@@ -247,8 +286,19 @@ impl ScratchSamba {
         self.root.path()
     }
 
-    /// Deletes the folder of a server whose starter was killed: then nobody
-    /// else does. One that is not there any more is as good.
+    /// The program and its version, such as `Samba 4.17.12-Debian`; `None` where it
+    /// does not say.
+    #[must_use]
+    pub fn version(&self) -> Option<String> {
+        let smbd = Tool::SMBD.find().ok()?;
+        let said = Command::new(smbd).arg("--version").output().ok()?;
+        let said = String::from_utf8(said.stdout).ok()?;
+        Some(format!("Samba {}", said.trim().strip_prefix("Version ")?))
+    }
+
+    /// Stops a server whose starter was killed, should it not have ended by
+    /// itself, and deletes its folder: then nobody else does. One that is not
+    /// there any more is as good.
     ///
     /// # Errors
     /// [`LabError::Io`] when `root` is not such a folder, or cannot be deleted.
@@ -260,6 +310,16 @@ impl ScratchSamba {
         }
         // The server notices that its starter is gone, but may still be writing.
         let deadline = Instant::now() + ORPHAN_LIMIT;
+        while !served_from(root).is_empty() {
+            if Instant::now() >= deadline {
+                return Err(failed()(io::Error::other("its server still runs")));
+            }
+            for pid in served_from(root) {
+                // It fails only where the process has ended meanwhile.
+                let _ = kill(pid, Signal::SIGTERM);
+            }
+            thread::sleep(READY_INTERVAL);
+        }
         loop {
             match fs::remove_dir_all(root) {
                 Ok(()) => return Ok(()),
@@ -490,6 +550,32 @@ fn launch(
         command.env("KRB5_CONFIG", krb5_conf);
     }
     ProcessGroup::spawn(&mut command).map_err(failed())
+}
+
+/// The processes that were told to take their configuration from this folder.
+/// Its name is its own, so they are of no other server.
+fn served_from(root: &Path) -> Vec<Pid> {
+    let root = root.as_os_str().as_bytes();
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let is_of_root = |word: &[u8]| {
+        let rest = word.strip_prefix(root);
+        rest.is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    processes
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| {
+            // Empty once it has ended.
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let mut words = words.split(|&byte| byte == 0);
+            words
+                .next()
+                .is_some_and(|program| program.ends_with(b"smbd"))
+                && words.any(is_of_root)
+        })
+        .map(Pid::from_raw)
+        .collect()
 }
 
 /// The end of what `smbd` wrote.

@@ -208,3 +208,28 @@ fn smbd_ends_with_a_killed_parent() {
     }
     panic!("still running: {running:?}");
 }
+
+#[test]
+fn what_a_killed_starter_left_is_stopped_and_removed() {
+    if !has(&SAMBA) {
+        return;
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    assert!(samba.version().unwrap().starts_with("Samba 4."));
+    let (root, pids) = (samba.root().to_owned(), samba.server_pids());
+    // As if nobody ever closed its standard input.
+    std::mem::forget(samba);
+    assert!(pids.iter().any(|&pid| is_running(pid)));
+    ScratchSamba::remove_remains(&root).unwrap();
+    assert!(!root.exists());
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while pids.iter().any(|&pid| is_running(pid)) {
+        assert!(std::time::Instant::now() < deadline, "{pids:?} run on");
+        thread::sleep(Duration::from_millis(20));
+    }
+    // What is gone already is as good, and what is none is left alone.
+    ScratchSamba::remove_remains(&root).unwrap();
+    let other = TempDir::new().unwrap();
+    ScratchSamba::remove_remains(other.path()).unwrap_err();
+    assert!(other.path().exists());
+}
