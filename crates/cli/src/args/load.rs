@@ -36,24 +36,14 @@ pub(crate) struct LoadArgs {
     /// the ramp-up [default: the profile's, else full]
     #[arg(long, value_name = "KIND", value_parser = ramps())]
     pub(crate) ramp: Option<Ramp>,
-    /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) duration: Option<Duration>,
-    /// Time under load before it [default: the profile's, else 1s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ramp_up: Option<Duration>,
-    /// Time at full load after it [default: the profile's, else 500ms]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ramp_down: Option<Duration>,
-    /// Passes over the load points, which are then averaged [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) repeat: Option<u32>,
-    /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) threads: Option<u32>,
+    #[command(flatten)]
+    pub(crate) window: WindowArgs,
     /// Keep each of these threads on a CPU of its own
     #[arg(long)]
     pub(crate) pin_threads: bool,
+    /// Passes over the load points, which are then averaged [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) repeat: Option<u32>,
     /// Sessions set up per second at most, 1 to 1000000 [default: the profile's, else as fast as
     /// the server lets them in]
     #[arg(long, value_name = "NUMBER")]
@@ -66,6 +56,23 @@ pub(crate) struct LoadArgs {
     /// the profile's, else none]
     #[arg(long, value_name = "NAME", value_parser = oplocks())]
     pub(crate) oplock: Option<Caching>,
+}
+
+/// How long a load point is, and what generates it: of runs and of suites.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct WindowArgs {
+    /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time under load before it [default: the profile's, else 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_up: Option<Duration>,
+    /// Time at full load after it [default: the profile's, else 500ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ramp_down: Option<Duration>,
+    /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) threads: Option<u32>,
 }
 
 fn drivers() -> impl TypedValueParser<Value = DriverKind> {

@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use smbench_engine::clients::ClientList;
-use smbench_engine::units::parse_duration;
 use smbench_report::FlushDoc;
 
+use super::load::WindowArgs;
 use super::value::{parse_profile, paths};
 use super::{CalibrationSource, SessionArgs};
 
 pub(super) const EXIT_CODES: &str = "\
 A suite that was interrupted or killed goes on where it stopped when the same command is given
-again. The password for --server comes from --password-file, --authentication-file, the variable
+again. Where a suite has a value of its own for an option, that goes before the profile's. The
+password for --server comes from --password-file, --authentication-file, the variable
 SMBENCH_PASSWORD, or a prompt.
 
 Exit codes:
@@ -110,18 +110,12 @@ pub(crate) struct SuiteLoadArgs {
     /// Built-in profile or path of a .toml file, in place of the suite's; repeatable
     #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
     pub(crate) profiles: Vec<String>,
-    /// Measured time per load point [default: the suite's]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) duration: Option<Duration>,
-    /// Time under load before it [default: the suite's]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ramp_up: Option<Duration>,
-    /// Time at full load after it [default: the suite's]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) ramp_down: Option<Duration>,
-    /// Threads that generate the load, 1 to 1024 [default: the suite's, else one per core]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) threads: Option<u32>,
+    /// Leave out lines of a loadfile with an unknown verb, or of a handle that is not open, and
+    /// count them
+    #[arg(long)]
+    pub(crate) skip_unknown: bool,
+    #[command(flatten)]
+    pub(crate) window: WindowArgs,
 }
 
 /// Which load points of a suite run.

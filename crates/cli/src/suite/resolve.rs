@@ -16,7 +16,7 @@ use super::servers::hosts;
 use super::source::Source;
 use super::spec::{ComparisonEntry, NAMED};
 use super::transfers::{self, Transfer};
-use crate::args::{SuiteArgs, SuiteLoadArgs};
+use crate::args::{SuiteArgs, SuiteLoadArgs, WindowArgs, command_line};
 use crate::failure::Failure;
 use crate::request;
 
@@ -64,6 +64,7 @@ impl Suite {
                 )));
             }
         };
+        check_skipping(source, args)?;
         let chosen = chosen(source, args)?;
         let plans = chosen
             .iter()
@@ -91,9 +92,7 @@ impl Suite {
                 SystemTime::now().max(SystemTime::UNIX_EPOCH),
             )
             .to_string(),
-            command: std::env::args_os()
-                .map(|arg| arg.to_string_lossy().into_owned())
-                .collect(),
+            command: command_line(),
             profiles: names,
             load_points,
             passes,
@@ -152,6 +151,7 @@ impl From<Transfer> for Chosen {
 /// The profiles of the suite, those that it makes first, or what the command line
 /// names of them or instead of them.
 fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
+    let unknown = request::unknown(args.load.skip_unknown || source.spec.skip_unknown);
     let made = source.spec.transfers.as_ref().map(transfers::all);
     let refuse = |what: &str| {
         let origin = &source.origin;
@@ -173,14 +173,14 @@ fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
             Ok(match known {
                 Some(made) => made.clone().into(),
                 // Paths of the command line are not the suite's.
-                None => plain(profile::load(name)?, RunOptions::default()),
+                None => plain(profile::load_with(name, unknown)?, RunOptions::default()),
             })
         };
         return args.load.profiles.iter().map(named).collect();
     }
     let mut all: Vec<Chosen> = made.into_iter().map(Chosen::from).collect();
     for entry in &source.spec.profiles {
-        all.push(plain(source.profile(&entry.profile)?, entry.run.clone()));
+        all.push(plain(source.profile(&entry.profile, unknown)?, entry.run.clone()));
     }
     if !is_given {
         all.push(plain(
@@ -189,6 +189,28 @@ fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
         ));
     }
     Ok(all)
+}
+
+/// Fails where there are no lines to leave out.
+fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
+    let written = source.spec.profiles.iter().map(|entry| &entry.profile);
+    let is_recorded = |name: &String| name.starts_with(profile::LOADFILE);
+    let is_any_recorded = match &args.load.profiles[..] {
+        [] => written.into_iter().any(is_recorded),
+        given => given.iter().any(is_recorded),
+    };
+    let said = match (args.load.skip_unknown, source.spec.skip_unknown) {
+        (true, _) => "--skip-unknown".to_owned(),
+        (false, true) => format!("suite {}: skip_unknown", source.origin),
+        (false, false) => return Ok(()),
+    };
+    match is_any_recorded {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!(
+            "{said} means nothing without a loadfile among the profiles: give one, such as \
+             loadfile:client.txt, or drop it"
+        ))),
+    }
 }
 
 /// One pass of a profile.
@@ -239,15 +261,13 @@ fn plan(
 
 /// What the command line says of every run.
 fn options(args: &SuiteArgs) -> RunOptions {
-    let SuiteLoadArgs {
-        quick,
+    let WindowArgs {
         duration,
         ramp_up,
         ramp_down,
         threads,
-        ..
-    } = args.load;
-    let [window, before, after] = match quick {
+    } = args.load.window;
+    let [window, before, after] = match args.load.quick {
         true => QUICK.map(Some),
         false => [None; 3],
     };

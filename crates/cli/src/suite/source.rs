@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use smbench_engine::profile::{self, Profile};
+use smbench_engine::loadfile::Unknown;
+use smbench_engine::profile::{self, LOADFILE, Profile};
 use smbench_engine::spec;
 
 use super::spec::SuiteSpec;
@@ -24,9 +25,6 @@ const BUILTIN: [(&str, &str); 3] = [
         include_str!("../../suites/veritest-2004.toml"),
     ),
 ];
-
-/// How a profile is written that is a recording.
-const LOADFILE: &str = "loadfile:";
 
 /// Bytes after which a file is no suite, whatever it holds.
 const SUITE_BYTES_MAX: u64 = 1 << 20;
@@ -80,16 +78,17 @@ impl Source {
     }
 
     /// A profile that the suite names.
-    pub(super) fn profile(&self, name_or_path: &str) -> Result<Profile, Failure> {
+    pub(super) fn profile(&self, name_or_path: &str, unknown: Unknown) -> Result<Profile, Failure> {
         let (scheme, path) = match name_or_path.strip_prefix(LOADFILE) {
             Some(path) => (LOADFILE, path),
             None => ("", name_or_path),
         };
         if profile::builtin(name_or_path).is_none() && is_path(path) {
             let path = self.path(Path::new(path));
-            return Ok(profile::load(&format!("{scheme}{}", path.display()))?);
+            let path = format!("{scheme}{}", path.display());
+            return Ok(profile::load_with(&path, unknown)?);
         }
-        Ok(profile::load(name_or_path)?)
+        Ok(profile::load_with(name_or_path, unknown)?)
     }
 }
 

@@ -58,6 +58,9 @@ pub(super) struct SuiteSpec {
     pub(super) transfers: Option<TransfersEntry>,
     /// Profiles; the default one when absent, unless there are transfers.
     pub(super) profiles: Vec<ProfileEntry>,
+    /// Whether lines of loadfiles that mean nothing here are left out, and
+    /// counted; otherwise they are errors.
+    pub(super) skip_unknown: bool,
     /// How they run, where it is otherwise than they say themselves.
     pub(super) run: RunOptions,
     /// What is measured.

@@ -70,6 +70,16 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
     assert_eq!(doc["outcome"], "complete");
     assert_eq!(doc["server"]["where"], "embedded");
     assert_eq!(doc["server"]["flush"], "ignores");
+    let command = doc["command"].as_array().unwrap();
+    assert!(
+        command[0].as_str().unwrap().ends_with("smbench"),
+        "{command:?}"
+    );
+    let words: Vec<_> = command[1..]
+        .iter()
+        .map(|word| word.as_str().unwrap())
+        .collect();
+    assert!(words.starts_with(&args), "{words:?}");
     let notes = doc["server"]["notes"].to_string();
     assert!(notes.contains("share this machine"), "{notes}");
     assert!(notes.contains("not for quoting"), "{notes}");

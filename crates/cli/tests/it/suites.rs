@@ -126,6 +126,11 @@ fn two_configurations_of_samba_become_a_study() {
             assert_eq!(run["server"]["flush"], flush);
             let notes = run["server"]["notes"].to_string();
             assert!(notes.contains("a scratch Samba "), "{notes}");
+            let software = run["server"]["software"].as_str().unwrap();
+            assert!(software.starts_with("Samba 4."), "{software}");
+            assert!(run["server"]["storage"]["in_memory"].is_boolean(), "{run}");
+            assert_eq!(run["command"], doc["command"]);
+            assert_eq!(run["command"][1], "suite");
             started.push((number, run["started"].as_str().unwrap().to_owned()));
         }
     }
@@ -500,4 +505,34 @@ fn the_study_of_flushes_has_both_configurations() {
     for part in ["Samba, strict sync = no", "Samba, strict sync = yes"] {
         assert!(said.stdout.contains(part), "{said:?}");
     }
+}
+
+#[test]
+fn lines_of_loadfiles_that_mean_nothing_are_left_out_where_a_suite_says_so() {
+    let server = embedded();
+    let place = Place::new();
+    place.write(
+        "made.txt",
+        "Mkdir \"\\a\" NT_STATUS_OK\nFrobnicate \"\\a\" NT_STATUS_OK\nRmdir \"\\a\" NT_STATUS_OK\n",
+    );
+    let profiles = "clients = \"1\"\nprofiles = [\"loadfile:./made.txt\"]\n";
+    let file = place.write("suite.toml", profiles);
+    let named = named("memory", &server);
+    let args = with(&[text(&file), &named, "--quiet"]);
+    let refused = suite(&place, server.password(), &args);
+    refused.failed_with(2, &["line 2: ", "Frobnicate"]);
+    let mut skipping = args.clone();
+    skipping.push("--skip-unknown");
+    suite(&place, server.password(), &skipping).succeeded();
+    let left_out = |run: Value| run["plan"]["workload"]["replay"]["skipped"].to_string();
+    let run = pass(&place, "01-memory", "loadfile-made", 1).unwrap();
+    assert_eq!(left_out(run), "{\"Frobnicate\":1}");
+    // The same in the file, which is the same study.
+    place.write("suite.toml", &format!("{profiles}skip_unknown = true\n"));
+    suite(&place, server.password(), &args).succeeded();
+    let no_loadfile = place.write("none.toml", "clients = \"1\"\n");
+    let mut args = skipping;
+    args[0] = text(&no_loadfile);
+    let refused = suite(&place, server.password(), &args);
+    refused.failed_with(2, &["--skip-unknown means nothing without a loadfile"]);
 }
