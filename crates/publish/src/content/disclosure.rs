@@ -104,14 +104,14 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
         ),
     );
     if let Some(storage) = &server.storage {
-        let memory = match storage.in_memory {
-            true => ", which is memory",
-            false => "",
-        };
-        add(
-            "storage",
-            format!("{} of {}{memory}", storage.filesystem, storage.source),
-        );
+        let mut told = storage.filesystem.clone();
+        if storage.source != storage.filesystem {
+            told += &format!(" of {}", storage.source);
+        }
+        if storage.in_memory {
+            told += ", in memory";
+        }
+        add("storage", told);
     }
     add("asked for", asked_for(plan));
     add("waits", waits(plan));

@@ -1,7 +1,7 @@
 //! The page as text: what it says and what it refers to.
 
 use smbench_publish::{report, to_html, to_markdown};
-use smbench_report::doc::MachineDoc;
+use smbench_report::doc::{MachineDoc, StorageDoc};
 
 use crate::samples::full;
 
@@ -25,6 +25,15 @@ fn everything_that_must_be_disclosed_is() {
     let mut study = full();
     let run = &mut study.results[0].run;
     run.server.notes.push("a note of the run".to_owned());
+    run.server.software = Some("Samba 4.17.12".to_owned());
+    run.server.storage = Some(StorageDoc {
+        filesystem: "tmpfs".to_owned(),
+        source: "tmpfs".to_owned(),
+        in_memory: true,
+    });
+    run.command = ["smbench", "run", "--duration", "3s"]
+        .map(str::to_owned)
+        .into();
     run.machine = Some(MachineDoc {
         system: Some("Some Linux 12".to_owned()),
         cpus: Some(2),
@@ -42,6 +51,9 @@ fn everything_that_must_be_disclosed_is() {
         "seed 42",
         "2cc105ebbfd5e154e3e94f483c9b5570465be0c5d113242acb655b89203b64b3",
         "smbench suite 'my suite.toml'",
+        "- command: smbench run --duration 3s\n",
+        "- software: Samba 4.17.12\n",
+        "- storage: tmpfs, in memory\n",
         "smbench 0.1.0",
         "2 threads",
         "Some Linux 12, 2 CPUs, 8 GiB of memory",
