@@ -9,19 +9,18 @@
 //! bound port.
 
 mod config;
+mod remains;
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, User, geteuid};
+use nix::unistd::{User, geteuid};
 use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
@@ -35,8 +34,6 @@ use crate::{LabError, Password, ShareAccess, Signing, Tool};
 const MAIN_SHARE: &str = "bench";
 /// How the name of the folder begins that holds all of an instance.
 const ROOT_PREFIX: &str = "smbench-samba-";
-/// How long a server whose starter was killed may take to end by itself.
-const ORPHAN_LIMIT: Duration = Duration::from_secs(10);
 /// Section names of `smb.conf` that are no further shares (smb.conf(5)).
 const SPECIAL_SECTIONS: [&str; 4] = [MAIN_SHARE, "global", "homes", "printers"];
 /// How long `smbd` may take until it accepts connections.
@@ -296,42 +293,6 @@ impl ScratchSamba {
         Some(format!("Samba {}", said.trim().strip_prefix("Version ")?))
     }
 
-    /// Stops a server whose starter was killed, should it not have ended by
-    /// itself, and deletes its folder: then nobody else does. One that is not
-    /// there any more is as good.
-    ///
-    /// # Errors
-    /// [`LabError::Io`] when `root` is not such a folder, or cannot be deleted.
-    pub fn remove_remains(root: &Path) -> Result<(), LabError> {
-        let failed = || LabError::io(format!("delete {}", root.display()));
-        let name = root.file_name().unwrap_or_default().to_string_lossy();
-        if !name.starts_with(ROOT_PREFIX) {
-            return Err(failed()(io::Error::other("not a scratch Samba's folder")));
-        }
-        // The server notices that its starter is gone, but may still be writing.
-        let deadline = Instant::now() + ORPHAN_LIMIT;
-        while !served_from(root).is_empty() {
-            if Instant::now() >= deadline {
-                return Err(failed()(io::Error::other("its server still runs")));
-            }
-            for pid in served_from(root) {
-                // It fails only where the process has ended meanwhile.
-                let _ = kill(pid, Signal::SIGTERM);
-            }
-            thread::sleep(READY_INTERVAL);
-        }
-        loop {
-            match fs::remove_dir_all(root) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !root.exists() => {
-                    return Ok(());
-                }
-                Err(error) if Instant::now() >= deadline => return Err(failed()(error)),
-                Err(_) => thread::sleep(READY_INTERVAL),
-            }
-        }
-    }
-
     /// The folder behind the share `bench`.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
@@ -550,32 +511,6 @@ fn launch(
         command.env("KRB5_CONFIG", krb5_conf);
     }
     ProcessGroup::spawn(&mut command).map_err(failed())
-}
-
-/// The processes that were told to take their configuration from this folder.
-/// Its name is its own, so they are of no other server.
-fn served_from(root: &Path) -> Vec<Pid> {
-    let root = root.as_os_str().as_bytes();
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let is_of_root = |word: &[u8]| {
-        let rest = word.strip_prefix(root);
-        rest.is_some_and(|rest| rest.starts_with(b"/"))
-    };
-    processes
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|pid| {
-            // Empty once it has ended.
-            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let mut words = words.split(|&byte| byte == 0);
-            words
-                .next()
-                .is_some_and(|program| program.ends_with(b"smbd"))
-                && words.any(is_of_root)
-        })
-        .map(Pid::from_raw)
-        .collect()
 }
 
 /// The end of what `smbd` wrote.
