@@ -110,6 +110,11 @@ pub struct Loopback {
 impl Connector for Loopback {
     type Driver = LoopbackDriver;
 
+    /// A socket at either end of its connection, both of this process.
+    fn descriptors_per_group(&self) -> u32 {
+        2
+    }
+
     async fn open(&self, clients: &[u32]) -> Result<Opened<LoopbackDriver>, SessionError> {
         let begin = clock::now();
         let failed = |error: io::Error| {
