@@ -252,7 +252,7 @@ fn a_weight_of_zero_is_never_drawn() {
 
 #[test]
 fn a_client_costs_little_memory() {
-    assert!(size_of::<OpStream>() <= 64, "{}", size_of::<OpStream>());
+    assert!(size_of::<OpStream>() <= 80, "{}", size_of::<OpStream>());
 }
 
 prop_compose! {
