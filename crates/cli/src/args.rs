@@ -26,8 +26,8 @@ use value::{destinations, files, parse_profile};
 
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
-pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs};
+pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use load::{LoadArgs, WindowArgs};
 pub(crate) use message::{command_line, without_urls};

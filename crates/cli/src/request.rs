@@ -126,6 +126,7 @@ impl Request {
             plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
             server,
             flush: args.server_flush.unwrap_or_default(),
+            calibration: None,
         })
     }
 
@@ -154,7 +155,6 @@ impl Request {
 /// What a reader must be told of a server that is there already.
 pub(crate) fn disclosure(target: &Target, flush: FlushDoc) -> Disclosure {
     Disclosure {
-
         notes: is_loopback(&target.host)
             .then(|| SHARED.to_owned())
             .into_iter()

@@ -31,6 +31,7 @@ use crate::plan::{Access, FileSet};
 use crate::random::{GOLDEN_GAMMA, finalise};
 use crate::record::OpKind;
 
+use mix::Turns;
 pub use mix::{Mix, Went};
 pub use own::{Drawn, Stream, Streams};
 use pattern::Walk;
@@ -83,8 +84,6 @@ impl Cursor {
 pub struct OpStream {
     mix: Arc<Mix>,
     key: u64,
-    /// What this client does, where it does but one thing.
-    role: Option<mix::Drawn>,
     /// Of the next action that is drawn.
     index: u64,
     cursor: Cursor,
@@ -106,9 +105,8 @@ impl OpStream {
     #[must_use]
     pub fn new(mix: &Arc<Mix>, seed: u64, client: u32) -> Self {
         Self {
-            mix: Arc::clone(mix),
+            mix: mix.of_client(client),
             key: client_key(seed, client),
-            role: mix.role(client),
             index: 0,
             cursor: mix.start(client),
             writes_since_flush: 0,
@@ -123,7 +121,7 @@ impl OpStream {
     #[must_use]
     pub fn at(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Self {
         let mut stream = Self::new(mix, seed, client);
-        if mix.draws_apart() && mix.flush.is_none() {
+        if mix.draws_apart() && mix.turns == Turns::Draws {
             stream.index = index;
         }
         while stream.index < index {
@@ -142,9 +140,9 @@ impl OpStream {
             stream.index = index;
         }
         while stream.index < index {
-            stream.next_drawn();
+            stream.next_action();
         }
-        stream.next_drawn()
+        stream.next_action()
     }
 
     /// The next request: a FLUSH of the file last written when one is due, and
@@ -154,17 +152,20 @@ impl OpStream {
         reason = "an iterator would wrap each item of an endless stream in Some"
     )]
     pub fn next(&mut self) -> Operation {
-        if let Some(flush) = self.mix.flush
-            && flush.every_writes == self.writes_since_flush
-        {
-            self.writes_since_flush = 0;
-            return Operation {
-                kind: OpKind::Flush,
-                action: flush.action,
-                file: self.last_written,
-                offset: 0,
-                length: 0,
-            };
+        match &self.mix.turns {
+            Turns::Draws => {}
+            Turns::Lines(_) => return self.next_in_pattern(),
+            Turns::Flushes(flush) if flush.every_writes == self.writes_since_flush => {
+                self.writes_since_flush = 0;
+                return Operation {
+                    kind: OpKind::Flush,
+                    action: flush.action,
+                    file: self.last_written,
+                    offset: 0,
+                    length: 0,
+                };
+            }
+            Turns::Flushes(_) => {}
         }
         let operation = self.next_drawn();
         if operation.kind == OpKind::Write {
@@ -175,27 +176,32 @@ impl OpStream {
         operation
     }
 
-    /// Apart, so that what is drawn otherwise pays one branch and no registers.
+    /// The first request of the next action.
+    fn next_action(&mut self) -> Operation {
+        match self.mix.turns {
+            Turns::Lines(_) => self.next_in_pattern(),
+            Turns::Draws | Turns::Flushes(_) => self.next_drawn(),
+        }
+    }
+
+    /// Apart, so that what is drawn otherwise keeps its registers.
     #[cold]
     #[inline(never)]
     fn next_in_pattern(&mut self) -> Operation {
-        let (mix, key, index) = (&*self.mix, self.key, self.index);
-        let Some(lines) = &mix.lines else {
+        let Turns::Lines(lines) = &self.mix.turns else {
             unreachable!("only called where there are lines");
         };
+        let at = (self.key, self.index);
         self.index += 1;
         let (walk, last) = &mut self.walk;
-        let operation = lines.next((key, index), (walk, *last), &mut self.cursor, &mix.files);
+        let operation = lines.next(at, (walk, *last), &mut self.cursor, &self.mix.files);
         *last = operation.kind;
         operation
     }
 
     fn next_drawn(&mut self) -> Operation {
         let (mix, key, index) = (&*self.mix, self.key, self.index);
-        if mix.lines.is_some() {
-            return self.next_in_pattern();
-        }
-        let drawn = self.role.unwrap_or_else(|| mix.drawn(key, index));
+        let drawn = mix.drawn(key, index);
         let (file, offset, length) = match (drawn.range, mix.access) {
             (Range::Request, access) => {
                 let size = mix.size(key, index);

@@ -274,6 +274,9 @@ fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
         notes: Vec::new(),
         machine: None,
         calibration: None,
+        command: Vec::new(),
+        software: None,
+        storage: None,
     };
     let doc = match record {
         Ok(record) => RunDoc::from_record(&record, disclosure),

@@ -180,7 +180,10 @@ fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
     }
     let mut all: Vec<Chosen> = made.into_iter().map(Chosen::from).collect();
     for entry in &source.spec.profiles {
-        all.push(plain(source.profile(&entry.profile, unknown)?, entry.run.clone()));
+        all.push(plain(
+            source.profile(&entry.profile, unknown)?,
+            entry.run.clone(),
+        ));
     }
     if !is_given {
         all.push(plain(

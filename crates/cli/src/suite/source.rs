@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(source.name(), name);
             assert!(source.spec.title.is_some() && source.spec.description.is_some());
             for profile in &source.spec.profiles {
-                source.profile(&profile.profile).unwrap();
+                source.profile(&profile.profile, Unknown::Refuse).unwrap();
             }
             if name == "adapter" {
                 continue;

@@ -28,11 +28,9 @@ pub struct Mix {
     sizes: Vec<RequestSize>,
     pub(super) access: Access,
     pub(super) files: FileSet,
-    pub(super) flush: Option<FlushRule>,
-    /// Share of clients that only read, in percent, where no other one does.
-    readers_percent: Option<f64>,
-    /// Lines of a pattern, which say all else instead.
-    pub(super) lines: Option<Lines>,
+    pub(super) turns: Turns,
+    /// Where clients are divided.
+    roles: Option<Roles>,
     /// What is replayed instead.
     trace: Option<Arc<Trace>>,
     /// Whether each write goes on with a FLUSH.
@@ -47,6 +45,26 @@ pub(super) struct Drawn {
     pub(super) action: u8,
     pub(super) kind: OpKind,
     pub(super) range: Range,
+}
+
+/// What else than a draw decides on what comes next. One value, so that streams
+/// of draws alone, which are most, pay for one look at it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Turns {
+    /// Nothing does.
+    Draws,
+    /// Writes do, by their number.
+    Flushes(FlushRule),
+    /// Lines of a pattern say all.
+    Lines(Lines),
+}
+
+/// What clients do where each does but one thing.
+#[derive(Clone, Debug, PartialEq)]
+struct Roles {
+    readers_percent: f64,
+    reader: Arc<Mix>,
+    writer: Arc<Mix>,
 }
 
 /// A FLUSH after so many writes.
@@ -121,12 +139,19 @@ impl Mix {
             let at = drawn.iter().find(|drawn| drawn.kind == kind);
             at.map_or(0, |drawn| drawn.action)
         };
-        let lines = workload
-            .pattern()
-            .map(|lines| Lines::new(lines, action_of(OpKind::Read), action_of(OpKind::Write)));
-        Arc::new(Self {
+        let turns = match (workload.pattern(), flush) {
+            (Some(lines), _) => Turns::Lines(Lines::new(
+                lines,
+                action_of(OpKind::Read),
+                action_of(OpKind::Write),
+            )),
+            (None, Some(flush)) => Turns::Flushes(flush),
+            (None, None) => Turns::Draws,
+        };
+        let all = Self {
             drawn,
-            lines,
+            turns,
+            roles: None,
             flushes_each_write: workload.actions().contains(&Action::WriteFlush),
             actions: workload.actions(),
             sizes_below: thresholds(sizes().map(|size| size.weight), total),
@@ -135,28 +160,57 @@ impl Mix {
                 .collect(),
             access: workload.access,
             files: workload.files,
-            flush,
-            readers_percent: match workload.requests {
-                Requests::Divided { readers_percent } => Some(readers_percent),
-                _ => None,
-            },
             trace: workload.replay().map(|replay| Arc::clone(&replay.trace)),
+        };
+        let roles = match workload.requests {
+            Requests::Divided { readers_percent } => Some(Roles {
+                readers_percent,
+                reader: Arc::new(all.only(OpKind::Read)),
+                writer: Arc::new(all.only(OpKind::Write)),
+            }),
+            _ => None,
+        };
+        Arc::new(Self { roles, ..all })
+    }
+
+    /// The same of one kind only.
+    fn only(&self, kind: OpKind) -> Self {
+        let drawn = self.drawn.iter().filter(|drawn| drawn.kind == kind);
+        let alone = |drawn: &Drawn| Drawn {
+            below: CERTAIN,
+            ..*drawn
+        };
+        Self {
+            drawn: drawn.map(alone).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// What this client draws from.
+    pub(super) fn of_client(self: &Arc<Self>, client: u32) -> Arc<Self> {
+        Arc::clone(match &self.roles {
+            Some(roles) if is_reader(client, roles.readers_percent) => &roles.reader,
+            Some(roles) => &roles.writer,
+            None => self,
         })
     }
 
     /// Whether any action can be drawn without those before it.
     pub(super) fn draws_apart(&self) -> bool {
-        self.access == Access::Random && self.lines.is_none()
+        self.access == Access::Random && self.lines().is_none()
     }
 
     /// Whether delays of a pattern say when bursts begin.
     pub(crate) fn has_delays(&self) -> bool {
-        self.lines.as_ref().is_some_and(Lines::has_delays)
+        self.lines().is_some_and(Lines::has_delays)
     }
 
     /// The lines of an access pattern.
     pub(crate) const fn lines(&self) -> Option<&Lines> {
-        self.lines.as_ref()
+        match &self.turns {
+            Turns::Lines(lines) => Some(lines),
+            Turns::Draws | Turns::Flushes(_) => None,
+        }
     }
 
     /// What is replayed, where nothing is drawn.
@@ -226,15 +280,6 @@ impl Mix {
         kind.map(|&kind| Operation { kind, ..*last })
     }
 
-    /// The one thing that a client does, where clients are divided.
-    pub(super) fn role(&self, client: u32) -> Option<Drawn> {
-        let kind = match is_reader(client, self.readers_percent?) {
-            true => OpKind::Read,
-            false => OpKind::Write,
-        };
-        self.drawn.iter().find(|drawn| drawn.kind == kind).copied()
-    }
-
     /// Action `index` of the client with this key.
     pub(super) fn drawn(&self, key: u64, index: u64) -> Drawn {
         let share = pick(key, index, Purpose::Kind) >> 1;
@@ -272,8 +317,9 @@ impl Mix {
 
     /// Where a client's sequential access starts.
     pub(super) fn start(&self, client: u32) -> Cursor {
-        let lines = self.lines.as_ref();
-        let of_lines = lines.map(|lines| RequestSize::of(lines.largest, &self.files));
+        let of_lines = self
+            .lines()
+            .map(|lines| RequestSize::of(lines.largest, &self.files));
         let of_sizes = self.sizes.iter().max_by_key(|size| size.bytes).copied();
         let largest = of_lines.or(of_sizes);
         let (Scope::Shared, Some(largest)) = (self.files.scope, largest) else {
