@@ -152,20 +152,10 @@ impl OpStream {
         reason = "an iterator would wrap each item of an endless stream in Some"
     )]
     pub fn next(&mut self) -> Operation {
-        match &self.mix.turns {
-            Turns::Draws => {}
-            Turns::Lines(_) => return self.next_in_pattern(),
-            Turns::Flushes(flush) if flush.every_writes == self.writes_since_flush => {
-                self.writes_since_flush = 0;
-                return Operation {
-                    kind: OpKind::Flush,
-                    action: flush.action,
-                    file: self.last_written,
-                    offset: 0,
-                    length: 0,
-                };
-            }
-            Turns::Flushes(_) => {}
+        if !matches!(self.mix.turns, Turns::Draws)
+            && let Some(operation) = self.next_in_turn()
+        {
+            return operation;
         }
         let operation = self.next_drawn();
         if operation.kind == OpKind::Write {
@@ -176,6 +166,29 @@ impl OpStream {
         operation
     }
 
+    /// What comes next where that is not for a draw to say. Apart, so that draws keep
+    /// their registers.
+    #[inline(never)]
+    fn next_in_turn(&mut self) -> Option<Operation> {
+        match &self.mix.turns {
+            Turns::Draws => None,
+            Turns::Lines(_) => Some(self.next_in_pattern()),
+            Turns::Flushes(flush) => {
+                let is_due = flush.every_writes == self.writes_since_flush;
+                is_due.then(|| {
+                    self.writes_since_flush = 0;
+                    Operation {
+                        kind: OpKind::Flush,
+                        action: flush.action,
+                        file: self.last_written,
+                        offset: 0,
+                        length: 0,
+                    }
+                })
+            }
+        }
+    }
+
     /// The first request of the next action.
     fn next_action(&mut self) -> Operation {
         match self.mix.turns {
@@ -184,9 +197,6 @@ impl OpStream {
         }
     }
 
-    /// Apart, so that what is drawn otherwise keeps its registers.
-    #[cold]
-    #[inline(never)]
     fn next_in_pattern(&mut self) -> Operation {
         let Turns::Lines(lines) = &self.mix.turns else {
             unreachable!("only called where there are lines");

@@ -65,8 +65,11 @@ pub(crate) struct Telling<'a> {
     /// What is said while the first one goes on.
     pub(crate) interim: Option<Interim<'a>>,
     /// What is printed of its document.
-    pub(crate) render: &'a dyn Fn(&RunDoc) -> String,
+    pub(crate) render: Render<'a>,
 }
+
+/// Makes text of a document.
+type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
 
 /// Runs what was asked for, one after the other on one server; keeps and prints
 /// what was measured.
@@ -118,7 +121,7 @@ fn run_one<'a>(
     request: &mut Request,
     output: &OutputArgs,
     (line, cancel): (&'a Line, &Cancel),
-    (interim, render): (Option<Interim<'a>>, &dyn Fn(&RunDoc) -> String),
+    (interim, render): (Option<Interim<'a>>, Render<'_>),
 ) -> Result<(Exit, RunDoc), Failure> {
     let mut results = Results::prepare(output, &request.plan.profile, SystemTime::now())?;
     let server = match request.server {
@@ -153,7 +156,7 @@ fn conclude(
     request: &Request,
     record: &RunRecord,
     results: &mut Results,
-    (output, render): (&OutputArgs, &dyn Fn(&RunDoc) -> String),
+    (output, render): (&OutputArgs, Render<'_>),
     logged: Result<(), Failure>,
 ) -> Result<(Exit, RunDoc), Failure> {
     let doc = RunDoc::from_record(record, request.disclosure());

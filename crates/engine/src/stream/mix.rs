@@ -56,7 +56,7 @@ pub(super) enum Turns {
     /// Writes do, by their number.
     Flushes(FlushRule),
     /// Lines of a pattern say all.
-    Lines(Lines),
+    Lines(Box<Lines>),
 }
 
 /// What clients do where each does but one thing.
@@ -140,11 +140,10 @@ impl Mix {
             at.map_or(0, |drawn| drawn.action)
         };
         let turns = match (workload.pattern(), flush) {
-            (Some(lines), _) => Turns::Lines(Lines::new(
-                lines,
-                action_of(OpKind::Read),
-                action_of(OpKind::Write),
-            )),
+            (Some(lines), _) => {
+                let [read, write] = [OpKind::Read, OpKind::Write].map(action_of);
+                Turns::Lines(Box::new(Lines::new(lines, read, write)))
+            }
             (None, Some(flush)) => Turns::Flushes(flush),
             (None, None) => Turns::Draws,
         };
