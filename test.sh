@@ -77,8 +77,8 @@ building=$!
 trap 'kill "$building" 2>/dev/null || true' EXIT
 
 step "tests"
-# They wait for windows to end and for servers more than they compute.
-export RUST_TEST_THREADS=$((2 * $(nproc)))
+# They wait for windows to end and for servers about as much as they compute.
+export RUST_TEST_THREADS=$(($(nproc) + 1))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
 cargo test --locked --workspace --quiet
 

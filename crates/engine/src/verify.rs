@@ -37,6 +37,17 @@ pub struct Ledger {
     blocks_per_file: usize,
     /// Of all files in order; empty for shared files.
     blocks: Vec<Block>,
+    /// Who else may write to the files.
+    others: Others,
+}
+
+/// Who else than a ledger's client may write to its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Nobody does, and neither does the client: a block can only be whole.
+    Read,
+    /// At any time, anywhere, as far as the files are shared.
+    Write,
 }
 
 /// What is known of one block. Generation 0 is what it held before this ledger.
@@ -103,6 +114,12 @@ impl Ledger {
     /// load points since the preparation will do). All are of the same salt.
     #[must_use]
     pub fn new(files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
+        Self::beside(Others::Write, files, client, run, salt)
+    }
+
+    /// The same where it is known whether others write.
+    #[must_use]
+    pub fn beside(others: Others, files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
         let blocks_per_file = (files.size / BLOCK_BYTES as u64) as usize;
         let tracked = match files.scope {
             Scope::Private => blocks_per_file * files.count as usize,
@@ -116,6 +133,7 @@ impl Ledger {
             epoch: 0,
             blocks_per_file,
             blocks: vec![Block::default(); tracked],
+            others,
         }
     }
 
@@ -258,7 +276,8 @@ impl Ledger {
     }
 
     /// On shared files another client's write may be in flight at any time, so a
-    /// block may be torn between two sound ones; nothing else is excused.
+    /// block may be torn between two sound ones; nothing else is excused, and where
+    /// nobody writes not even that.
     fn judge_shared(
         &self,
         file: u32,
@@ -270,6 +289,7 @@ impl Ledger {
                 front: Some(whole),
                 back: Some(whole),
             },
+            Err(mismatch) if self.others == Others::Read => return Err(mismatch),
             Err(mismatch) => check_torn(found, offset, self.salt).ok_or(mismatch)?,
         };
         let mut known = front.into_iter().chain(back);

@@ -15,6 +15,9 @@ use crate::doc::{self, LoadError, MachineDoc, RunDoc, SaveError, ToolDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, bytes, counted, plain};
 
+/// Sizes that are at most so many times apart are alike enough to be compared.
+const SIZES_APART: f64 = 4.0;
+
 /// What a calibration is called in a folder of results.
 pub const CALIBRATION_FILE: &str = "calibration.json";
 
@@ -229,7 +232,7 @@ impl CalibrationDoc {
 
     /// How far the peak of a run comes to what this machine does against the
     /// embedded server with requests of the most similar size; `None` where there
-    /// is nothing like it.
+    /// is nothing like it, that is, none at most four times as large or as small.
     #[must_use]
     pub fn reached(&self, run: &RunDoc) -> Option<Reached> {
         let curve = Curve::of(&run.load_points);
@@ -250,6 +253,11 @@ impl CalibrationDoc {
         }
         let op = if read >= written { "read" } else { "write" };
         let like = self.like(op, size, run.plan.threads_at(row.clients))?;
+        // What an operation costs grows with its size: from a size far off nothing follows.
+        let apart = (size / f64::from(like.bytes)).ln().abs();
+        if apart > SIZES_APART.ln() {
+            return None;
+        }
         let ceiling = like.ops_per_s.filter(|ops_per_s| *ops_per_s > 0.0)?;
         let beside = |target: CeilingTarget| {
             let mut ceilings = self.ceilings.iter();

@@ -30,7 +30,7 @@ use smbench_report::study::Study;
 use crate::args::{SuiteArgs, SuitesCommand};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::signals;
 use crate::study;
@@ -68,7 +68,15 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";
     signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
-    calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel)?;
+    if let Err(failure) = calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel) {
+        // Nobody has asked for it: the study goes on without.
+        match args.calibration {
+            None => complain(format_args!(
+                "{failure}; the study goes on without a calibration"
+            )),
+            Some(_) => return Err(failure),
+        }
+    }
     let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility);
     let exit = runner.run()?;
     conclude(&out)?;

@@ -492,7 +492,15 @@ fn files_are_prepared_once_and_known_again() {
     running.signal(Signal::SIGINT);
     assert_eq!(running.wait().code(), Some(130));
     fs::write(folder.join("mine.txt"), "x").unwrap();
-    fileio("prepare", &[]).failed_with(3, &["holds 'mine.txt', which smbench did not put there"]);
+    let foreign = ["holds 'mine.txt', which smbench did not put there"];
+    let before = fs::read(&short).unwrap();
+    fileio("prepare", &[]).failed_with(3, &foreign);
+    fileio("cleanup", &[]).failed_with(3, &foreign);
+    fileio("run", &["--file-test-mode=seqwr", "--events=3"]).failed_with(3, &foreign);
+    assert!(
+        fs::read(&short).unwrap() == before,
+        "what is there was touched"
+    );
     fs::remove_file(folder.join("mine.txt")).unwrap();
 
     // Files that a test makes anew are as long as it got; the next is told.

@@ -7,7 +7,7 @@ use crate::spec::PatternSpec;
 use crate::units::{Size, format_duration};
 
 /// Bytes of a file where the configuration has no size of the disk.
-const FILE_BYTES: u64 = 1 << 20;
+pub(super) const FILE_BYTES: u64 = 1 << 20;
 
 /// A profile made of an access specification.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The test setup and the workers: what of them says how much load there is, and
 //! for how long. All else is a [`Note`], where it would make a difference.
 
+use super::profile::FILE_BYTES;
 use std::time::Duration;
 
 use super::lines::{Lines, Problem, begins};
@@ -12,7 +13,7 @@ use crate::units::Size;
 const SETUP: &str = "'TEST SETUP";
 const MANAGERS: &str = "'MANAGER LIST";
 /// More steps of a cycle than anybody waits for.
-const STEPS_MAX: usize = 64;
+const STEPS_MAX: usize = 1000;
 
 /// What has been read, to be put together at the end.
 #[derive(Default)]
@@ -232,6 +233,13 @@ impl Reader {
         if let (true, Some(cycle)) = (cycles_depth, self.queue_cycling) {
             setup.outstanding = cycle.values();
         }
+        if setup.workers.len().max(setup.outstanding.len()) == STEPS_MAX {
+            let line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
+            config.notes.push(Note {
+                line,
+                text: format!("a cycle of {STEPS_MAX} steps or more: what comes after is left out"),
+            });
+        }
         let is_known = matches!(kind, "NORMAL" | "0") || cycles_workers || cycles_depth;
         if let Some((line, kind)) = &self.test_type
             && (!is_known || kind.ends_with("_TARGETS"))
@@ -316,6 +324,15 @@ fn worker(lines: &mut Lines, notes: &mut Vec<Note>) -> Result<Option<Worker>, Pr
             };
             let of_disk = numbers(at, &value, 2)?;
             worker.sectors = of_disk[0];
+            let text = format!(
+                "disks are tested whole: here that is a file of {} for each client; give --file-size \
+                 to go beyond the server's memory",
+                Size(FILE_BYTES)
+            );
+            // Once is enough for all workers.
+            if of_disk[0] == 0 && notes.iter().all(|note| note.text != text) {
+                notes.push(Note { line: at, text });
+            }
             if of_disk[1] > 0 {
                 notes.push(Note {
                     line: at,

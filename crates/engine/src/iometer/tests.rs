@@ -107,6 +107,11 @@ fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
         notes,
         [
             (49, "test connection rate is not supported: sessions stay"),
+            (
+                51,
+                "disks are tested whole: here that is a file of 1 MiB for each client; give \
+                 --file-size to go beyond the server's memory"
+            ),
             (51, "starting sector 63: files are used from their begin"),
             (
                 62,

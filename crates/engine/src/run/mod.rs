@@ -164,6 +164,8 @@ struct Context<'a> {
     started_wall: SystemTime,
     /// What writes are salted with.
     salt: Salt,
+    /// Load points are counted on from here in what is written.
+    runs_before: u32,
     cancel: &'a Cancel,
     /// Makes the work of one more worker.
     hire: Box<dyn Fn() -> Work>,
@@ -284,6 +286,7 @@ pub fn execute_on(
         started: clock::now(),
         started_wall: clock::wall(),
         salt: Salt(session::random_u64()),
+        runs_before: 0,
         cancel,
         hire: hiring(Means {
             connector: Guests {

@@ -154,7 +154,7 @@ fn spawn_workers(
         let assignment = Assignment {
             plan: Arc::clone(&context.plan),
             mix: Arc::clone(&context.mix),
-            generation_run: point.number,
+            generation_run: context.runs_before.wrapping_add(point.number),
             salt: context.salt,
             clients: point.clients,
             clients_before: before(context, point),
@@ -446,7 +446,9 @@ fn objection(
     ops: &Tally,
 ) -> Option<String> {
     let cut_short = Nanos::from(context.plan.duration) > observed.window;
-    if cut_short && context.cancel.is_cancelled() {
+    // What is done when the load is over belongs to it as well.
+    let is_cut = cut_short || context.plan.workload.closes();
+    if is_cut && context.cancel.is_cancelled() {
         return Some("interrupted".to_owned());
     }
     if let Some(first) = outcome.dropouts.first() {

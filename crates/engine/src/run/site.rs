@@ -19,7 +19,7 @@ use crate::run::{
     Context, Observer, Progress, RunError, capacity, concluded, hiring, measure, native, point,
 };
 use crate::server_cpu::Meter;
-use crate::session::{Endpoint, Session, SessionError};
+use crate::session::{Endpoint, Session, SessionError, random_u64};
 use crate::share::{self, Workspace};
 use crate::stream::Mix;
 use crate::units::Size;
@@ -107,13 +107,16 @@ pub(super) async fn run(
                     }),
                 },
                 server_cpu: Meter::new(&plan.server_cpu, endpoint.here()),
-                plan,
                 mix,
                 at: endpoint.at(),
                 whereabouts: endpoint.whereabouts(),
                 started: started_at,
                 started_wall: started,
                 salt: workspace.salt(),
+                // Prepared files keep their salt, so this is what tells the writes of
+                // one run on them from those of the runs before.
+                runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
+                plan,
                 cancel,
             };
             measure(&context, &mut record, observer).await

@@ -16,7 +16,7 @@ use crate::clock::{self, Nanos};
 use crate::pattern::Salt;
 use crate::plan::{Caching, Plan, Ramp, Verify};
 use crate::process;
-use crate::record::{Dropout, Recorder, WorkerRecord, latency_histogram};
+use crate::record::{Dropout, OpKind, Recorder, WorkerRecord, latency_histogram};
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::booking::book_acknowledged;
@@ -31,7 +31,7 @@ use crate::run::setup::{self, Pace};
 use crate::run::supply::{Supplies, Supply};
 use crate::session::SessionError;
 use crate::stream::Mix;
-use crate::verify::Ledger;
+use crate::verify::{Ledger, Others};
 
 /// How often a worker that hears nothing from the server looks whether an
 /// interval is over.
@@ -212,12 +212,17 @@ pub(super) async fn open_group<C: Connector, T: Supplies>(
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
     let opened = means.connector.open(clients).await?;
+    let others = match plan.workload.kinds().contains(&OpKind::Write) {
+        true => Others::Write,
+        false => Others::Read,
+    };
     let members = clients
         .iter()
         .map(|&number| {
             let operations = means.supplies.of_client(number);
             let ledger = match plan.verify {
-                Verify::ReadBack if plan.workload.uses_files() => Some(Box::new(Ledger::new(
+                Verify::ReadBack if plan.workload.uses_files() => Some(Box::new(Ledger::beside(
+                    others,
                     &plan.workload.files,
                     number,
                     worker.generation_run,

@@ -109,10 +109,11 @@ pub(crate) async fn prepare_kept(
 pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, SessionError> {
     let mut session = Session::open(endpoint).await?;
     let directory = directory_of(endpoint);
-    if sizes(&mut session, &directory).await?.is_none() {
+    let Some(found) = sizes(&mut session, &directory).await? else {
         session.log_off().await;
         return Ok(None);
-    }
+    };
+    refuse_foreign(&found, &directory, endpoint)?;
     let workspace = claim(endpoint, session, Missing::Refused, Salt::default()).await?;
     let Workspace {
         mut session,
@@ -139,6 +140,9 @@ impl Workspace {
         };
         check_block(&session, test)?;
         let found = sizes(&mut session, &directory).await?;
+        if let (Some(found), Missing::Made) = (&found, missing) {
+            refuse_foreign(found, &directory, endpoint)?;
+        }
         let salt = match &found {
             Some(found) if missing == Missing::Refused || found.contains_key(MANIFEST) => {
                 manifest(&mut session, &directory, found, test)
@@ -265,17 +269,7 @@ fn missing(
     directory: &str,
     endpoint: &Endpoint,
 ) -> Result<VecDeque<Job>, SessionError> {
-    if let Some(name) = found
-        .keys()
-        .find(|name| name.as_str() != MARKER && !own_name(name))
-    {
-        return Err(FileioError::Foreign {
-            directory: directory.to_owned(),
-            at: endpoint.share(),
-            name: name.clone(),
-        }
-        .into());
-    }
+    refuse_foreign(found, directory, endpoint)?;
     let mut jobs = VecDeque::new();
     for file in all(files) {
         let name = files.file_name(file.client, file.file);
@@ -299,6 +293,21 @@ fn missing(
         }
     }
     Ok(jobs)
+}
+
+/// Fails where there is something that no test has made.
+fn refuse_foreign(found: &Sizes, directory: &str, endpoint: &Endpoint) -> Result<(), FileioError> {
+    let foreign = found
+        .keys()
+        .find(|name| name.as_str() != MARKER && !own_name(name));
+    match foreign {
+        None => Ok(()),
+        Some(name) => Err(FileioError::Foreign {
+            directory: directory.to_owned(),
+            at: endpoint.share(),
+            name: name.clone(),
+        }),
+    }
 }
 
 /// Claims the directory of prepared files.

@@ -368,6 +368,19 @@ fn shared_files_must_only_be_sound() {
     let mut torn = front;
     torn[32..].copy_from_slice(&back[32..]);
     assert_eq!(read(&torn), OPEN);
+    let unwritten = Ledger::beside(Others::Read, &files(Scope::Shared), CLIENT, 0, SALT);
+    let read_only = |data: &[u8]| {
+        let epoch = unwritten.read_issued();
+        unwritten.read_done(0, ONE.offset(), data, epoch)
+    };
+    assert_eq!(read_only(&front), FINE);
+    // Nobody writes, so nothing can be torn: what looks like it is damage.
+    for place in [8, 20, 32, 39, 300, 488, 511] {
+        let mut damaged = front;
+        damaged[place] ^= 1;
+        assert!(read_only(&damaged).is_err(), "{place}");
+    }
+    assert!(read_only(&torn).is_err());
     front[300] ^= 1;
     assert!(read(&front).is_err());
 }

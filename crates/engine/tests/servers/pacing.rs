@@ -66,7 +66,7 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
         ..options()
     };
     let script: Script = |answer| match answer.nth {
-        700 => Reaction::send(&answer.message).after(STALL),
+        400 => Reaction::send(&answer.message).after(STALL),
         _ => Reaction::send(&answer.message),
     };
     let (point, _) = relayed(script, &options);

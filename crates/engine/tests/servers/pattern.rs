@@ -133,5 +133,10 @@ fn what_patterns_write_is_read_back() {
                 random = 100\nburst = 3\nalign = \"1536\"\nreply = \"512\"\n[run]\nverify = true\n";
     let plan = of_text(text, &options, target(&server.url(), server.password()));
     let point = only_point(&plan);
-    assert!(point.ops.whole(OpKind::Read).count > 0);
+    let read = point.ops.whole(OpKind::Read).count;
+    let judged = point.ops.verification();
+    assert!(
+        judged.checked > 0 && judged.checked + judged.unjudged == read,
+        "{judged:?}, {read}"
+    );
 }

@@ -82,8 +82,12 @@ fn nothing_is_held_against_nothing() {
     let mut calibration = calibration();
     let doc = document(&run(Vec::new()));
     assert_eq!(calibration.reached(&doc), None);
-    calibration.ceilings.clear();
     let doc = document(&run(vec![point(2, 1, 1000)]));
+    let mut large = doc.clone();
+    large.load_points[0].bytes_read *= 256;
+    assert!(calibration.reached(&doc).is_some());
+    assert_eq!(calibration.reached(&large), None);
+    calibration.ceilings.clear();
     assert_eq!(calibration.reached(&doc), None);
 }
 
