@@ -7,7 +7,7 @@
 //! can be computed alone. Two things are folds over the indices before: where a
 //! sequential request starts, and when a FLUSH falls due. Neither depends on
 //! time, threads or answers. Of an access pattern, bursts and places are folds
-//! as well ([`pattern`]).
+//! as well.
 //!
 //! An action may take several requests. Those after the first are a pure
 //! function of the one before and how it went: [`Mix::after`].
