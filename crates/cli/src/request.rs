@@ -15,7 +15,8 @@ use smbench_report::doc::MachineDoc;
 use smbench_report::{CalibrationDoc, Disclosure, FlushDoc, Place};
 
 use crate::args::{
-    ConnectArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs, command_line,
+    ConnectArgs, OutputArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
+    command_line,
 };
 use crate::calibrate;
 use crate::failure::Failure;
@@ -71,38 +72,15 @@ impl Request {
             )));
         }
         let profile = profile::load_with(name, unknown)?;
-        let (target, server) = match &args.server.target {
-            None => (embedded(), Server::Embedded),
-            Some(url) => {
-                let (target, sources) = account(url, &args.server.secrets)?;
-                (target, Server::Given(sources))
-            }
-        };
-        let plan = Plan::resolve(
-            &profile,
-            &RunOptions {
-                server_cpu: server_cpu(&args.server)?,
-                ..options(args)
-            },
-            target,
-            limits(&args.server),
-            // Where the system does not tell, one thread always works.
-            thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        )?;
-        Ok(Self {
-            plan,
-            server,
-            flush: args.server.server_flush.unwrap_or_default(),
-            calibration: calibrate::found(args.output.calibration.as_ref(), &args.output.out)?,
-        })
+        Self::of(&profile, options(args), &args.server, &args.output)
     }
 
-    /// A run of a profile that was made of other options than those of `run`, on
-    /// the server that these say.
+    /// A run of a profile with these options, on the server that `args` say.
     pub(crate) fn of(
         profile: &Profile,
         options: RunOptions,
         args: &ServerArgs,
+        output: &OutputArgs,
     ) -> Result<Self, Failure> {
         let (target, server) = match &args.target {
             None => (embedded(), Server::Embedded),
@@ -126,7 +104,7 @@ impl Request {
             plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
             server,
             flush: args.server_flush.unwrap_or_default(),
-            calibration: None,
+            calibration: calibrate::found(output.calibration.as_ref(), &output.out)?,
         })
     }
 
@@ -237,7 +215,7 @@ pub(crate) fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Source
 
 fn options(args: &RunArgs) -> RunOptions {
     let RunArgs {
-        server,
+        server: _,
         workload,
         load,
         connections,
@@ -263,18 +241,14 @@ fn options(args: &RunArgs) -> RunOptions {
         setup_rate: load.setup_rate,
         driver: load.driver,
         oplock: load.oplock,
-        dialect: server.session.dialect,
-        sign: server.session.sign,
-        signing_algorithm: server.session.signing_algorithm,
-        encrypt: server.session.encrypt,
-        cipher: server.session.cipher,
         sessions_per_connection: connections.sessions_per_connection,
         connections_per_session: connections.connections_per_session,
         credits: connections.credits,
         source_ip: connections.source_ip.clone(),
         verify: workload.verify.then_some(Verify::ReadBack),
         file_size: workload.file_size,
-        server_cpu: None,
+        // Those of the server are looked up with it.
+        ..RunOptions::default()
     }
 }
 

@@ -198,7 +198,7 @@ fn publish(
     doc: &RunDoc,
     path: Option<&Path>,
     output: &OutputArgs,
-    render: &dyn Fn(&RunDoc) -> String,
+    render: Render<'_>,
 ) -> Result<(), Failure> {
     let is_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
     if is_stdout(&output.json) {

@@ -33,7 +33,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         fileio: Some(test.clone()),
         ..Profile::from_spec("fileio", Spec::default())
     };
-    let request = Request::of(&profile, options(args, &test)?, &args.server)?;
+    let request = Request::of(&profile, options(args, &test)?, &args.server, &args.output)?;
     if test.home == Home::Own {
         check_memory(&test)?;
         if !args.output.quiet {

@@ -212,25 +212,23 @@ pub(super) async fn open_group<C: Connector, T: Supplies>(
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
     let opened = means.connector.open(clients).await?;
-    let others = match plan.workload.kinds().contains(&OpKind::Write) {
-        true => Others::Write,
-        false => Others::Read,
+    let verified = match plan.verify {
+        Verify::ReadBack if plan.workload.uses_files() => {
+            Some(match plan.workload.kinds().contains(&OpKind::Write) {
+                true => Others::Write,
+                false => Others::Read,
+            })
+        }
+        _ => None,
     };
     let members = clients
         .iter()
         .map(|&number| {
             let operations = means.supplies.of_client(number);
-            let ledger = match plan.verify {
-                Verify::ReadBack if plan.workload.uses_files() => Some(Box::new(Ledger::beside(
-                    others,
-                    &plan.workload.files,
-                    number,
-                    worker.generation_run,
-                    worker.salt,
-                ))),
-                _ => None,
-            };
-            let writes = (worker.generation_run, worker.salt);
+            let writes @ (run, salt) = (worker.generation_run, worker.salt);
+            let files = &plan.workload.files;
+            let ledger =
+                verified.map(|others| Box::new(Ledger::beside(others, files, number, run, salt)));
             Member::new(number, writes, operations, ledger)
         })
         .collect();

@@ -16,6 +16,7 @@ use smbench_protocol::header::Command;
 use super::files::{free_bytes_at_root, join, list, open};
 use super::prepare::{Job, Manner};
 use super::remove::{own_name, remove_claimed};
+use super::replay::make_directory;
 use super::{Fate, MARKER, Workspace};
 use crate::cancel::Cancel;
 use crate::fileio::{Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode};
@@ -319,21 +320,7 @@ async fn claim(
 ) -> Result<Workspace, SessionError> {
     let directory = directory_of(endpoint);
     if missing == Missing::Made {
-        let doing = format!("create directory '{directory}'");
-        let made = session
-            .create(
-                &doing,
-                &CreateRequest {
-                    disposition: Disposition::OpenIf,
-                    options: options::FILE_DIRECTORY_FILE,
-                    ..open(
-                        &directory,
-                        access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
-                    )
-                },
-            )
-            .await?;
-        session.close(&doing, made.file_id).await?;
+        make_directory(&mut session, &directory).await?;
     }
     let claimed = session
         .create(

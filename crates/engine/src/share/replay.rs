@@ -46,7 +46,7 @@ pub(crate) async fn populate(
 }
 
 /// Makes a directory, if it is not there already.
-async fn make_directory(session: &mut Session, path: &str) -> Result<(), SessionError> {
+pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<(), SessionError> {
     let doing = format!("create directory '{path}'");
     let made = session
         .create(
