@@ -164,40 +164,53 @@ pub(super) fn work<C: Connector, T: Supplies>(
     // Clients that are not ours start tasks when they are dropped, which must
     // find the runtime also where that is while the local set ends.
     let _entered = runtime.enter();
+    let reports = reports.clone();
     LocalSet::new().block_on(&runtime, async {
-        let (worker, means) = (Rc::new(assignment), Rc::new(means));
-        let mut outcome = Outcome::default();
-        let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
-        let shared = Rc::new(RefCell::new(Shared::new(desk)));
-        let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
-        // On the heap: what it takes is given back before the load.
-        let standing = match Box::pin(setup).await {
-            Ok(standing) => standing,
-            Err(error) => {
-                // The coordinator may have left already; then nobody asks.
-                let _ = reports.send(Report::SetupFailed(error));
-                return Ok(None);
-            }
-        };
-        let schedule = await_schedule(start).await;
-        let groups = standing.called_up(&mut outcome).await;
-        let groups = match schedule {
-            Some(schedule) => {
-                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
-                let _ = reports.send(Report::LoadEnded);
-                let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
-                shared.borrow_mut().desk.leave();
-                groups
-            }
-            None => {
-                // Another worker has failed; the rest is not to take long.
-                setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
-                return Ok(None);
-            }
-        };
-        setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
-        Ok(Some(outcome))
+        // As a task of its own it is looked at when something happened to it, not
+        // each time that something did to a client.
+        let carried_out = tokio::task::spawn_local(carry_out(assignment, means, reports, start));
+        carried_out.await.unwrap_or_else(resume)
     })
+}
+
+async fn carry_out<C: Connector, T: Supplies>(
+    assignment: Assignment,
+    means: Means<C, T>,
+    reports: mpsc::UnboundedSender<Report>,
+    start: watch::Receiver<Option<Schedule>>,
+) -> std::io::Result<Option<Outcome>> {
+    let (worker, means) = (Rc::new(assignment), Rc::new(means));
+    let mut outcome = Outcome::default();
+    let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
+    let shared = Rc::new(RefCell::new(Shared::new(desk)));
+    let setup = setup::set_up(&worker, &means, &shared, &reports, &start, &mut outcome);
+    // On the heap: what it takes is given back before the load.
+    let standing = match Box::pin(setup).await {
+        Ok(standing) => standing,
+        Err(error) => {
+            // The coordinator may have left already; then nobody asks.
+            let _ = reports.send(Report::SetupFailed(error));
+            return Ok(None);
+        }
+    };
+    let schedule = await_schedule(start).await;
+    let groups = standing.called_up(&mut outcome).await;
+    let groups = match schedule {
+        Some(schedule) => {
+            let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
+            let _ = reports.send(Report::LoadEnded);
+            let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
+            shared.borrow_mut().desk.leave();
+            groups
+        }
+        None => {
+            // Another worker has failed; the rest is not to take long.
+            setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
+            return Ok(None);
+        }
+    };
+    setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
+    Ok(Some(outcome))
 }
 
 pub(super) fn resume<T>(error: tokio::task::JoinError) -> T {
