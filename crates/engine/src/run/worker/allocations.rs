@@ -33,8 +33,11 @@ const WARM_INTERVALS: u64 = 2;
 /// How many more are counted.
 const COUNTED_OPERATIONS: u64 = 3_000;
 const COUNTED_INTERVALS: u64 = 2;
-/// How often that is tried at most.
-const PHASES_MAX: u32 = 5;
+/// How often that is tried at most. What waits for a socket that is full is held in
+/// buffers with a limit (1 MiB and a little), which double each time a hiccup of the
+/// machine is longer than any before: some ten times each, for two clients. What
+/// takes memory for so many operations does so every time.
+const PHASES_MAX: u32 = 30;
 
 /// Recorders there are, so that the worker finds one however late the
 /// coordinator is.
@@ -178,8 +181,8 @@ fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
             local.block_on(&runtime, reached)
         };
         let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
-        // Buffers grow to what the machine's hiccups make them hold, which may be
-        // seen late: once is enough.
+        // Buffers grow to what hiccups make them hold, which may be seen late: one
+        // phase that takes nothing is enough.
         let mut counts = (u64::MAX, 0);
         for _ in 0..PHASES_MAX {
             let (operations, intervals) = seen.now();
