@@ -1,0 +1,181 @@
+//! The stream, put together again.
+
+use super::{Frame, FrameError, MAX_FRAME_LEN, PREFIX_LEN, Payload};
+use crate::NtStatus;
+use crate::command::read::READ_RESPONSE_FIXED;
+use crate::header::{Command, Flags, Header};
+
+pub(super) const KEPT_OF_DISCARDED: usize = PREFIX_LEN + READ_RESPONSE_FIXED;
+
+/// Reassembles frames from arbitrary pieces of the stream.
+#[derive(Debug, Default)]
+pub struct Inbound {
+    /// Prefix and bytes of the frame that has not fully arrived.
+    pub(super) partial: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// More of the frame goes to `partial`.
+    #[default]
+    Collecting,
+    /// `partial` has all that is kept; the rest is counted down.
+    Discarding { remaining: usize, total_len: usize },
+    /// `partial` was lent out and is forgotten at the next call.
+    Delivered,
+}
+
+impl Inbound {
+    /// Takes the next complete frame from what is pending and `input`, and
+    /// moves `input` past the bytes consumed. `None` means that all of `input`
+    /// was taken and more is needed.
+    ///
+    /// # Errors
+    /// When the stream is not direct-TCP framing; the connection is unusable.
+    pub fn next<'f, 'i: 'f>(
+        &'f mut self,
+        input: &mut &'i mut [u8],
+        payload: Payload,
+    ) -> Result<Option<Frame<'f>>, FrameError> {
+        if matches!(self.state, State::Delivered) {
+            self.state = State::Collecting;
+            self.partial.clear();
+        }
+        if self.partial.is_empty() {
+            let whole = frame_len(input)?.map(|len| PREFIX_LEN + len);
+            if let Some(whole) = whole.filter(|&whole| whole <= input.len()) {
+                let frame = take(input, whole);
+                return Ok(Some(Frame {
+                    bytes: &mut frame[PREFIX_LEN..],
+                    total_len: whole - PREFIX_LEN,
+                }));
+            }
+        }
+        Ok(self.collect(input, payload)?.map(|total_len| Frame {
+            bytes: &mut self.partial[PREFIX_LEN..],
+            total_len,
+        }))
+    }
+
+    /// Bytes that come next and are of no use to anybody, so that they need not
+    /// be received at all: see [`Inbound::skip`].
+    #[must_use]
+    pub const fn skippable(&self) -> usize {
+        match self.state {
+            State::Discarding { remaining, .. } => remaining,
+            State::Collecting | State::Delivered => 0,
+        }
+    }
+
+    /// Whether a frame that will be handed out has arrived in part.
+    #[must_use]
+    pub const fn is_collecting(&self) -> bool {
+        matches!(self.state, State::Collecting) && !self.partial.is_empty()
+    }
+
+    /// Takes note that so many of the [`Inbound::skippable`] bytes have been
+    /// dropped elsewhere. Where that was the last of them, [`Inbound::next`]
+    /// has their frame without further input.
+    pub const fn skip(&mut self, len: usize) {
+        if let State::Discarding { remaining, .. } = &mut self.state {
+            *remaining = remaining.saturating_sub(len);
+        }
+    }
+
+    /// Moves `input` into the pending frame; its length once it is complete.
+    fn collect(
+        &mut self,
+        input: &mut &mut [u8],
+        payload: Payload,
+    ) -> Result<Option<usize>, FrameError> {
+        if let State::Discarding {
+            remaining,
+            total_len,
+        } = self.state
+        {
+            return Ok(self.discard(input, remaining, total_len));
+        }
+        self.fill(input, PREFIX_LEN);
+        let Some(total_len) = frame_len(&self.partial)? else {
+            return Ok(None);
+        };
+        let whole = PREFIX_LEN + total_len;
+        // A payload to discard can only be told from one to keep once its
+        // fixed part is here; until then, take no more than that.
+        if payload == Payload::Discard && whole > KEPT_OF_DISCARDED {
+            self.fill(input, KEPT_OF_DISCARDED);
+            if self.partial.len() < KEPT_OF_DISCARDED {
+                return Ok(None);
+            }
+            if self.partial.len() == KEPT_OF_DISCARDED && discardable(&self.partial[PREFIX_LEN..]) {
+                return Ok(self.discard(input, whole - KEPT_OF_DISCARDED, total_len));
+            }
+        }
+        self.fill(input, whole);
+        if self.partial.len() < whole {
+            return Ok(None);
+        }
+        self.state = State::Delivered;
+        Ok(Some(total_len))
+    }
+
+    fn discard(
+        &mut self,
+        input: &mut &mut [u8],
+        remaining: usize,
+        total_len: usize,
+    ) -> Option<usize> {
+        let remaining = remaining - take(input, remaining).len();
+        if remaining > 0 {
+            self.state = State::Discarding {
+                remaining,
+                total_len,
+            };
+            return None;
+        }
+        self.state = State::Delivered;
+        Some(total_len)
+    }
+
+    /// Brings `partial` up to `len` bytes, as far as `input` reaches.
+    fn fill(&mut self, input: &mut &mut [u8], len: usize) {
+        let missing = len.saturating_sub(self.partial.len());
+        self.partial.extend_from_slice(take(input, missing));
+    }
+}
+
+/// Cuts up to `len` bytes off the front of `input`.
+fn take<'i>(input: &mut &'i mut [u8], len: usize) -> &'i mut [u8] {
+    let whole = std::mem::take(input);
+    let (taken, rest) = whole.split_at_mut(len.min(whole.len()));
+    *input = rest;
+    taken
+}
+
+fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
+    let Some(&[kind, a, b, c]) = bytes.first_chunk::<PREFIX_LEN>() else {
+        return Ok(None);
+    };
+    if kind != 0 {
+        return Err(FrameError::Type(kind));
+    }
+    let len = u32::from_be_bytes([0, a, b, c]) as usize;
+    if len > MAX_FRAME_LEN {
+        return Err(FrameError::TooLong(len));
+    }
+    Ok(Some(len))
+}
+
+/// Whether the payload after this fixed part is of use to nobody: a signature
+/// would cover it, a compound would hide a second answer in it. What is
+/// encrypted starts with another protocol id and is no header at all.
+fn discardable(fixed: &[u8]) -> bool {
+    Header::decode(fixed).is_ok_and(|header| {
+        header.command == Command::Read
+            && header.status == NtStatus::SUCCESS
+            && header.next_command == 0
+            && header.flags.contains(Flags::RESPONSE)
+            && !header.flags.contains(Flags::SIGNED)
+    })
+}
