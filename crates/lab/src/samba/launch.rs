@@ -1,0 +1,151 @@
+//! What stands before an instance runs: its account, its folders, its processes.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::unistd::{User, geteuid};
+
+use super::SambaShare;
+use super::config::{FOLDERS, ShareSection};
+use crate::options::check_name;
+use crate::process::ProcessGroup;
+use crate::{LabError, Password};
+
+/// What smbd prints, relative to the root.
+const STARTUP_LOG: &str = "log/startup.log";
+/// What smbd logs before it has read in smb.conf where to log.
+const EARLY_LOG: &str = "log/log.smbd";
+/// How much of the end of a log an error carries, in bytes.
+const LOG_TAIL_BYTES: u64 = 4096;
+
+/// The name of the account this process runs as.
+pub(super) fn invoking_account() -> Result<String, LabError> {
+    let uid = geteuid();
+    let user = User::from_uid(uid)
+        .map_err(|errno| LabError::io("look up the invoking account")(errno.into()))?
+        .ok_or(LabError::NoAccount { uid: uid.as_raw() })?;
+    check_name("user", &user.name)?;
+    Ok(user.name)
+}
+
+/// Makes the folders of an instance; returns the sections of its shares.
+pub(super) fn make_folders<'a>(
+    root: &Path,
+    shares: &'a [SambaShare],
+) -> Result<Vec<ShareSection<'a>>, LabError> {
+    let make = |folder: &Path| {
+        fs::create_dir_all(folder).map_err(LabError::io(format!(
+            "make the folder {}",
+            folder.display()
+        )))
+    };
+    for folder in FOLDERS {
+        make(&root.join(folder))?;
+    }
+    let section = |share: &'a SambaShare| {
+        let path = data_dir(root, &share.name);
+        make(&path)?;
+        Ok(ShareSection {
+            name: &share.name,
+            path,
+            access: share.access,
+            lines: &share.lines,
+        })
+    };
+    shares.iter().map(section).collect()
+}
+
+/// The account that stands in for guests; see `guest account` in the template.
+pub(super) fn guest_for(account: &str) -> &str {
+    if geteuid().is_root() {
+        "nobody"
+    } else {
+        account
+    }
+}
+
+pub(super) fn data_dir(root: &Path, share: &str) -> PathBuf {
+    root.join("data").join(share)
+}
+
+/// Adds `account` to the instance's password database.
+///
+/// `pdbedit` and not `smbpasswd`, which adds accounts for root only.
+pub(super) fn add_account(
+    pdbedit: &Path,
+    root: &Path,
+    configuration: &Path,
+    account: &str,
+    password: &Password,
+) -> Result<(), LabError> {
+    let failed = || LabError::io("run pdbedit");
+    let mut child = Command::new(pdbedit)
+        .arg("--configfile")
+        .arg(configuration)
+        .arg("--log-basename")
+        .arg(root.join("log"))
+        .args(["--create", "--password-from-stdin", "--user", account])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let password = password.as_str();
+        // It asks twice. A program that ended early is reported by its status.
+        let _ = write!(stdin, "{password}\n{password}\n");
+    }
+    let output = child.wait_with_output().map_err(failed())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(LabError::Account {
+        status: output.status,
+        output: String::from_utf8_lossy(&said).trim().to_owned(),
+    })
+}
+
+pub(super) fn launch(
+    smbd: &Path,
+    root: &Path,
+    configuration: &Path,
+    krb5_conf: Option<&Path>,
+) -> Result<ProcessGroup, LabError> {
+    let failed = || LabError::io("start smbd");
+    let startup = File::create(root.join(STARTUP_LOG)).map_err(failed())?;
+    let mut command = Command::new(smbd);
+    command
+        .args(["--foreground", "--no-process-group"])
+        .arg("--configfile")
+        .arg(configuration)
+        // Until smb.conf is read, it would log into the system's folder.
+        .arg("--log-basename")
+        .arg(root.join("log"))
+        .stdout(startup.try_clone().map_err(failed())?)
+        .stderr(startup);
+    if let Some(krb5_conf) = krb5_conf {
+        command.env("KRB5_CONFIG", krb5_conf);
+    }
+    ProcessGroup::spawn(&mut command).map_err(failed())
+}
+
+/// The end of what `smbd` wrote.
+pub(super) fn log_tail(root: &Path) -> String {
+    [STARTUP_LOG, EARLY_LOG, "log/smbd.log"]
+        .iter()
+        .filter_map(|file| tail(&root.join(file)).ok())
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+fn tail(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let len_bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len_bytes.saturating_sub(LOG_TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,133 @@
+//! What an instance is to be like.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use super::{MAIN_SHARE, config};
+use crate::options::check_name;
+use crate::{LabError, Password, ShareAccess, Signing};
+
+/// Section names of `smb.conf` that are no further shares (smb.conf(5)).
+const SPECIAL_SECTIONS: [&str; 4] = [MAIN_SHARE, "global", "homes", "printers"];
+
+/// How a [`ScratchSamba`](super::ScratchSamba) is set up.
+#[derive(Debug, Clone)]
+pub struct SambaOptions {
+    /// Password of the account; a random one when absent.
+    pub password: Option<Password>,
+    /// Whether sessions must sign.
+    pub signing: Signing,
+    /// The address of this machine to listen on.
+    pub listen: IpAddr,
+    /// Further lines of the global section of `smb.conf`.
+    pub extra_global: Vec<String>,
+    /// Further lines of the section of the main share, `bench`.
+    pub extra_share: Vec<String>,
+    /// Shares beside `bench`.
+    pub shares: Vec<SambaShare>,
+    /// Tickets to be taken, beside passwords.
+    pub kerberos: Option<SambaKerberos>,
+}
+
+impl Default for SambaOptions {
+    fn default() -> Self {
+        Self {
+            password: None,
+            signing: Signing::Optional,
+            listen: Ipv4Addr::LOCALHOST.into(),
+            extra_global: Vec::new(),
+            extra_share: Vec::new(),
+            shares: Vec::new(),
+            kerberos: None,
+        }
+    }
+}
+
+/// What a server needs to take Kerberos tickets; see
+/// [`ScratchKdc::samba`](crate::ScratchKdc::samba).
+#[derive(Debug, Clone)]
+pub struct SambaKerberos {
+    /// Realm of its users.
+    pub realm: String,
+    /// File with the keys of its services.
+    pub keytab: PathBuf,
+    /// The `krb5.conf` to use instead of the system's.
+    pub configuration: PathBuf,
+}
+
+impl SambaKerberos {
+    /// Lines of the global section of `smb.conf`.
+    pub(super) fn lines(&self) -> Result<[String; 3], LabError> {
+        Ok([
+            format!("realm = {}", self.realm),
+            "kerberos method = dedicated keytab".to_owned(),
+            format!("dedicated keytab file = {}", config::plain(&self.keytab)?),
+        ])
+    }
+}
+
+/// A share of a [`ScratchSamba`](super::ScratchSamba), with a folder of its own.
+#[derive(Debug, Clone)]
+pub struct SambaShare {
+    /// Name of the share.
+    pub name: String,
+    /// What clients may do.
+    pub access: ShareAccess,
+    /// Further lines of its section of `smb.conf`.
+    pub lines: Vec<String>,
+}
+
+/// All shares of an instance, each with a name of its own that means nothing
+/// else.
+pub(super) fn with_main_share(
+    extra_lines: Vec<String>,
+    mut others: Vec<SambaShare>,
+) -> Result<Vec<SambaShare>, LabError> {
+    let mut taken: Vec<String> = SPECIAL_SECTIONS.map(str::to_owned).into();
+    for share in &others {
+        check_name("share", &share.name)?;
+        let name = share.name.to_ascii_lowercase();
+        if taken.contains(&name) {
+            return Err(LabError::ShareTaken { name });
+        }
+        taken.push(name);
+    }
+    let main = SambaShare {
+        name: MAIN_SHARE.to_owned(),
+        access: ShareAccess::ReadWrite,
+        lines: extra_lines,
+    };
+    others.insert(0, main);
+    Ok(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SambaShare, with_main_share};
+    use crate::{LabError, ShareAccess};
+
+    fn shares(names: &[&str]) -> Vec<SambaShare> {
+        names
+            .iter()
+            .map(|name| SambaShare {
+                name: (*name).to_owned(),
+                access: ShareAccess::ReadOnly,
+                lines: Vec::new(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn share_names_that_mean_something_else_are_refused() {
+        let all = with_main_share(vec!["x = y".into()], shares(&["readonly"])).unwrap();
+        let names: Vec<&str> = all.iter().map(|share| share.name.as_str()).collect();
+        assert_eq!(names, ["bench", "readonly"]);
+        assert_eq!(all[0].lines, ["x = y"]);
+        for names in [&["bench"][..], &["Global"], &["a", "A"]] {
+            let error = with_main_share(Vec::new(), shares(names)).unwrap_err();
+            assert!(matches!(error, LabError::ShareTaken { .. }), "{error}");
+        }
+        let error = with_main_share(Vec::new(), shares(&["a]\npath = /"])).unwrap_err();
+        assert!(matches!(error, LabError::Name { .. }), "{error}");
+    }
+}
