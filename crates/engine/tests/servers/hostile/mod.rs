@@ -4,7 +4,9 @@
 
 mod expiry;
 mod forge;
+mod lies;
 mod load;
+mod log_ons;
 mod protected;
 pub(crate) mod relay;
 mod setup;

@@ -1,0 +1,153 @@
+//! Log-ons while the load is on: refused, without their share, short of credits.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use smbench_engine::record::{Failure, OpKind};
+use smbench_engine::spec::RunOptions;
+use smbench_protocol::NtStatus;
+use smbench_protocol::header::{Command, Header};
+
+use super::forge::{CREDITS, STATUS, with};
+use super::load::plain;
+use super::relay::{Answer, Of, Reaction};
+use super::{Case, End, check};
+
+/// The client's own session goes on when a further one is refused.
+#[test]
+fn log_ons_that_are_refused_are_counted() {
+    let profile = profile_of("[[operations]]\nop = \"log_on\"\nweight = 100\n");
+    let refused = NtStatus::LOGON_FAILURE;
+    let cases = [
+        Case {
+            name: "no further session, under load",
+            of: Of::Command(Command::SessionSetup),
+            script: |Answer { message, nth }| match nth {
+                // Long after the clients' own.
+                60.. => {
+                    let status = NtStatus::LOGON_FAILURE.0.to_le_bytes();
+                    Reaction::send(&with(message, STATUS, status))
+                }
+                _ => Reaction::send(&message),
+            },
+            end: End::Counted(OpKind::LogOn, Failure::Status(refused)),
+        },
+        Case {
+            name: "no share, under load",
+            of: Of::Command(Command::TreeConnect),
+            script: |Answer { message, nth }| match nth {
+                30.. => {
+                    let status = NtStatus::BAD_NETWORK_NAME.0.to_le_bytes();
+                    Reaction::send(&with(message, STATUS, status))
+                }
+                _ => Reaction::send(&message),
+            },
+            end: End::Counted(OpKind::LogOn, Failure::Status(NtStatus::BAD_NETWORK_NAME)),
+        },
+    ];
+    let options = RunOptions {
+        outstanding: Some(4),
+        ..plain()
+    };
+    check(&cases, profile.path().to_str().unwrap(), &options);
+}
+
+/// A profile of nothing but these operations.
+fn profile_of(operations: &str) -> tempfile::NamedTempFile {
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(profile.path(), operations).unwrap();
+    profile
+}
+
+/// What the server let in is not left behind when it gets no share.
+#[test]
+fn sessions_without_their_share_are_logged_off() {
+    static LET_IN: AtomicU64 = AtomicU64::new(0);
+    static LOGGED_OFF: AtomicU64 = AtomicU64::new(0);
+    let cases = [Case {
+        name: "no share, under load, and a LOGOFF",
+        of: Of::All,
+        script: |Answer { message, .. }| {
+            let header = Header::decode(&message).unwrap();
+            match (header.command, header.status) {
+                (Command::SessionSetup, NtStatus::SUCCESS) => {
+                    LET_IN.fetch_add(1, Ordering::Relaxed);
+                }
+                (Command::Logoff, NtStatus::SUCCESS) => {
+                    LOGGED_OFF.fetch_add(1, Ordering::Relaxed);
+                }
+                // Long after the clients' own.
+                (Command::TreeConnect, _) if LET_IN.load(Ordering::Relaxed) > 30 => {
+                    let status = NtStatus::BAD_NETWORK_NAME.0.to_le_bytes();
+                    return Reaction::send(&with(message, STATUS, status));
+                }
+                _ => {}
+            }
+            Reaction::send(&message)
+        },
+        end: End::Counted(OpKind::LogOn, Failure::Status(NtStatus::BAD_NETWORK_NAME)),
+    }];
+    let profile = profile_of("[[operations]]\nop = \"log_on\"\nweight = 100\n");
+    let options = RunOptions {
+        outstanding: Some(4),
+        duration: Some(Duration::from_secs(1)),
+        ..plain()
+    };
+    check(&cases, profile.path().to_str().unwrap(), &options);
+    let (let_in, logged_off) = (&LET_IN, &LOGGED_OFF);
+    assert!(let_in.load(Ordering::Relaxed) > 31);
+    assert_eq!(
+        logged_off.load(Ordering::Relaxed),
+        let_in.load(Ordering::Relaxed)
+    );
+}
+
+/// A log-on that finds no credit for its next request waits for one, and costs
+/// nobody else anything.
+#[test]
+fn log_ons_wait_for_credits() {
+    /// So few of each connection's five that some are left: the server, which
+    /// thinks that it granted them, makes no good for them.
+    const WITHHELD_OF_EACH: u64 = 3;
+    static IS_ON: AtomicBool = AtomicBool::new(false);
+    thread_local! {
+        // Each connection has a thread of the relay's, and credits, of its own.
+        static OF_THIS: Cell<u64> = const { Cell::new(0) };
+    }
+    static WITHHELD: AtomicU64 = AtomicU64::new(0);
+    let cases = [Case {
+        name: "no credits for log-ons, under load",
+        of: Of::All,
+        script: |Answer { message, .. }| {
+            let header = Header::decode(&message).unwrap();
+            if header.command == Command::Read {
+                IS_ON.store(true, Ordering::Relaxed);
+            }
+            let is_on = IS_ON.load(Ordering::Relaxed);
+            // What ends a log-on is signed, and from 3.1.1 on all of it counts for
+            // the keys.
+            if is_on && header.status == NtStatus::MORE_PROCESSING_REQUIRED {
+                let before = OF_THIS.replace(OF_THIS.get() + 1);
+                if before < WITHHELD_OF_EACH {
+                    WITHHELD.fetch_add(1, Ordering::Relaxed);
+                    return Reaction::send(&with(message, CREDITS, [0; 2]));
+                }
+            }
+            Reaction::send(&message)
+        },
+        end: End::Valid,
+    }];
+    let profile = profile_of(
+        "[[operations]]\nop = \"log_on\"\nweight = 80\n[[operations]]\nop = \"read\"\nweight = 20\n\
+         [[sizes]]\nsize = \"4KiB\"\nweight = 100\n",
+    );
+    let options = RunOptions {
+        outstanding: Some(4),
+        duration: Some(Duration::from_secs(1)),
+        dialect: Some("2.1".parse().unwrap()),
+        ..plain()
+    };
+    check(&cases, profile.path().to_str().unwrap(), &options);
+    assert_eq!(WITHHELD.load(Ordering::Relaxed), 2 * WITHHELD_OF_EACH);
+}
