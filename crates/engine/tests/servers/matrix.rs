@@ -1,5 +1,8 @@
 //! Interoperation: every dialect with every way to sign and to encrypt that it
-//! has, each as a short run of a mix of operations whose data is verified.
+//! has, each as a short run of a mix of operations whose data is verified. Without
+//! capture (`--nocapture`) the tests show the matrix as a table.
+
+mod table;
 
 use std::time::Duration;
 
@@ -15,6 +18,7 @@ use smbench_lab::{
 use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 
 use crate::support::{plan, short, target};
+use table::{Measured, Row, Table};
 
 /// How the sessions of a run are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +101,7 @@ fn clean(record: &RunRecord) -> &LoadPointRecord {
 }
 
 /// One run, which must be clean and as it was asked for.
-fn check(server: &Target, dialect: Dialect, protection: Protection) {
+fn check(server: &Target, dialect: Dialect, protection: Protection) -> Measured {
     let plan = plan("file-server", &options(dialect, protection), server.clone());
     let record = execute(&plan, &mut Unobserved, &Cancel::default())
         .unwrap_or_else(|error| panic!("{dialect} {protection:?}: {error}"));
@@ -119,6 +123,7 @@ fn check(server: &Target, dialect: Dialect, protection: Protection) {
     for kind in [OpKind::Read, OpKind::Write] {
         assert!(point.ops.whole(kind).count > 0, "{}", kind.name());
     }
+    Measured::of(point)
 }
 
 #[test]
@@ -130,9 +135,16 @@ fn samba_speaks_every_dialect_with_every_protection() {
     let server = target(&samba.url(), samba.password());
     let all = all();
     assert_eq!(all.len(), 4 + 2 * 3 + 1 + 3 * 5);
-    for (dialect, protection) in all {
-        check(&server, dialect, protection);
-    }
+    let rows = all.into_iter().map(|(dialect, protection)| Row {
+        dialect,
+        protection,
+        measured: Some(check(&server, dialect, protection)),
+    });
+    let table = Table {
+        server: "Samba",
+        rows: rows.collect(),
+    };
+    println!("{table}");
 }
 
 #[test]
@@ -143,18 +155,29 @@ fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
     let has = |dialect: Dialect, algorithm| {
         algorithm == dialect.fixed_signing().unwrap_or(SigningAlgorithm::AesCmac)
     };
-    for (dialect, protection) in all() {
-        match protection {
+    let rows = all().into_iter().map(|(dialect, protection)| {
+        let measured = match protection {
             Protection::Signed(algorithm) | Protection::Encrypted(_, algorithm)
                 if !has(dialect, algorithm) =>
             {
                 let plan = plan("file-server", &options(dialect, protection), server.clone());
                 let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
                 assert!(error.to_string().contains("--signing-algorithm"), "{error}");
+                None
             }
-            _ => check(&server, dialect, protection),
+            _ => Some(check(&server, dialect, protection)),
+        };
+        Row {
+            dialect,
+            protection,
+            measured,
         }
-    }
+    });
+    let table = Table {
+        server: "embedded",
+        rows: rows.collect(),
+    };
+    println!("{table}");
 }
 
 /// What a short run with these options comes to: facts of the server, or why

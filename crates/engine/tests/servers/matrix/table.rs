@@ -1,0 +1,112 @@
+//! The matrix as a table, of what the runs have measured.
+
+use std::fmt::{self, Display, Formatter};
+
+use smbench_engine::record::{LoadPointRecord, OpKind};
+use smbench_protocol::Dialect;
+
+use super::Protection;
+
+const COLUMNS: [&str; 8] = [
+    "server",
+    "dialect",
+    "signing",
+    "cipher",
+    "operations",
+    "bytes verified",
+    "unjudged reads",
+    "errors",
+];
+/// Columns of text, in front of those of numbers.
+const TEXTS: usize = 4;
+
+/// A combination, and what a run with it came to.
+pub(super) struct Row {
+    pub(super) dialect: Dialect,
+    pub(super) protection: Protection,
+    /// None where the server does not offer it.
+    pub(super) measured: Option<Measured>,
+}
+
+/// Over all of a load point, ramps included.
+#[derive(Clone, Copy)]
+pub(super) struct Measured {
+    /// Without those that failed.
+    operations: u64,
+    /// Of reads.
+    verified_bytes: u64,
+    /// Those of them that met with a write to the same blocks, so that not all of
+    /// it could be judged.
+    unjudged: u64,
+    errors: u64,
+}
+
+impl Measured {
+    /// Of a point whose reads were all verified; that is checked.
+    pub(super) fn of(point: &LoadPointRecord) -> Self {
+        let reads = point.ops.whole(OpKind::Read);
+        let verification = point.ops.verification();
+        assert_eq!(verification.wrong, 0);
+        assert_eq!(
+            verification.checked + verification.unjudged,
+            reads.count,
+            "every read is verified"
+        );
+        let counts = OpKind::ALL.map(|kind| point.ops.whole(kind).count);
+        Self {
+            operations: counts.iter().sum(),
+            verified_bytes: reads.bytes,
+            unjudged: verification.unjudged,
+            errors: point.ops.errors(),
+        }
+    }
+}
+
+/// What one server was seen to do.
+pub(super) struct Table {
+    pub(super) server: &'static str,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Table {
+    fn cells(&self, row: &Row) -> [String; COLUMNS.len()] {
+        let off = || "off".to_owned();
+        let (signing, cipher) = match row.protection {
+            Protection::Off => (off(), off()),
+            Protection::Signed(algorithm) => (algorithm.to_string(), off()),
+            Protection::Encrypted(cipher, algorithm) => (algorithm.to_string(), cipher.to_string()),
+        };
+        let numbers = match row.measured {
+            Some(run) => [run.operations, run.verified_bytes, run.unjudged, run.errors]
+                .map(|number| number.to_string()),
+            None => ["not offered", "", "", ""].map(str::to_owned),
+        };
+        let [operations, bytes, unjudged, errors] = numbers;
+        let (server, dialect) = (self.server.to_owned(), row.dialect.to_string());
+        [
+            server, dialect, signing, cipher, operations, bytes, unjudged, errors,
+        ]
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut lines = vec![COLUMNS.map(str::to_owned)];
+        lines.extend(self.rows.iter().map(|row| self.cells(row)));
+        let widths: [usize; COLUMNS.len()] = std::array::from_fn(|column| {
+            let widths = lines.iter().map(|cells| cells[column].len());
+            widths.max().unwrap_or_default()
+        });
+        for cells in &lines {
+            let mut line = String::new();
+            for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+                line += &match at < TEXTS {
+                    true => format!("{cell:<width$}  "),
+                    false => format!("{cell:>width$}  "),
+                };
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
