@@ -39,6 +39,8 @@ pub use profile::{Imported, quoted};
 
 /// Bytes after which a file is no configuration, whatever it holds.
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
+/// Access specifications, and profiles that they make, beyond any test there is.
+const PROFILES_MAX: usize = 10_000;
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,6 +179,16 @@ fn sections(lines: &mut Lines) -> Result<Config, Problem> {
         ));
     }
     setup.conclude(&mut config);
+    let profiles = config.specs.len() * config.setup.outstanding.len().max(1);
+    if profiles > PROFILES_MAX {
+        return Err(Problem::at(
+            lines.count(),
+            format!(
+                "the file makes {profiles} profiles, one for each access specification and number of \
+                 outstanding I/Os: at most {PROFILES_MAX} are possible"
+            ),
+        ));
+    }
     Ok(config)
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::lines::{Lines, Problem, begins};
 use super::{Config, Note, Setup};
+use crate::clients::CLIENTS_MAX;
 use crate::plan::OUTSTANDING_MAX;
 use crate::plan::pattern::SECTOR_BYTES;
 use crate::units::Size;
@@ -203,6 +204,7 @@ impl Reader {
     /// What all of it amounts to.
     pub(super) fn conclude(self, config: &mut Config) {
         let setup = &mut config.setup;
+        let type_line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
         let listed = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
         let workers = match listed {
             0 => self.default_workers,
@@ -234,9 +236,8 @@ impl Reader {
             setup.outstanding = cycle.values();
         }
         if setup.workers.len().max(setup.outstanding.len()) == STEPS_MAX {
-            let line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
             config.notes.push(Note {
-                line,
+                line: type_line,
                 text: format!("a cycle of {STEPS_MAX} steps or more: what comes after is left out"),
             });
         }
@@ -257,15 +258,24 @@ impl Reader {
             .iter()
             .find(|&&depth| depth > OUTSTANDING_MAX)
         {
-            let line = self.test_type.map_or(1, |(line, _)| line);
             config.notes.push(Note {
-                line,
+                line: type_line,
                 text: format!(
                     "{depth} outstanding I/Os: smbench has {OUTSTANDING_MAX} at most, more are left \
                      out"
                 ),
             });
             setup.outstanding.retain(|&depth| depth <= OUTSTANDING_MAX);
+        }
+        if let Some(&clients) = setup.workers.iter().find(|&&clients| clients > CLIENTS_MAX) {
+            config.notes.push(Note {
+                line: type_line,
+                text: format!(
+                    "{clients} workers: smbench has {CLIENTS_MAX} clients at most, load points of \
+                     more are left out"
+                ),
+            });
+            setup.workers.retain(|&clients| clients <= CLIENTS_MAX);
         }
         if let Some(first) = self.workers.into_iter().next() {
             setup.file_size = (first.sectors > 0)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::lines::{Lines, Problem, begins};
-use super::{AccessSpec, Config};
+use super::{AccessSpec, Config, PROFILES_MAX};
 use crate::plan::pattern::PATTERN_LINES_MAX;
 use crate::plan::{REQUEST_BYTES_MAX, THINK_TIME_MAX};
 use crate::spec::PatternSpec;
@@ -38,9 +38,16 @@ pub(super) fn section(lines: &mut Lines, config: &mut Config) -> Result<(), Prob
         }
         let spec = specification(lines)?;
         // As in Iometer, a later one of the same name takes its place.
+        let count = config.specs.len();
         let mut specs = config.specs.iter_mut();
         match specs.find(|earlier| earlier.name.eq_ignore_ascii_case(&spec.name)) {
             Some(earlier) => *earlier = spec,
+            None if count == PROFILES_MAX => {
+                return Err(Problem::at(
+                    spec.line,
+                    format!("more than {PROFILES_MAX} access specifications"),
+                ));
+            }
             None => config.specs.push(spec),
         }
     }

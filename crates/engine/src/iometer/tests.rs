@@ -160,6 +160,66 @@ fn cycles_become_load_points_and_profiles() {
     );
 }
 
+/// Cycles from `start` to 1000, and what else is in the file.
+fn cycling(kind: &str, start: &str) -> String {
+    let text = String::from_utf8(SEVERAL.to_vec()).unwrap();
+    let replacements = [
+        ("\tNORMAL", format!("\t{kind}")),
+        (
+            "\t1          1          LINEAR",
+            format!("\t{start} 1 LINEAR"),
+        ),
+        (
+            "\t1          32         2          EXPONENTIAL",
+            format!("\t{start} 1000 1 LINEAR"),
+        ),
+    ];
+    replacements.iter().fold(text, |text, (from, to)| {
+        assert!(text.contains(from));
+        text.replacen(from, to, 1)
+    })
+}
+
+#[test]
+fn more_clients_than_there_can_be_are_left_out_and_told() {
+    let config = parse("x.icf", cycling("CYCLE_WORKERS", "200000").as_bytes()).unwrap();
+    assert_eq!(config.setup.workers, [0; 0]);
+    let [note] = &config.notes[..] else {
+        panic!("{:?}", config.notes);
+    };
+    assert_eq!(
+        (note.line, note.text.as_str()),
+        (
+            26,
+            "200000 workers: smbench has 100000 clients at most, load points of more are left out"
+        )
+    );
+}
+
+#[test]
+fn more_profiles_than_anybody_runs_are_refused() {
+    let text = cycling("CYCLE_OUTSTANDING_IOS", "1");
+    let config = parse("x.icf", text.as_bytes()).unwrap();
+    assert_eq!(config.profiles("x.icf").len(), 3000);
+    let end = "'END access specifications\n";
+    let more: String = (0..8)
+        .map(|number| {
+            format!(
+                "'Access specification name,default assignment\n\t{number},NONE\n\
+                 'size,% of size,% reads,% random,delay,burst\n\t512,100,0,0,0,1\n"
+            )
+        })
+        .collect();
+    let lines = text.lines().count() + 4 * 8;
+    assert_eq!(
+        refusal(&text.replace(end, &(more + end))),
+        format!(
+            "x.icf:{lines}: the file makes 11000 profiles, one for each access specification and \
+             number of outstanding I/Os: at most 10000 are possible"
+        )
+    );
+}
+
 /// The smallest file, with these lines in its one specification.
 fn minimal(lines: &str) -> String {
     format!(
