@@ -5,7 +5,9 @@
 //! - [`stream`]: the byte stream cut into messages, and whole connections and
 //!   handshakes that arbitrary servers talk to
 //! - [`kerberos`]: keytabs, ticket caches, KDCs and the tokens of file servers
-//! - [`text`]: what users write: profiles, URLs, lists, names, sizes, durations
+//! - [`text`]: what users write: profiles, other programs' files, URLs, lists,
+//!   names, sizes, durations
+//! - [`foreign`]: what is read of servers by other ways than SMB's answers
 //! - [`peer`]: the server's side, where a target needs one
 //! - [`document`]: result documents
 //!
@@ -17,6 +19,7 @@
 
 pub mod codec;
 pub mod document;
+pub mod foreign;
 pub mod kerberos;
 pub mod peer;
 pub mod stream;
@@ -65,6 +68,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("keytab", kerberos::keytab),
     ("credential_cache", kerberos::credential_cache),
     ("loadfile", text::loadfile),
+    ("iometer", text::iometer),
     ("profile", text::profile),
     ("target_url", text::target_url),
     ("client_list", text::client_list),
@@ -72,5 +76,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("protocol_names", text::protocol_names),
     ("size", text::size),
     ("duration", text::duration),
+    ("manifest", foreign::manifest),
+    ("exposition", foreign::exposition),
     ("result_document", document::result_document),
 ];

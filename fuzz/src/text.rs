@@ -4,9 +4,10 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use smbench_engine::clients::ClientList;
+use smbench_engine::iometer;
 use smbench_engine::loadfile::{self, Unknown};
 use smbench_engine::login::KdcAddress;
-use smbench_engine::plan::{Limits, Plan};
+use smbench_engine::plan::{Limits, Plan, PlanError};
 use smbench_engine::profile::Profile;
 use smbench_engine::sources::{SOURCES_MAX, SourceList};
 use smbench_engine::spec::RunOptions;
@@ -19,20 +20,19 @@ fn text(data: &[u8]) -> &str {
     std::str::from_utf8(data).unwrap_or_default()
 }
 
+/// The plan of a profile, for nowhere.
+fn resolve(profile: &Profile) -> Result<Plan, PlanError> {
+    let (target, _) = Target::parse("smb://user@host/share").expect("well formed");
+    let options = RunOptions::default();
+    Plan::resolve(profile, &options, target, Limits::default(), 2)
+}
+
 /// A profile, and the plan that comes of it.
 pub fn profile(data: &[u8]) {
     let Ok(profile) = Profile::parse("fuzzed.toml", text(data)) else {
         return;
     };
-    let (target, _) = Target::parse("smb://user@host/share").expect("well formed");
-    let plan = Plan::resolve(
-        &profile,
-        &RunOptions::default(),
-        target,
-        Limits::default(),
-        2,
-    );
-    if let Ok(plan) = plan {
+    if let Ok(plan) = resolve(&profile) {
         assert!(plan.max_clients() > 0);
         assert!(plan.workload.replay().is_some() || plan.files().take(10).count() > 0);
         assert!(!plan.digest().is_empty());
@@ -51,6 +51,30 @@ pub fn loadfile(data: &[u8]) {
                 assert!(shown.map(|text| text.len()).sum::<usize>() > 0);
             }
             Err(error) => assert!(!error.to_string().contains('\n')),
+        }
+    }
+}
+
+/// A configuration of Iometer: profiles that read as what it says, or one line that
+/// says why not.
+pub fn iometer(data: &[u8]) {
+    let config = match iometer::parse("fuzzed.icf", data) {
+        Ok(config) => config,
+        Err(error) => return assert!(!error.to_string().contains('\n')),
+    };
+    for note in &config.notes {
+        assert!(note.line > 0 && !note.text.contains('\n'));
+    }
+    let profiles = config.profiles("fuzzed.icf");
+    assert!(!profiles.is_empty());
+    let of_spec = profiles.len() / config.specs.len();
+    // A cycle can have a thousand steps, which differ in a number.
+    for (at, imported) in profiles.iter().enumerate().step_by(of_spec) {
+        let profile = Profile::parse("imported.toml", &imported.toml).expect("it is a profile");
+        assert_eq!(profile.spec.pattern, config.specs[at / of_spec].lines);
+        assert_eq!(profile.spec.run.duration, config.setup.run_time);
+        if let Err(error) = resolve(&profile) {
+            assert!(!error.to_string().contains('\n'));
         }
     }
 }

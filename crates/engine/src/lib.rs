@@ -32,6 +32,8 @@ pub mod clients;
 pub mod clock;
 pub mod driver;
 pub mod fileio;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod iometer;
 mod kerberos;
 pub mod loadfile;

@@ -149,6 +149,18 @@ impl Meter {
     }
 }
 
+/// What two answers of an exporter, so long apart, come to; see
+/// [`Counters::busy_since`].
+#[cfg(feature = "fuzzing")]
+pub(crate) fn busy_between(
+    opening: &[u8],
+    closing: &[u8],
+    elapsed: Duration,
+) -> Result<(f64, u32), String> {
+    let [opening, closing] = [opening, closing].map(exporter::counters);
+    closing?.busy_since(&opening?, elapsed)
+}
+
 fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUse, String> {
     let time: Duration = closing.at.since(opening.at).into();
     let window: Duration = window.into();

@@ -87,7 +87,12 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
             ANSWER_BYTES_MAX >> 20
         ));
     }
-    Counters::parse(&String::from_utf8_lossy(&text))
+    counters(&text)
+}
+
+/// The counters in an answer, whatever else there is in it.
+pub(super) fn counters(answer: &[u8]) -> Result<Counters, String> {
+    Counters::parse(&String::from_utf8_lossy(answer))
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@
 //!
 //!     cargo run -p smbench-fuzz --example seeds
 
+mod kerberos;
+mod text;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use smbench_engine::profile;
 use smbench_fuzz::peer::{self, framed};
 use smbench_protocol::fuzzing::SESSION_ID;
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header, UNSOLICITED};
@@ -287,227 +289,6 @@ fn handshakes() {
     seed("validation_response", "zeros", &validation);
 }
 
-/// DER of `tag` around the parts.
-fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
-    let inner = parts.concat();
-    let mut der = match inner.len() {
-        len @ 0..128 => vec![tag, len as u8],
-        len => vec![tag, 0x82, (len >> 8) as u8, len as u8],
-    };
-    der.extend(inner);
-    der
-}
-
-/// As RFC 4120 and 4178 lay it out: no capture has any.
-fn kerberos() {
-    seed(
-        "credential_cache",
-        "alice",
-        &smbench_fuzz::kerberos::cache(),
-    );
-    let name = |text: &str| [&[0, text.len() as u8], text.as_bytes()].concat();
-    let mut entry = [&[0, 1], &name("EXAMPLE.COM")[..], &name("alice")].concat();
-    entry.extend([0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 17, 0, 16]);
-    entry.extend([0x55; 16]);
-    let keytab = [&[5, 2, 0, 0, 0, entry.len() as u8], &entry[..]].concat();
-    seed("keytab", "alice", &keytab);
-
-    let integer = |value: u8| der(2, &[&[value]]);
-    let string = |text: &str| der(0x1b, &[text.as_bytes()]);
-    let time = der(0x18, &[b"20270115080000Z"]);
-    let principal = |names: &[&str]| {
-        let names: Vec<_> = names.iter().flat_map(|name| string(name)).collect();
-        let kind = der(0xa0, &[&integer(1)]);
-        der(0x30, &[&kind, &der(0xa1, &[&der(0x30, &[&names])])])
-    };
-    let info = der(
-        0x30,
-        &[&der(0xa0, &[&integer(18)]), &der(0xa1, &[&string("salt")])],
-    );
-    let data = |kind: u8, value: &[u8]| {
-        der(
-            0x30,
-            &[
-                &der(0xa1, &[&integer(kind)]),
-                &der(0xa2, &[&der(4, &[value])]),
-            ],
-        )
-    };
-    let infos = der(0x30, &[&info]);
-    let methods = der(0x30, &[&data(19, &infos), &data(2, b"")]);
-    let error = der(
-        0x7e,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&integer(5)]),
-                &der(0xa1, &[&integer(30)]),
-                &der(0xa4, &[&time]),
-                &der(0xa5, &[&integer(0)]),
-                &der(0xa6, &[&integer(25)]),
-                &der(0xa9, &[&string("EXAMPLE.COM")]),
-                &der(0xaa, &[&principal(&["krbtgt", "EXAMPLE.COM"])]),
-                &der(0xac, &[&der(4, &[&methods])]),
-            ],
-        )],
-    );
-    let encrypted = der(
-        0x30,
-        &[
-            &der(0xa0, &[&integer(18)]),
-            &der(0xa2, &[&der(4, &[&[7; 60]])]),
-        ],
-    );
-    let reply = der(
-        0x6b,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&integer(5)]),
-                &der(0xa1, &[&integer(11)]),
-                &der(0xa3, &[&string("EXAMPLE.COM")]),
-                &der(0xa4, &[&principal(&["alice"])]),
-                &der(0xa5, &[&der(0x61, &[b"ticket"])]),
-                &der(0xa6, &[&encrypted]),
-            ],
-        )],
-    );
-    let answers = [record(&error), record(&reply)].concat();
-    seed("kdc_answers", "proof-then-reply", &answers);
-    let key = der(
-        0x30,
-        &[
-            &der(0xa0, &[&integer(17)]),
-            &der(0xa1, &[&der(4, &[&[5; 16]])]),
-        ],
-    );
-    let part = der(
-        0x7b,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&time]),
-                &der(0xa1, &[&integer(9)]),
-                &der(0xa2, &[&key]),
-            ],
-        )],
-    );
-    seed("kerberos_opened", "ap-reply", &part);
-    seed("kerberos_opened", "infos", &infos);
-    let part = der(
-        0x79,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&key]),
-                &der(0xa1, &[&der(0x30, &[])]),
-                &der(0xa2, &[&integer(1)]),
-                &der(0xa4, &[&der(3, &[&[0; 5]])]),
-                &der(0xa5, &[&time]),
-                &der(0xa7, &[&time]),
-                &der(0xa9, &[&string("EXAMPLE.COM")]),
-                &der(0xaa, &[&principal(&["cifs", "server"])]),
-            ],
-        )],
-    );
-    seed("kerberos_opened", "reply", &part);
-    // AP-REP in GSS-API in SPNEGO: complete, and not.
-    let mechanism = [
-        0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02,
-    ];
-    let ap_reply = der(
-        0x6f,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&integer(5)]),
-                &der(0xa1, &[&integer(15)]),
-                &der(0xa2, &[&encrypted]),
-            ],
-        )],
-    );
-    for (state, message) in [(0, &ap_reply), (1, &ap_reply), (1, &error)] {
-        let id = if message == &error { [3, 0] } else { [2, 0] };
-        let gss = der(0x60, &[&mechanism, &id, message]);
-        let token = der(
-            0xa1,
-            &[&der(
-                0x30,
-                &[
-                    &der(0xa0, &[&der(10, &[&[state]])]),
-                    &der(0xa1, &[&mechanism]),
-                    &der(0xa2, &[&der(4, &[&gss])]),
-                ],
-            )],
-        );
-        let input = [&[1 - state], &record(&token)[..]].concat();
-        let name = format!("{state}-{}", message.len());
-        seed("kerberos_tokens", &name, &input);
-        seed("anonymous_tokens", &name, &input);
-    }
-}
-
-/// What a client could have done, a line of each verb and of each form.
-const LOADFILE: &str = r#"# comment
-0.0 Deltree "\clients\client1" NT_STATUS_OK
-0.5 Mkdir "\clients\client1" NT_STATUS_OK
-NTCreateX "\clients\CLIENT1\a b" 0x40 0x2 1 0x00000000
-WriteX 1 0 65536 65536
-ReadX 1 0 65536 65536 NT_STATUS_OK
-Flush 1 NT_STATUS_OK
-LockX 1 0 1 NT_STATUS_OK
-UnlockX 1 0 1 NT_STATUS_OK
-QUERY_FILE_INFORMATION 1 258 NT_STATUS_OK
-SET_FILE_INFORMATION 1 1004 NT_STATUS_OK
-QUERY_FS_INFORMATION 259 NT_STATUS_OK
-Close 1 NT_STATUS_OK
-QUERY_PATH_INFORMATION "\clients\client1\b" 1004 NT_STATUS_OBJECT_NAME_NOT_FOUND
-FIND_FIRST "\clients\client1\<.JNK" 260 1366 0 NT_STATUS_NO_SUCH_FILE
-Rename "\clients\client1\a b" "\clients\client1\c" NT_STATUS_OK
-Unlink "\clients\client1\c" 0x6 NT_STATUS_OK
-Rmdir "\clients\client1" NT_STATUS_OK
-Sleep 10 NT_STATUS_OK
-Frobnicate 1 2 3
-"#;
-
-fn texts() {
-    seed("loadfile", "every-verb", LOADFILE.as_bytes());
-    for (name, text) in profile::BUILTIN {
-        seed("profile", name, text.as_bytes());
-    }
-    for (target, texts) in [
-        (
-            "target_url",
-            &[
-                "smb://alice@nas/bench",
-                "smb://LAB;alice:secret@[::1]:4450/bench/a%20b/c",
-                "smb://guest@10.0.0.1/s",
-            ][..],
-        ),
-        ("client_list", &["1,4..60:4,120", "1..10", " 8 "]),
-        (
-            "source_list",
-            &["127.0.0.1", "192.0.2.1,192.0.2.10-192.0.2.20", "::1-::4"],
-        ),
-        (
-            "protocol_names",
-            &[
-                "3.1.1",
-                "2.1..3.0.2",
-                "aes-128-gcm,aes-256-ccm",
-                "RWH",
-                "aes-128-gmac",
-            ],
-        ),
-        ("size", &["4KiB", "64k", "10 g", "512"]),
-        ("duration", &["1h 30m", "500ms", "0", "2 days 3us"]),
-    ] {
-        for (number, text) in texts.iter().enumerate() {
-            seed(target, &number.to_string(), text.as_bytes());
-        }
-    }
-}
-
 /// The frozen result, with one load point and nothing that only adds length.
 fn documents() {
     let path = fixtures().join("results/v1-curve.json");
@@ -522,7 +303,8 @@ fn main() {
     entries();
     connections();
     handshakes();
-    kerberos();
-    texts();
+    kerberos::seeds();
+    text::written();
+    text::kept_and_answered();
     documents();
 }
