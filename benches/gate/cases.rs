@@ -1,6 +1,7 @@
 //! The hot paths, each as a function that runs a number of calls.
 //!
-//! Whole requests and their answers are [`crate::exchange`]'s.
+//! Whole requests and their answers are [`crate::exchange`]'s, what moves no data
+//! [`crate::codecs`]'s.
 
 use std::hint::black_box;
 

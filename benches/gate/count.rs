@@ -1,8 +1,11 @@
 //! Counting with valgrind.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use crate::cases::Case;
+use crate::codecs::{self, APART, CALLS};
 use crate::exchange::{COUNTED, Exchange, Part};
 
 const FEW: u64 = 1_000;
@@ -26,6 +29,57 @@ pub(crate) fn instructions_per_exchange(exchange: &Exchange, part: Part) -> Resu
     match all {
         0 => Err(format!("valgrind found nothing called {COUNTED}")),
         _ => Ok(all as f64 / EXCHANGES as f64),
+    }
+}
+
+/// Of all codecs, in their order, from one process that dumps each apart.
+pub(crate) fn instructions_per_codec() -> Result<Vec<f64>, String> {
+    let dumps = Dumps::new()?;
+    let options = [
+        "--tool=callgrind".to_owned(),
+        format!("--callgrind-out-file={}", dumps.file("").display()),
+        format!("--toggle-collect={COUNTED}"),
+        format!("--dump-after={APART}"),
+    ];
+    valgrind(&options.each_ref().map(String::as_str), &["codecs"])?;
+    let numbered = (1..).zip(codecs::ALL);
+    let counts = numbered.map(|(number, codec)| {
+        let path = dumps.file(&format!(".{number}"));
+        let dump =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        // "totals: 123456".
+        let counted = dump
+            .lines()
+            .filter_map(|line| line.strip_prefix("totals: "))
+            .find_map(|count| count.trim().parse::<u64>().ok());
+        match counted {
+            None | Some(0) => Err(format!("valgrind counted nothing of `{}`", codec.name)),
+            Some(all) => Ok(all as f64 / CALLS as f64),
+        }
+    });
+    counts.collect()
+}
+
+/// A folder of our own for what valgrind dumps.
+struct Dumps(PathBuf);
+
+impl Dumps {
+    fn new() -> Result<Self, String> {
+        let name = format!("smbench-gate-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self(folder))
+    }
+
+    fn file(&self, number: &str) -> PathBuf {
+        self.0.join(format!("counts{number}"))
+    }
+}
+
+impl Drop for Dumps {
+    fn drop(&mut self) {
+        // What cannot be removed is a few kilobytes.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -55,7 +55,7 @@ impl Part {
 
 /// Everything valgrind counts happens in here; see `--toggle-collect`.
 #[inline(never)]
-fn counted<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 

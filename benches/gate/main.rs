@@ -8,6 +8,8 @@
 
 mod baseline;
 mod cases;
+mod codecs;
+mod compounds;
 mod count;
 mod exchange;
 
@@ -25,6 +27,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["run", case, calls] => cases::run(case, calls),
+        ["codecs"] => {
+            codecs::run();
+            Ok(())
+        }
         ["exchange", name, part, times] => exchange::run(name, part, times),
         ["processor"] => {
             say(&baseline::features());
@@ -47,6 +53,9 @@ fn main() -> ExitCode {
 fn count_all(mut each: impl FnMut(&str, f64) -> Result<(), String>) -> Result<(), String> {
     for case in cases::ALL {
         each(case.name, count::instructions_per_call(case)?)?;
+    }
+    for (codec, counted) in codecs::ALL.iter().zip(count::instructions_per_codec()?) {
+        each(codec.name, counted)?;
     }
     for exchange in Exchange::all() {
         let whole = count::instructions_per_exchange(&exchange, Part::Whole)?;
