@@ -144,7 +144,7 @@ fn samba_speaks_every_dialect_with_every_protection() {
         server: "Samba",
         rows: rows.collect(),
     };
-    println!("{table}");
+    println!("\n{table}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
         server: "embedded",
         rows: rows.collect(),
     };
-    println!("{table}");
+    println!("\n{table}");
 }
 
 /// What a short run with these options comes to: facts of the server, or why
