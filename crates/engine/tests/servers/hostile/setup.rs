@@ -269,7 +269,7 @@ const SESSION: &[Case] = &[
     on(
         Command::SessionSetup,
         "the answer too late",
-        |answer| Reaction::send(&answer.message).after(Duration::from_millis(900)),
+        |answer| Reaction::send(&answer.message).after(Duration::from_millis(1500)),
         NO_ANSWER,
     ),
     on(
@@ -359,7 +359,7 @@ const TREE: &[Case] = &[
     on(
         Command::QueryInfo,
         "an answer too late",
-        |answer| Reaction::send(&answer.message).after(Duration::from_millis(900)),
+        |answer| Reaction::send(&answer.message).after(Duration::from_millis(1500)),
         End::TimedOut("failed to ask how much space is free"),
     ),
     on(
