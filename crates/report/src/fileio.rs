@@ -4,11 +4,14 @@
 //! Figures and layout are those of sysbench 1.0. Where that counts from the start
 //! to the last flush, so does this: `total time` is the window and what came after
 //! it, and rates are by that time. An event is a request or a flush of a file; what
-//! is flushed at the end is none, but counts as `fsyncs/s`.
+//! is flushed at the end is none, but counts as `fsyncs/s`. Where each write has a
+//! flush of its own the two are one event, but latencies of the two are never mixed:
+//! those of requests stand where sysbench has its only ones, those of flushes below.
 
 use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
+use smbench_engine::fileio::Flushing;
 use smbench_engine::record::{Direction, OpKind, OpRecord, Recorder};
 
 use crate::curve::Curve;
@@ -50,12 +53,12 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
             .collect(),
         options(doc, test, point),
     ];
-    let all = pool(point.asked_for().map(OpDoc::response));
+    let latencies = Latencies::of(test, point);
     if shown.histogram {
-        sections.push(histogram(&all));
+        sections.extend(latencies.histograms());
     }
     sections.push(figures(test, point));
-    sections.push(latencies(test, &all, &shown.percentiles));
+    sections.extend(latencies.summaries(&shown.percentiles));
     sections.push(fairness(test, point));
     sections.push(by_operation(point, &shown.percentiles));
     let notes = footnotes(&Curve::of(&doc.load_points)) + &remarks(doc);
@@ -205,8 +208,56 @@ fn quantile(latencies: &Histogram<u64>, percentile: f64) -> f64 {
     latencies.value_at_quantile(percentile / 100.0) as f64
 }
 
-fn latencies(test: &FileioDoc, all: &Histogram<u64>, percentiles: &[f64]) -> String {
-    let mut text = "Latency (ms):\n".to_owned();
+/// Latencies, as far as they may be pooled.
+struct Latencies {
+    /// Of events; of requests alone where `flushes` are a part of these.
+    events: Histogram<u64>,
+    /// Of flushes that belong to a write each.
+    flushes: Option<Histogram<u64>>,
+}
+
+impl Latencies {
+    fn of(test: &FileioDoc, point: &LoadPointDoc) -> Self {
+        let of = |kinds: &[OpKind]| {
+            let found = kinds.iter().filter_map(|kind| point.ops.get(kind.name()));
+            pool(found.map(OpDoc::response))
+        };
+        match test.fsync_all {
+            true => Self {
+                events: of(&[OpKind::Read, OpKind::Write]),
+                flushes: Some(of(&[OpKind::Flush])).filter(|flushes| !flushes.is_empty()),
+            },
+            false => Self {
+                events: of(&[OpKind::Read, OpKind::Write, OpKind::Flush]),
+                flushes: None,
+            },
+        }
+    }
+
+    fn histograms(&self) -> Vec<String> {
+        let mut histograms = vec![histogram("Latency", &self.events)];
+        let flushes = self.flushes.as_ref();
+        histograms.extend(flushes.map(|flushes| histogram("fsync latency", flushes)));
+        histograms
+    }
+
+    fn summaries(&self, percentiles: &[f64]) -> Vec<String> {
+        let mut summaries = vec![summary("Latency", &self.events, percentiles)];
+        if let Some(flushes) = &self.flushes {
+            let all_ns = sum(&self.events) + sum(flushes);
+            let _ = writeln!(
+                summaries[0],
+                "of requests without the fsync of each write; with it an event took {} ms on average",
+                ms(all_ns / self.events.len().max(1) as f64)
+            );
+            summaries.push(summary("fsync latency", flushes, percentiles));
+        }
+        summaries
+    }
+}
+
+fn summary(title: &str, all: &Histogram<u64>, percentiles: &[f64]) -> String {
+    let mut text = format!("{title} (ms):\n");
     text += &figure("         min:", &ms(all.min() as f64));
     text += &figure("         avg:", &ms(all.mean()));
     text += &figure("         max:", &ms(all.max() as f64));
@@ -217,11 +268,12 @@ fn latencies(test: &FileioDoc, all: &Histogram<u64>, percentiles: &[f64]) -> Str
     if percentiles.is_empty() {
         text += "         percentile stats:               disabled\n";
     }
-    text += &figure("         sum:", &ms(all.mean() * all.len() as f64));
-    if test.fsync_all {
-        text += "of requests: a write and its fsync, which are one event, count apart here\n";
-    }
+    text += &figure("         sum:", &ms(sum(all)));
     text
+}
+
+fn sum(latencies: &Histogram<u64>) -> f64 {
+    latencies.mean() * latencies.len() as f64
 }
 
 fn fairness(test: &FileioDoc, point: &LoadPointDoc) -> String {
@@ -280,8 +332,8 @@ fn by_operation(point: &LoadPointDoc, percentiles: &[f64]) -> String {
     text
 }
 
-/// All latencies, in sysbench's bins.
-fn histogram(all: &Histogram<u64>) -> String {
+/// Latencies in sysbench's bins.
+fn histogram(title: &str, all: &Histogram<u64>) -> String {
     let ratio = (BINS_TO_MS / BINS_FROM_MS).ln() / (BINS - 1.0);
     let mut bins: Vec<(f64, u64)> = Vec::new();
     for bucket in all.iter_recorded() {
@@ -294,9 +346,10 @@ fn histogram(all: &Histogram<u64>) -> String {
         }
     }
     let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(1);
-    let mut text = "Latency histogram (values are in milliseconds)\n\
-                    \x20      value  ------------- distribution ------------- count\n"
-        .to_owned();
+    let mut text = format!(
+        "{title} histogram (values are in milliseconds)\n\
+         \x20      value  ------------- distribution ------------- count\n"
+    );
     for (bin, count) in bins {
         let stars = (count as f64 * STARS / most as f64 + 0.5).floor() as usize;
         let value = BINS_FROM_MS * (bin * ratio).exp();
@@ -306,30 +359,46 @@ fn histogram(all: &Histogram<u64>) -> String {
 }
 
 /// What completed in some stretch of the window.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Interim {
+    flushing: Flushing,
     length_s: f64,
-    flushes: u64,
     /// Bytes read and written.
     bytes: (u64, u64),
-    all: OpRecord,
+    /// Latencies of events; of requests alone where each write has its own flush.
+    events: OpRecord,
+    flushes: OpRecord,
 }
 
 impl Interim {
+    /// Nothing yet of a test that flushes so.
+    #[must_use]
+    pub fn new(flushing: Flushing) -> Self {
+        Self {
+            flushing,
+            length_s: 0.0,
+            bytes: (0, 0),
+            events: OpRecord::default(),
+            flushes: OpRecord::default(),
+        }
+    }
+
     /// Adds what was recorded in so many further seconds.
     pub fn add(&mut self, recorder: &Recorder, length_s: f64) {
         self.length_s += length_s;
-        for (kind, op) in recorder.ops() {
+        for (kind, op) in recorder.ops().filter(|(kind, _)| kind.is_asked_for()) {
             match kind.direction() {
                 Some(Direction::Read) => self.bytes.0 += op.bytes,
                 Some(Direction::Write) => self.bytes.1 += op.bytes,
                 None => {}
             }
             if kind == OpKind::Flush {
-                self.flushes += op.count();
+                self.flushes.merge(op);
+            }
+            if kind != OpKind::Flush || self.flushing != Flushing::EachWrite {
+                self.events.merge(op);
             }
         }
-        self.all.merge(&recorder.all());
     }
 
     /// Seconds that were added.
@@ -346,22 +415,27 @@ impl Interim {
             true => amount / self.length_s,
             false => 0.0,
         };
-        let latencies = self.all.latency();
         let names: Vec<_> = percentiles.iter().map(|p| format!("{p}%")).collect();
-        let values = percentiles.iter().map(|&percentile| {
-            let value = quantile(latencies, percentile) / NS_PER_MS;
-            format!("{value:.3}")
-        });
-        let values: Vec<_> = values.collect();
-        let latency = match percentiles.is_empty() {
-            true => String::new(),
-            false => format!(" latency (ms,{}): {}", names.join("/"), values.join("/")),
+        let latency = |title: &str, of: &OpRecord| {
+            let values = percentiles.iter().map(|&percentile| {
+                let value = quantile(of.latency(), percentile) / NS_PER_MS;
+                format!("{value:.3}")
+            });
+            let values: Vec<_> = values.collect();
+            format!(" {title} (ms,{}): {}", names.join("/"), values.join("/"))
         };
+        let mut latencies = String::new();
+        if !percentiles.is_empty() {
+            latencies += &latency("latency", &self.events);
+            if self.flushing == Flushing::EachWrite && self.flushes.count() > 0 {
+                latencies += &latency("fsync", &self.flushes);
+            }
+        }
         format!(
-            "[ {end_s:.0}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s{latency}\n",
+            "[ {end_s:.0}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s{latencies}\n",
             rate(self.bytes.0 as f64 / MIB),
             rate(self.bytes.1 as f64 / MIB),
-            rate(self.flushes as f64),
+            rate(self.flushes.count() as f64),
         )
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 
-use smbench_engine::fileio::{Fileio, Home};
+use smbench_engine::fileio::{Fileio, Flushing, Home};
 use smbench_engine::plan::{Rate, RateScope, Spacing, Verify};
 use smbench_engine::profile::Profile;
 use smbench_engine::run::MeasuredInterval;
@@ -52,7 +52,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
     let text = |doc: &RunDoc| report(doc, &shown).unwrap_or_else(|| render(doc));
     let telling = Telling {
         remedy: String::new(),
-        interim: interim(args),
+        interim: interim(args, test.flushing),
         render: &text,
     };
     carry_out(vec![request], &args.output, telling)
@@ -104,7 +104,7 @@ fn check_memory(test: &Fileio) -> Result<(), Failure> {
 
 /// What is printed every so many seconds, as sysbench does; not among a document
 /// on standard output.
-fn interim(args: &FileioArgs) -> Option<watch::Interim<'static>> {
+fn interim(args: &FileioArgs, flushing: Flushing) -> Option<watch::Interim<'static>> {
     let every = f64::from(args.load.report_interval);
     if every == 0.0 {
         return None;
@@ -112,7 +112,7 @@ fn interim(args: &FileioArgs) -> Option<watch::Interim<'static>> {
     let percentiles = percentiles(args);
     let to_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
     let is_taken = to_stdout(&args.output.json) || to_stdout(&args.output.csv);
-    let (mut end_s, mut interim) = (0.0, Interim::default());
+    let (mut end_s, mut interim) = (0.0, Interim::new(flushing));
     Some(Box::new(
         move |interval: &MeasuredInterval<'_>, line: &Line| {
             let length_s = interval.length.as_secs_f64();
@@ -123,7 +123,7 @@ fn interim(args: &FileioArgs) -> Option<watch::Interim<'static>> {
                 return;
             }
             let text = interim.line(end_s, &percentiles);
-            interim = Interim::default();
+            interim = Interim::new(flushing);
             // Where nobody reads any more there is nobody to tell.
             line.suspended(|| match is_taken {
                 true => drop(io::stderr().lock().write_all(text.as_bytes())),

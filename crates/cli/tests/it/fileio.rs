@@ -357,7 +357,8 @@ fn figures_stand_where_sysbench_has_them() {
     );
     assert!(samba.data_dir().join("smbench-fileio").exists());
 
-    // By the clock, after a warm-up, with interim figures and contents checked.
+    // By the clock, after a warm-up, with interim figures and contents checked, and
+    // an fsync of each write whose latency is apart.
     let said = fileio(
         &place,
         server,
@@ -369,6 +370,7 @@ fn figures_stand_where_sysbench_has_them() {
             "--threads=3",
             "--report-interval=1",
             "--percentile=50,99.9",
+            "--file-fsync-all",
             "--out=results",
         ],
     );
@@ -378,7 +380,12 @@ fn figures_stand_where_sysbench_has_them() {
         .lines()
         .find(|line| line.starts_with("[ 1s ] reads: "))
         .unwrap();
-    assert!(interim.contains(" latency (ms,50%/99.9%): "), "{interim}");
+    for part in [" latency (ms,50%/99.9%): ", " fsync (ms,50%/99.9%): "] {
+        assert!(interim.contains(part), "{interim}");
+    }
+    for block in ["\nLatency (ms):\n", "\nfsync latency (ms):\n"] {
+        assert!(said.stdout.contains(block), "{said:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod calibration;
 mod compare;
 mod document;
 mod efficiency;
+mod fileio;
 mod files;
 mod iometer;
 mod published;
