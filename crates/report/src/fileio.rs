@@ -18,7 +18,7 @@ use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, OpDoc, RunDoc};
 use crate::latency::pool;
 use crate::text::{facts, footnotes, remarks};
-use crate::units::{bytes, counted, plain};
+use crate::units::{amount, bytes, counted, plain};
 
 const MIB: f64 = 1_048_576.0;
 const NS_PER_MS: f64 = 1e6;
@@ -61,6 +61,7 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     sections.extend(latencies.summaries(&shown.percentiles));
     sections.push(fairness(test, point));
     sections.push(by_operation(point, &shown.percentiles));
+    sections.push(totals(point));
     let notes = footnotes(&Curve::of(&doc.load_points)) + &remarks(doc);
     if !notes.is_empty() {
         sections.push(notes);
@@ -156,12 +157,17 @@ fn events(test: &FileioDoc, point: &LoadPointDoc) -> u64 {
     count(point, OpKind::Read) + count(point, OpKind::Write) + flushes
 }
 
+/// By the time that everything took.
+fn per_second(point: &LoadPointDoc, amount: f64) -> f64 {
+    match total_s(point) {
+        total_s if total_s > 0.0 => amount / total_s,
+        _ => 0.0,
+    }
+}
+
 fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
     let total_s = total_s(point);
-    let rate = |amount: f64| match total_s > 0.0 {
-        true => amount / total_s,
-        false => 0.0,
-    };
+    let rate = |amount: f64| per_second(point, amount);
     let flushes = count(point, OpKind::Flush) + count(point, OpKind::FinalFlush);
     let mut text = String::new();
     // Writing to a String cannot fail, here and below.
@@ -330,6 +336,25 @@ fn by_operation(point: &LoadPointDoc, percentiles: &[f64]) -> String {
         let _ = writeln!(text, "{:>10}", ms(latencies.max() as f64));
     }
     text
+}
+
+/// What sysbench has told in releases up to 0.4, of which there are published
+/// figures, and leaves to be worked out since.
+fn totals(point: &LoadPointDoc) -> String {
+    let [reads, writes, flushes] =
+        [OpKind::Read, OpKind::Write, OpKind::Flush].map(|kind| count(point, kind));
+    let (read, written) = (point.bytes_read as f64, point.bytes_written as f64);
+    format!(
+        "Operations performed:  {reads} Read, {writes} Write, {flushes} Other = {} Total\n\
+         Read {}  Written {}  Total transferred {}  ({}/sec)\n\
+         {:8.2} Requests/sec executed\n",
+        reads + writes + flushes,
+        amount(read),
+        amount(written),
+        amount(read + written),
+        amount(per_second(point, read + written)),
+        per_second(point, (reads + writes) as f64),
+    )
 }
 
 /// Latencies in sysbench's bins.

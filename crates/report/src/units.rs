@@ -132,6 +132,33 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
+/// An amount of data as sysbench prints it, with five significant digits and none
+/// that are zero at the end: `214.62 MiB`, `1.335 GiB`.
+#[must_use]
+pub fn amount(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [
+        (1_073_741_824.0, "GiB"),
+        (1_048_576.0, "MiB"),
+        (1024.0, "KiB"),
+    ];
+    let unit = UNITS.into_iter().find(|(scale, _)| bytes >= *scale);
+    let (scale, unit) = unit.unwrap_or((1.0, "B"));
+    let value = bytes / scale;
+    let decimals = match value {
+        10_000.0.. => 0,
+        1000.0.. => 1,
+        100.0.. => 2,
+        10.0.. => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} {unit}")
+}
+
 /// A number of things: `1 client`, `16 clients`.
 #[must_use]
 pub fn counted(count: u64, thing: &str) -> String {
@@ -210,6 +237,22 @@ mod tests {
         ];
         for (mbps, text) in cases {
             assert_eq!(throughput(mbps), text);
+        }
+    }
+
+    #[test]
+    fn amounts_have_five_digits() {
+        let cases = [
+            (0.0, "0 B"),
+            (1023.0, "1023 B"),
+            (1024.0, "1 KiB"),
+            (225_050_624.0, "214.62 MiB"),
+            (1_433_452_544.0, "1.335 GiB"),
+            (1_073_741_823.0, "1024 MiB"),
+            (1e17, "93132257 GiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(amount(bytes), text);
         }
     }
 

@@ -1,5 +1,7 @@
-//! The report of a `fileio` test: what sysbench does not tell apart.
+//! The report of a `fileio` test: the published figures of sysbench, and what it
+//! does not tell apart.
 
+use std::iter;
 use std::time::Duration;
 
 use smbench_engine::clock::Nanos;
@@ -60,11 +62,129 @@ fn ns(ms: f64) -> Nanos {
     Nanos((ms * 1e6) as u64)
 }
 
+/// A published run: reads, writes and flushes, and the latencies of them all.
+struct Published {
+    counts: [u64; 3],
+    window: Duration,
+    /// Mean, longest and 95th percentile, in milliseconds; the shortest is 0.00.
+    latency_ms: [f64; 3],
+    /// What was printed, but for latencies.
+    lines: [&'static str; 12],
+}
+
+/// Both runs of sysbench 0.4.12 that were published, on a physical server and on a
+/// virtual one: 5 GB in 128 files, 300 s. Rates by kind are of release 1.0, which
+/// prints no requests per second.
+const PUBLISHED: [Published; 2] = [
+    Published {
+        counts: [13_736, 9157, 29_184],
+        window: Duration::from_secs(300),
+        latency_ms: [8.36, 226.02, 26.28],
+        lines: [
+            "128 files, 40 MiB each",
+            "5 GiB total file size",
+            "    reads/s:                      45.79",
+            "    writes/s:                     30.52",
+            "    fsyncs/s:                     97.28",
+            "    read, MiB/s:                  0.72",
+            "    written, MiB/s:               0.48",
+            "    total time:                          300.0000s",
+            "    total number of events:              52077",
+            "Operations performed:  13736 Read, 9157 Write, 29184 Other = 52077 Total",
+            "Read 214.62 MiB  Written 143.08 MiB  Total transferred 357.7 MiB  (1.1923 MiB/sec)",
+            "   76.31 Requests/sec executed",
+        ],
+    },
+    Published {
+        counts: [87_491, 58_327, 186_624],
+        window: Duration::from_millis(300_006),
+        latency_ms: [1.80, 415.03, 8.66],
+        lines: [
+            "128 files, 40 MiB each",
+            "5 GiB total file size",
+            "    reads/s:                      291.63",
+            "    writes/s:                     194.42",
+            "    fsyncs/s:                     622.07",
+            "    read, MiB/s:                  4.56",
+            "    written, MiB/s:               3.04",
+            "    total time:                          300.0060s",
+            "    total number of events:              332442",
+            "Operations performed:  87491 Read, 58327 Write, 186624 Other = 332442 Total",
+            "Read 1.335 GiB  Written 911.36 MiB  Total transferred 2.225 GiB  (7.5945 MiB/sec)",
+            "  486.05 Requests/sec executed",
+        ],
+    },
+];
+
+/// Requests and flushes of these counts that have these latencies together:
+/// flushes and some requests next to none, most others the 95th percentile, and
+/// those beyond it half as much again.
+fn published(run: &Published) -> RunRecord {
+    let [reads, writes, flushes] = run.counts;
+    let [mean, longest, p95] = run.latency_ms;
+    let (all, requests) = (reads + writes + flushes, reads + writes);
+    let (quickest, beyond) = (0.002, p95 * 1.5);
+    let slow = all - (all * 95).div_ceil(100);
+    let left = mean * all as f64 - longest - (slow - 1) as f64 * beyond;
+    let left = left - (all - slow) as f64 * quickest;
+    let at_p95 = (left / (p95 - quickest)) as u64;
+    let latencies = [
+        (longest, 1),
+        (beyond, slow - 1),
+        (p95, at_p95),
+        (quickest, requests - slow - at_p95),
+    ];
+    let mut latencies = latencies
+        .into_iter()
+        .flat_map(|(ms, count)| iter::repeat_n(ns(ms), count as usize));
+    tested(
+        Flushing::Sets {
+            every: Some(100),
+            at_end: true,
+        },
+        run.window,
+        all,
+        |recorder| {
+            for (kind, count) in [(OpKind::Read, reads), (OpKind::Write, writes)] {
+                for latency in latencies.by_ref().take(count as usize) {
+                    recorder.success(kind, BLOCK as u32, latency);
+                }
+            }
+            for _ in 0..flushes {
+                recorder.success(OpKind::Flush, 0, ns(quickest));
+            }
+        },
+    )
+}
+
 /// The figure that the first line of this label ends in.
 fn figure(text: &str, label: &str) -> f64 {
     let line = text.lines().find(|line| line.trim().starts_with(label));
     let last = line.and_then(|line| line.split_whitespace().next_back());
     last.unwrap().parse().unwrap()
+}
+
+#[test]
+fn published_figures_come_out_where_sysbench_has_them() {
+    for run in &PUBLISHED {
+        let text = report(&document(&published(run)), &shown()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        for line in run.lines {
+            assert!(lines.contains(&line), "{line:?} is missing: {text}");
+        }
+        assert_eq!(figure(&text, "min:"), 0.0);
+        // Histograms keep three digits.
+        let labels = ["avg:", "max:", "95th percentile:"];
+        for (label, published) in labels.into_iter().zip(run.latency_ms) {
+            let found = figure(&text, label);
+            let tolerance = published / 1000.0 + 0.005;
+            assert!((found - published).abs() <= tolerance, "{label} {found}");
+        }
+        let [reads, writes, flushes] = run.counts;
+        let events = reads + writes + flushes;
+        let fairness = format!("    events (avg/stddev):           {events}.0000/0.00");
+        assert!(lines.contains(&&*fairness), "{text}");
+    }
 }
 
 /// Four writes of 2 ms, each with an fsync that takes ten times as long.
