@@ -357,8 +357,8 @@ fn figures_stand_where_sysbench_has_them() {
     );
     assert!(samba.data_dir().join("smbench-fileio").exists());
 
-    // By the clock, after a warm-up, with interim figures and contents checked, and
-    // an fsync of each write whose latency is apart.
+    // By the clock, after a warm-up, with interim figures and an fsync of each write,
+    // whose latency is apart.
     let said = fileio(
         &place,
         server,
