@@ -160,6 +160,7 @@ fn the_same_options_make_the_same_requests_as_with_sysbench() {
             &["--file-merged-requests=3", "--file-fsync-freq=30"],
         ),
         (TestMode::SeqRd, 100, &[]),
+        (TestMode::RndRd, 100, &[]),
         (TestMode::SeqWr, 150, &["--file-fsync-end=off"]),
     ] {
         let mode = format!("--file-test-mode={}", mode.name());
