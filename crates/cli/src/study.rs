@@ -2,12 +2,24 @@
 
 use std::path::Path;
 
+use smbench_report::doc::LoadError;
 use smbench_report::published::tables;
 use smbench_report::study::{Study, StudyDoc};
 use smbench_report::table::Table;
 use smbench_report::units::{counted, plain};
 
 use crate::failure::Failure;
+use crate::output::complain;
+
+/// Reads a study; what cannot be read of its folder and does not matter is
+/// complained of.
+pub(crate) fn load(folder: &Path) -> Result<Study, LoadError> {
+    let study = Study::load(folder)?;
+    for line in &study.unread {
+        complain(format_args!("{line}; the study is shown without it"));
+    }
+    Ok(study)
+}
 
 /// The whole study. Ends with a newline.
 pub(crate) fn text(study: &Study) -> String {

@@ -143,6 +143,9 @@ pub struct Study {
     pub doc: StudyDoc,
     /// What the generator can do at most, where the study's folder tells.
     pub calibration: Option<CalibrationDoc>,
+    /// What the folder holds besides, but could not be read: a line each, which
+    /// names the file.
+    pub unread: Vec<String>,
     /// What there is so far, by server and then by profile, as in `doc`.
     pub results: Vec<StudyResult>,
 }
@@ -210,7 +213,8 @@ impl StudyDoc {
 }
 
 impl Study {
-    /// Reads what `folder` holds.
+    /// Reads what `folder` holds. A calibration that cannot be read is left out: no
+    /// figure of a server comes from it.
     ///
     /// # Errors
     ///
@@ -221,11 +225,11 @@ impl Study {
             Some(doc) => Self::of_suite(doc, folder),
             None => Self::of_documents(folder),
         }?;
-        study.calibration = match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
-            Ok(calibration) => Some(calibration),
-            Err(LoadError::NotFound { .. }) => None,
-            Err(error) => return Err(error),
-        };
+        match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
+            Ok(calibration) => study.calibration = Some(calibration),
+            Err(LoadError::NotFound { .. }) => {}
+            Err(error) => study.unread.push(format!("failed to {error}")),
+        }
         Ok(study)
     }
 
@@ -257,6 +261,7 @@ impl Study {
         Ok(Self {
             doc,
             calibration: None,
+            unread: Vec::new(),
             results,
         })
     }
@@ -298,6 +303,7 @@ impl Study {
                 comparisons: Vec::new(),
             },
             calibration: None,
+            unread: Vec::new(),
             results: Vec::new(),
         };
         for path in &paths {

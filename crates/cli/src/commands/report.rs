@@ -1,7 +1,5 @@
 //! `smbench report`: a study as a page, Markdown, CSV and plots.
 
-use smbench_report::study::Study;
-
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
@@ -14,7 +12,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
             args.study.display()
         )));
     }
-    let study = Study::load(&args.study)?;
+    let study = study::load(&args.study)?;
     let default = || args.study.join("report");
     let folder = args.out.clone().unwrap_or_else(default);
     print(&study::publish(&study, &folder)?)?;

@@ -1,6 +1,5 @@
 //! `smbench show`: a stored result again, or the tables of a study.
 
-use smbench_report::study::Study;
 use smbench_report::{RunDoc, render};
 
 use crate::args::{Destination, ShowArgs};
@@ -33,7 +32,7 @@ fn show_study(args: &ShowArgs) -> Result<Exit, Failure> {
             args.result.display()
         )));
     }
-    let study = Study::load(&args.result)?;
+    let study = study::load(&args.result)?;
     print(&study::text(&study))?;
     if let Some(path) = &args.csv_iometer {
         let docs: Vec<_> = study.results.into_iter().map(|result| result.run).collect();

@@ -25,7 +25,6 @@ mod transfers;
 use std::path::{Path, PathBuf};
 
 use smbench_engine::Cancel;
-use smbench_report::study::Study;
 
 use crate::args::{SuiteArgs, SuitesCommand};
 use crate::calibrate;
@@ -86,7 +85,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
 /// Prints what a study has found so far, and where it is, and makes a report of
 /// it.
 fn conclude(folder: &Path) -> Result<(), Failure> {
-    let found = Study::load(folder)?;
+    let found = study::load(folder)?;
     print(&format!(
         "{}\nstudy     {}\n",
         study::text(&found),

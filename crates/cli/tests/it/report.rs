@@ -4,6 +4,12 @@ use std::fs;
 
 use crate::support::{Place, embedded, text};
 
+/// A result of an earlier release.
+const KEPT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../fixtures/results/v1-curve.json"
+);
+
 #[test]
 fn a_folder_of_results_becomes_a_report() {
     let server = embedded();
@@ -42,6 +48,28 @@ fn a_folder_of_results_becomes_a_report() {
 }
 
 #[test]
+fn a_calibration_that_cannot_be_read_costs_a_study_nothing_else() {
+    let place = Place::new();
+    fs::create_dir(place.path("results")).unwrap();
+    fs::copy(KEPT, place.path("results/kept.json")).unwrap();
+    place.write("results/calibration.json", "{");
+    for args in [&["show", "results"][..], &["report", "results"]] {
+        let said = place.smbench(args);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        for part in [
+            "smbench: failed to read results/calibration.json: not JSON: ",
+            "; the study is shown without it",
+        ] {
+            assert!(said.stderr.contains(part), "{said:?}");
+        }
+        assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
+    }
+    let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
+    let told = "left out: failed to read results/calibration.json: not JSON: ";
+    assert!(page.contains(told), "{page}");
+}
+
+#[test]
 fn what_is_no_study_is_named() {
     let place = Place::new();
     let file = place.write("result.json", "{}");
@@ -67,11 +95,7 @@ fn what_is_no_study_is_named() {
 fn a_place_that_cannot_be_written_is_named() {
     let place = Place::new();
     fs::create_dir(place.path("results")).unwrap();
-    let kept = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/results/v1-curve.json"
-    );
-    fs::copy(kept, place.path("results/kept.json")).unwrap();
+    fs::copy(KEPT, place.path("results/kept.json")).unwrap();
     place.write("file", "");
     place
         .smbench(&["report", "results", "--out", "file/report"])

@@ -26,6 +26,13 @@ pub(super) fn section(study: &Study) -> Section {
         section.part(of_server(study, server));
     }
     section.part(calibration(study));
+    section.list(
+        study
+            .unread
+            .iter()
+            .map(|line| format!("left out: {line}"))
+            .collect(),
+    );
     section
 }
 

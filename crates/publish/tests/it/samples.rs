@@ -94,6 +94,7 @@ pub(crate) fn study(servers: &[(&str, RunDoc)]) -> Study {
     let results = servers.iter().enumerate();
     Study {
         calibration: None,
+        unread: Vec::new(),
         results: results
             .map(|(server, (_, run))| StudyResult {
                 server,

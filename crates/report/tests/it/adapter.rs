@@ -69,6 +69,7 @@ fn study() -> Study {
             comparisons: Vec::new(),
         },
         calibration: None,
+        unread: Vec::new(),
         results: vec![
             result(0, 0, of(1000, 50.0)),
             result(1, 0, of(400, 10.0)),

@@ -129,3 +129,30 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     fs::write(folder.path().join("c.json"), "{").unwrap();
     assert!(missing(folder.path()).contains("c.json: not JSON"));
 }
+
+#[test]
+fn a_calibration_that_cannot_be_read_is_left_out_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = document(&curve());
+    save(&result, &folder.path().join("a.json"));
+    let readable = Study::load(folder.path()).unwrap();
+    assert_eq!(readable.unread, Vec::<String>::new());
+    let file = folder.path().join("calibration.json");
+    for (text, says) in [
+        ("{", "not JSON: "),
+        ("{}", "not an smbench result"),
+        ("{\"schema_version\": 1}", "not a valid result: "),
+        ("{\"schema_version\": 99}", "written by a newer smbench"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let found = Study::load(folder.path()).unwrap();
+        assert_eq!(found.calibration, None);
+        let [line] = &found.unread[..] else {
+            panic!("one line: {:?}", found.unread);
+        };
+        let expected = format!("failed to read {}: {says}", file.display());
+        assert!(line.starts_with(&expected), "{line}");
+        assert_eq!(found.results, readable.results);
+        assert_eq!(found.doc, readable.doc, "it is no server of its own");
+    }
+}
