@@ -23,6 +23,7 @@ use crate::clock::{self, Nanos};
 use crate::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
 };
+use crate::process;
 use crate::record::OpKind;
 use crate::session::SessionError;
 
@@ -44,11 +45,12 @@ const RECEIVED_LEN: usize = 4096 + 256;
 const LARGE_LEN: usize = 16 * 1024;
 
 /// Answers requests on a thread for each connection, for as long as the process
-/// lives.
+/// lives. Raises the process's soft limit on open files to the hard one.
 ///
 /// # Errors
 /// When connections cannot be accepted any more.
 pub fn serve(listener: &TcpListener) -> io::Result<()> {
+    process::raise_descriptor_limit();
     loop {
         let (stream, _) = listener.accept()?;
         stream.set_nodelay(true)?;
@@ -110,9 +112,9 @@ pub struct Loopback {
 impl Connector for Loopback {
     type Driver = LoopbackDriver;
 
-    /// A socket at either end of its connection, both of this process.
+    /// A socket: the other end of its connection is another process's.
     fn descriptors_per_group(&self) -> u32 {
-        2
+        1
     }
 
     async fn open(&self, clients: &[u32]) -> Result<Opened<LoopbackDriver>, SessionError> {

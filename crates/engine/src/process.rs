@@ -179,6 +179,16 @@ pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), (u64
     Ok(())
 }
 
+/// Raises the soft limit on open files to the hard one, for a process that cannot
+/// know how many it will need. Where that fails the files themselves will tell.
+pub(crate) fn raise_descriptor_limit() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,10 @@
 //! What this machine can generate at most: measured, kept, and held against runs.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -71,6 +75,38 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
     assert!(page.contains("Calibration of the generator"), "{page}");
     assert!(page.contains("bare loopback"), "{page}");
+}
+
+/// The other end of bare sockets has as many as clients want, whatever the soft
+/// limit it was started with.
+#[test]
+fn the_responder_answers_more_clients_than_its_soft_limit_on_open_files() {
+    let script = "ulimit -S -n 32 && exec \"$0\" lab loopback";
+    let mut responder = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_smbench")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(responder.stdout.take().unwrap())
+        .read_line(&mut address)
+        .unwrap();
+    let address: SocketAddr = address.trim().parse().unwrap();
+    let clients = (0..64).map(|_| {
+        let mut client = TcpStream::connect(address).unwrap();
+        client
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        // The lengths of this request and of its answer.
+        client.write_all(&[8, 0, 0, 0, 4, 0, 0, 0]).unwrap();
+        client
+    });
+    for mut client in clients.collect::<Vec<_>>() {
+        client.read_exact(&mut [0; 4]).unwrap();
+    }
+    drop(responder.stdin.take());
+    assert!(responder.wait().unwrap().success());
 }
 
 #[test]
