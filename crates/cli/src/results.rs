@@ -97,14 +97,14 @@ impl Drop for Results {
     }
 }
 
-/// Folders made for this run, innermost first; dropping them removes those
+/// Folders made for this command, innermost first; dropping them removes those
 /// that are still empty.
 #[derive(Debug)]
-struct MadeFolders(Vec<PathBuf>);
+pub(crate) struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
     /// Those that have to be made before `folder` exists.
-    fn missing(folder: &Path) -> Self {
+    pub(crate) fn missing(folder: &Path) -> Self {
         let ancestors = folder.ancestors();
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         Self(

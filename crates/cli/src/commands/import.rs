@@ -1,12 +1,12 @@
 //! `smbench import`: profiles of other programs' files.
 //!
-//! Invariant: nothing that exists is replaced, and nothing is written unless all of
-//! it can run.
+//! Invariant: nothing that exists is replaced, and either all files are written or
+//! none: nothing before all of it is known to run, and to have a free name.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use smbench_engine::iometer::{self, Config, Imported, quoted};
@@ -17,6 +17,7 @@ use crate::args::{ImportArgs, ImportCommand};
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::request;
+use crate::results::MadeFolders;
 
 /// What the suite of a test setup is called.
 const SUITE: &str = "suite.toml";
@@ -32,13 +33,11 @@ pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
         let profile = Profile::parse(&imported.name, &imported.toml)?;
         request::check(&profile)?;
     }
-    let mut files = match single_file(args) {
+    let files = match single_file(args) {
         Some(path) => one(path, &profiles, &args.file)?,
         None => folder(args, &config, &profiles),
     };
-    for (path, text) in &mut files {
-        write_new(path, text)?;
-    }
+    write_all_new(&files)?;
     print(&report(args, &config, &files))?;
     Ok(Exit::Done)
 }
@@ -139,13 +138,48 @@ fn suite(config: &Config, profiles: &[Imported], files: &[String], name: &str) -
     text
 }
 
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(Failure::write(path))?;
+/// Writes all files, none of which may exist, or leaves nothing behind.
+fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
+    for (path, _) in files {
+        // A link that leads nowhere is something, too.
+        if path.symlink_metadata().is_ok() {
+            let told = "it exists, and nothing is replaced; give another --out";
+            return Err(Failure::write(path)(io::Error::other(told)));
+        }
     }
-    let mut file = File::create_new(path).map_err(Failure::write(path))?;
-    file.write_all(text.as_bytes())
-        .map_err(Failure::write(path))
+    let folder = files.first().and_then(|(path, _)| path.parent());
+    let mut made = Made {
+        files: Vec::new(),
+        _folders: folder.map(MadeFolders::missing),
+    };
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder).map_err(Failure::write(folder))?;
+    }
+    for (path, text) in files {
+        // Whatever has come there since is not replaced either.
+        let mut file = File::create_new(path).map_err(Failure::write(path))?;
+        made.files.push(path);
+        file.write_all(text.as_bytes())
+            .map_err(Failure::write(path))?;
+    }
+    made.files.clear();
+    Ok(())
+}
+
+/// What has been written so far; dropping it removes that.
+struct Made<'a> {
+    files: Vec<&'a Path>,
+    /// Removed after the files, and only where they are empty.
+    _folders: Option<MadeFolders>,
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // What cannot be removed has been named by the error as it is.
+            let _ = fs::remove_file(file);
+        }
+    }
 }
 
 /// What was made, and what was left out.
@@ -161,4 +195,23 @@ fn report(args: &ImportArgs, config: &Config, files: &[(PathBuf, String)]) -> St
         let _ = writeln!(text, "not taken, {file}:{line}: {}", plain(&note.text));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_goes_again_where_the_rest_cannot_be() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("made/deep");
+        let file = |name: &str| (folder.join(name), "x".to_owned());
+        let files = [file("a.toml"), file("b.toml"), file("missing/c.toml")];
+        let failed = write_all_new(&files).unwrap_err().to_string();
+        let named = format!("failed to write {}: ", files[2].0.display());
+        assert!(failed.starts_with(&named), "{failed}");
+        assert!(!place.path().join("made").exists());
+        write_all_new(&files[..2]).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    }
 }

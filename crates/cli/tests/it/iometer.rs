@@ -54,9 +54,32 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
         suite.contains("profiles = [\"./file-server.toml\", \"./bursts-with-replies.toml\"]"),
         "{suite}"
     );
-    // Nothing is replaced.
-    let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
-    said.failed_with(3, &["failed to write made/", "File exists"]);
+    // Nothing is replaced, and where one is there already none is written.
+    for kept in ["made/bursts-with-replies.toml", "made/suite.toml"] {
+        let kept = place.path(kept);
+        let folder = kept.parent().unwrap();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path != kept {
+                fs::remove_file(path).unwrap();
+            }
+        }
+        fs::write(&kept, "mine").unwrap();
+        let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
+        let name = kept.file_name().unwrap().to_str().unwrap();
+        let told = format!("failed to write made/{name}: it exists, and nothing is replaced");
+        said.failed_with(3, &[&told]);
+        let left: Vec<_> = fs::read_dir(folder).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
+        fs::remove_file(kept).unwrap();
+        place
+            .smbench(&["import", "iometer", &icf, "--out", "made"])
+            .succeeded();
+    }
+    // Nor is anything where the third cannot be written.
+    let said = place.smbench(&["import", "iometer", &icf, "--out", "made/suite.toml/x"]);
+    said.failed_with(3, &["failed to write made/suite.toml/x"]);
 
     let mut args = vec!["run", "--clients=1,2", "--file-size=1MiB"];
     args.extend(SHORT);
