@@ -19,8 +19,9 @@ pub(super) fn one_line(rendered: &str) -> String {
         })
 }
 
-/// Hides URLs of this process's command line that name an account, and so may
-/// hold a password, wherever the message repeats them.
+/// Hides URLs of this process's command line that name an account or ask for
+/// something, and so may hold a password or a token, wherever the message repeats
+/// them.
 pub(crate) fn without_urls(message: String) -> String {
     let written = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
     hide_urls(message, written)
@@ -28,7 +29,7 @@ pub(crate) fn without_urls(message: String) -> String {
 
 pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) -> String {
     written.fold(message, |message, arg| match arg.find("://") {
-        Some(at) if arg[at..].contains('@') => message.replace(&arg[at..], "://..."),
+        Some(at) if arg[at..].contains(['@', '?']) => message.replace(&arg[at..], "://..."),
         _ => message,
     })
 }
@@ -36,11 +37,12 @@ pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) 
 /// The command line of this process, as results have it.
 pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-    words.map(|word| without_password(&word)).collect()
+    words.map(|word| without_secrets(&word)).collect()
 }
 
-/// The word, but of a URL in it the account without its password.
-fn without_password(word: &str) -> String {
+/// The word, but of the URL of a share in it the account without its password, and
+/// of any other neither account nor query.
+fn without_secrets(word: &str) -> String {
     let Some(at) = word.find("://") else {
         return word.to_owned();
     };
@@ -50,14 +52,22 @@ fn without_password(word: &str) -> String {
     if let Ok((target, _)) = Target::parse(url) {
         return format!("{option}{}", target.redacted());
     }
-    // Whatever it is: what may be a password goes.
+    // Whatever it is: what may be a secret goes.
     let (scheme, rest) = url.split_at(at - scheme + "://".len());
-    match rest
-        .rsplit_once('@')
-        .map(|(account, server)| (account.split_once(':'), server))
-    {
-        Some((Some((user, _)), server)) => format!("{option}{scheme}{user}@{server}"),
-        _ => word.to_owned(),
+    let (account, server) = match rest.rsplit_once('@') {
+        Some((account, server)) => (Some(account), server),
+        None => (None, rest),
+    };
+    if scheme.eq_ignore_ascii_case("smb://") {
+        return match account.and_then(|account| account.split_once(':')) {
+            Some((user, _)) => format!("{option}{scheme}{user}@{server}"),
+            None => word.to_owned(),
+        };
+    }
+    let account = account.map_or("", |_| "...@");
+    match server.find(['?', '#']) {
+        Some(query) => format!("{option}{scheme}{account}{}?...", &server[..query]),
+        None => format!("{option}{scheme}{account}{server}"),
     }
 }
 
@@ -66,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_is_kept_without_passwords() {
+    fn a_command_line_is_kept_without_secrets() {
         for (word, kept) in [
             ("--clients", "--clients"),
             ("smb://ann@files/bench", "smb://ann@files/bench"),
@@ -87,12 +97,18 @@ mod tests {
             ("smb://ann:pa ss?@files", "smb://ann@files"),
             (
                 "--server-metrics=http://u:pass@a:9/m",
-                "--server-metrics=http://u@a:9/m",
+                "--server-metrics=http://...@a:9/m",
             ),
             ("http://a:9100/metrics", "http://a:9100/metrics"),
+            (
+                "--server-metrics=http://a:9/m?token=pass",
+                "--server-metrics=http://a:9/m?...",
+            ),
+            ("HTTP://pass@a?x=pass@b#pass", "HTTP://...@b?..."),
+            ("http://a/m#pass", "http://a/m?..."),
         ] {
-            assert_eq!(without_password(word), kept);
-            assert!(!without_password(word).contains("ss@"));
+            assert_eq!(without_secrets(word), kept);
+            assert!(!without_secrets(word).contains("ss@"));
         }
     }
 }

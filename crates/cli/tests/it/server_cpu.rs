@@ -1,6 +1,7 @@
 //! CPU time of the server: from its processes, from a real exporter, and from
 //! peers that are none.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -127,14 +128,16 @@ fn an_exporter_tells_what_the_whole_machine_did() {
 }
 
 /// A peer that never answers, and one whose answers are lies, cost a run the CPU
-/// column and nothing else.
+/// column and nothing else. What it is asked with may be a secret: it is asked so,
+/// and nobody else is told.
 #[test]
 fn a_peer_that_is_no_exporter_costs_the_cpu_column_alone() {
     let server = embedded();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let liar = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = |listener: &TcpListener| {
-        format!("--server-metrics=http://{}", listener.local_addr().unwrap())
+        let address = listener.local_addr().unwrap();
+        format!("--server-metrics=http://{address}/m?token=hunter2")
     };
     // What it answers when the window opens, and when it closes.
     let told: [([&str; 2], &str); 5] = [
@@ -154,18 +157,27 @@ fn a_peer_that_is_no_exporter_costs_the_cpu_column_alone() {
             };
             let body = line("idle") + &line("user");
             let mut request = [0; 4096];
-            let _ = socket.read(&mut request).unwrap();
+            let length = socket.read(&mut request).unwrap();
+            assert!(request[..length].starts_with(b"GET /m?token=hunter2 "));
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
             socket.write_all((head + &body).as_bytes()).unwrap();
         }
     });
     for (url, reason) in &cases {
+        let place = Place::new();
         let (cpu, text) = measured(
-            &Place::new(),
+            &place,
             &server.url(),
             server.password(),
             &[url, "--duration=200ms"],
         );
+        let kept = fs::read_to_string(&place.results()[0]).unwrap();
+        assert!(
+            kept.contains("--server-metrics=http://127.0.0.1:"),
+            "{kept}"
+        );
+        assert!(!kept.contains("hunter2"), "{kept}");
+        assert!(cpu["source"].as_str().unwrap().ends_with("/m?..."), "{cpu}");
         let told = cpu["not_measured"].as_str().unwrap();
         assert!(told.contains(reason), "{told}");
         assert_eq!(

@@ -1,6 +1,6 @@
 //! One look at an exporter of metrics over HTTP.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::io::Read as _;
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,8 +15,9 @@ const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
 /// Bytes of an answer that are read; node_exporter sends some 100 KiB.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
-/// Where an exporter answers, such as `http://files.example:9100/metrics`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where an exporter answers, such as `http://files.example:9100/metrics`. As text,
+/// also for debugging, without what a query in it says: that may be a token.
+#[derive(Clone, PartialEq, Eq)]
 pub struct MetricsUrl(Uri);
 
 /// Why a text is no URL of an exporter.
@@ -58,7 +59,19 @@ impl FromStr for MetricsUrl {
 
 impl Display for MetricsUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        // No other scheme and no user is ever in one.
+        let authority = self
+            .0
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let query = if self.0.query().is_some() { "?..." } else { "" };
+        write!(f, "http://{authority}{}{query}", self.0.path())
+    }
+}
+
+impl Debug for MetricsUrl {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "MetricsUrl({self})")
     }
 }
 
@@ -112,10 +125,9 @@ mod tests {
     #[test]
     fn a_url_needs_no_path_and_may_have_no_secret() {
         assert_eq!(parsed("http://a:9100").unwrap(), "http://a:9100/metrics");
-        assert_eq!(
-            parsed("http://[::1]:9100/m?x=1").unwrap(),
-            "http://[::1]:9100/m?x=1"
-        );
+        let asked: MetricsUrl = "http://[::1]:9100/m?token=secret".parse().unwrap();
+        assert_eq!(asked.to_string(), "http://[::1]:9100/m?...");
+        assert_eq!(format!("{asked:?}"), "MetricsUrl(http://[::1]:9100/m?...)");
         for (wrong, says) in [
             ("", "this is none"),
             ("a:9100", "begin with http://"),

@@ -59,9 +59,9 @@ pub struct RunDoc {
     pub outcome: OutcomeDoc,
     /// Why the run was aborted; `null` unless it was.
     pub outcome_reason: Option<String>,
-    /// The command line: the program, and one argument per element; passwords
-    /// in URLs are left out. Not in documents of releases that did not say, and
-    /// of other programs.
+    /// The command line: the program, and one argument per element; passwords and
+    /// queries in URLs are left out. Not in documents of releases that did not say,
+    /// and of other programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// What was asked for: enough to run it again.
