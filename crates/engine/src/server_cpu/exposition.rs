@@ -42,6 +42,7 @@ impl Counters {
             let Some((family, rest)) = line.split_once('{') else {
                 continue;
             };
+            let family = family.trim();
             let Some((_, cpu_label)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
                 continue;
             };
@@ -109,19 +110,47 @@ impl Counters {
 
 /// `cpu="0",mode="idle"} 12.5`, with a time stamp behind it or not.
 fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
-    let (labels, value) = rest.rsplit_once('}')?;
     let (mut cpu, mut mode) = (None, None);
-    for label in labels.split("\",") {
-        let (name, value) = label.split_once("=\"")?;
-        let value = value.strip_suffix('"').unwrap_or(value).to_owned();
-        match name.trim() {
+    let mut labels = rest;
+    let value = loop {
+        labels = labels.trim_start();
+        if let Some(value) = labels.strip_prefix('}') {
+            break value;
+        }
+        let (name, rest) = labels.split_once('=')?;
+        let (value, rest) = quoted(rest.trim_start())?;
+        match name.trim_end() {
             name if name == cpu_label => cpu = Some(value),
             "mode" => mode = Some(value),
             _ => {}
         }
-    }
+        // One may also stand behind the last label.
+        let rest = rest.trim_start();
+        labels = match rest.strip_prefix(',') {
+            Some(rest) => rest,
+            None if rest.starts_with('}') => rest,
+            None => return None,
+        };
+    };
     let seconds: f64 = value.split_whitespace().next()?.parse().ok()?;
     (seconds.is_finite() && seconds >= 0.0).then_some(((cpu?, mode?), seconds))
+}
+
+/// What is in the quotes that `text` begins with, and what comes behind them.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut chars = text.strip_prefix('"')?.chars();
+    let mut value = String::new();
+    loop {
+        match chars.next()? {
+            '"' => return Some((value, chars.as_str())),
+            '\\' => value.push(match chars.next()? {
+                'n' => '\n',
+                escaped @ ('\\' | '"') => escaped,
+                _ => return None,
+            }),
+            c => value.push(c),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +184,27 @@ mod tests {
         assert_eq!(after.busy_since(&before, SECONDS), Ok((0.25, 2)));
         let back = counters(&text(12.0, 6.0, 2.5));
         assert_eq!(back.busy_since(&before, SECONDS), Ok((1.0 / 3.0, 2)));
+    }
+
+    /// As far as the format leaves writers free: blanks, a comma behind the last
+    /// label, and in values anything.
+    #[test]
+    fn labels_are_read_as_the_format_allows() {
+        let plain = counters(&text(10.0, 5.0, 3.0));
+        let written = text(10.0, 5.0, 3.0);
+        for (from, to) in [
+            ("\"}", "\",}"),
+            ("{cpu=\"", "{ cpu = \""),
+            ("seconds_total{", "seconds_total {"),
+            ("node_cpu_seconds_total", "  node_cpu_seconds_total"),
+            ("} ", "}"),
+            ("} ", " }\t"),
+            ("mode=", "of=\"a},\\\"b\\\\\",mode="),
+        ] {
+            let other = written.replace(from, to);
+            assert_ne!(other, written);
+            assert_eq!(Counters::parse(&other).as_ref(), Ok(&plain), "{other}");
+        }
     }
 
     #[test]
@@ -232,6 +282,18 @@ mod tests {
             ),
             (
                 text(11.0, 5.0, 3.0).replace("mode=\"user\"}", "mode=\"user\""),
+                "makes no sense",
+            ),
+            (
+                text(11.0, 5.0, 3.0).replace("\"}", "\",,}"),
+                "makes no sense",
+            ),
+            (
+                text(11.0, 5.0, 3.0).replace("\",mode", "\"mode"),
+                "makes no sense",
+            ),
+            (
+                text(11.0, 5.0, 3.0).replace("=\"idle", "=\"\\idle"),
                 "makes no sense",
             ),
             (String::new(), "no CPU counters"),
