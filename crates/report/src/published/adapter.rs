@@ -3,7 +3,8 @@
 //! each pattern as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
-use super::{Efficiency, ranked};
+use super::efficiency::{MIXED, cpu_of, is_mixed};
+use super::{Efficiency, Ranked, ranked};
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::study::{Study, TransferDoc};
@@ -14,72 +15,113 @@ const COLUMNS: [&str; 8] = [
     "pattern", "server", "rank", "Mbit/s", "ops/s", "CPU", "P/E", "us/op",
 ];
 
+/// The column that tells those apart whose P/E do not compare, where there are such.
+const CPU_OF: &str = "CPU of";
+
 /// The table; `None` of a study that moves no blocks of given sizes.
 #[must_use]
 pub fn adapter(study: &Study) -> Option<Table> {
     if study.doc.transfers.is_empty() {
         return None;
     }
-    let patterns = 0..study.doc.profiles.len();
+    let patterns: Vec<_> = (0..study.doc.profiles.len())
+        .map(|profile| Pattern::of(study, profile))
+        .collect();
+    let measured = patterns.iter().flat_map(|pattern| &pattern.measured);
+    let is_mixed = is_mixed(measured);
     let mut notes = legend(study);
     notes.extend(whose_cpu(study));
+    if is_mixed {
+        notes.push(MIXED.to_owned());
+    }
     notes.extend(beyond_limits(study));
     if study.results.iter().any(|result| is_limited(&result.run)) {
         notes.push("~: the generator, not the server, was the limit there".to_owned());
     }
+    let columns = COLUMNS.into_iter().chain(is_mixed.then_some(CPU_OF));
+    let columns: Vec<_> = columns
+        .map(|name| match name {
+            "pattern" | "server" | CPU_OF => Column::text(name),
+            name => Column::number(name),
+        })
+        .collect();
     Some(Table {
         title: "traffic through the adapter by access pattern, ranked by P/E".to_owned(),
-        columns: COLUMNS
-            .map(|name| match name {
-                "pattern" | "server" => Column::text(name),
-                name => Column::number(name),
-            })
-            .into(),
-        rows: patterns.flat_map(|at| rows(study, at)).collect(),
+        rows: patterns
+            .iter()
+            .flat_map(|pattern| pattern.rows(columns.len()))
+            .collect(),
+        columns,
         notes,
     })
 }
 
-/// The servers of one pattern: those with a rank first, those without a result
-/// last.
-fn rows(study: &Study, profile: usize) -> Vec<Vec<Cell>> {
-    let pattern = pattern(study, profile);
-    let servers = study.doc.servers.iter().enumerate();
-    let mut measured = Vec::new();
-    let mut missing = Vec::new();
-    let mut limited = Vec::new();
-    for (server, doc) in servers {
-        let run = run(study, server, profile);
-        match run.and_then(|run| Efficiency::of_run(&doc.name, run)) {
-            Some(found) => measured.push(found),
-            None => missing.push(doc.name.as_str()),
+/// What there is of one access pattern.
+struct Pattern<'a> {
+    name: String,
+    /// Servers with a result.
+    measured: Vec<Efficiency>,
+    /// Those among them where the generator was the limit.
+    limited: Vec<&'a str>,
+    /// Servers without one.
+    missing: Vec<&'a str>,
+}
+
+impl<'a> Pattern<'a> {
+    fn of(study: &'a Study, profile: usize) -> Self {
+        let mut found = Self {
+            name: pattern(study, profile),
+            measured: Vec::new(),
+            limited: Vec::new(),
+            missing: Vec::new(),
+        };
+        for (server, doc) in study.doc.servers.iter().enumerate() {
+            let run = run(study, server, profile);
+            match run.and_then(|run| Efficiency::of_run(&doc.name, run)) {
+                Some(row) => found.measured.push(row),
+                None => found.missing.push(&doc.name),
+            }
+            let limited = run.filter(|run| is_limited(run));
+            found.limited.extend(limited.map(|_| &*doc.name));
         }
-        limited.extend(run.filter(|run| is_limited(run)).map(|_| &doc.name));
+        found
     }
-    let found = ranked(&measured).into_iter().enumerate().map(|(at, row)| {
-        let mark = if limited.contains(&&row.name) {
-            "~ "
-        } else {
-            ""
+
+    /// A row of so many cells for each server: those with a rank first, those
+    /// without a result last.
+    fn rows(&self, columns: usize) -> Vec<Vec<Cell>> {
+        let found = ranked(&self.measured).into_iter().map(|ranked| {
+            let mut cells = self.cells(&ranked);
+            if columns > cells.len() {
+                cells.push(cpu_of(ranked.of));
+            }
+            cells
+        });
+        let missing = self.missing.iter().map(|name| {
+            let names = [Cell::from(&*self.name), Cell::from(*name)];
+            let dashes = (names.len()..columns).map(|_| Cell::or_dash(None));
+            names.into_iter().chain(dashes).collect()
+        });
+        found.chain(missing).collect()
+    }
+
+    fn cells(&self, Ranked { rank, of: row }: &Ranked<'_>) -> Vec<Cell> {
+        let mark = match self.limited.contains(&&*row.name) {
+            true => "~ ",
+            false => "",
         };
         let traffic = units::throughput(row.throughput_mbps);
         vec![
-            pattern.as_str().into(),
+            self.name.as_str().into(),
             row.name.as_str().into(),
-            Cell::or_dash(row.index().map(|_| Cell::count(at as u64 + 1))),
+            Cell::or_dash(rank.map(Cell::count)),
             Cell::number(row.throughput_mbps, format!("{mark}{traffic}")),
             Cell::of(row.ops_per_s, units::rate),
             Cell::of(row.cpu_percent, units::percent),
             Cell::of(row.index(), units::index),
             Cell::of(row.us_per_op, units::cpu_us),
         ]
-    });
-    let missing = missing.into_iter().map(|name| {
-        let names = [Cell::from(pattern.as_str()), name.into()];
-        let dashes = (names.len()..COLUMNS.len()).map(|_| Cell::or_dash(None));
-        names.into_iter().chain(dashes).collect()
-    });
-    found.chain(missing).collect()
+    }
 }
 
 fn run(study: &Study, server: usize, profile: usize) -> Option<&RunDoc> {
@@ -122,14 +164,15 @@ fn legend(study: &Study) -> Vec<String> {
             .to_owned(),
         "P/E: Mbit/s for each percent of all the server's CPUs; us/op: their time per operation"
             .to_owned(),
-        "rank: by P/E, among servers whose CPU was measured, in each pattern for itself".to_owned(),
+        "rank: by P/E, among servers whose CPU was measured, in each pattern for itself; equal P/E \
+         have equal ranks"
+            .to_owned(),
     ]
     .into()
 }
 
 /// Whose CPU it is and of how many cores, or why nobody knows, server by server.
 fn whose_cpu(study: &Study) -> Vec<String> {
-    let mut scopes = Vec::new();
     let mut notes = Vec::new();
     for (at, server) in study.doc.servers.iter().enumerate() {
         let results = study.results.iter().filter(|result| result.server == at);
@@ -143,7 +186,6 @@ fn whose_cpu(study: &Study) -> Vec<String> {
                 Some("machine") => format!("all that its machine did, as told by {}", doc.source),
                 _ => "the processes that serve".to_owned(),
             };
-            scopes.extend(doc.scope.clone());
             notes.push(format!("CPU of {}: {whose}; {cores}", server.name));
         }
         let mut reasons: Vec<_> = docs
@@ -158,15 +200,6 @@ fn whose_cpu(study: &Study) -> Vec<String> {
                 server.name
             ));
         }
-    }
-    scopes.sort();
-    scopes.dedup();
-    if scopes.len() > 1 {
-        notes.push(
-            "CPU of some servers is of processes, of others of the whole machine, which is more: \
-             their P/E do not compare"
-                .to_owned(),
-        );
     }
     notes
 }

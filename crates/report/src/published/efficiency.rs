@@ -2,12 +2,41 @@
 //! the P/E index of the adapter tests that ComputerPress published, Mbit/s through
 //! the server divided by the percentage of its CPUs that it took.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::curve::{Curve, Row};
-use crate::doc::RunDoc;
+use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units;
+
+/// Whose use of CPUs was measured. All that a machine did is more than what the
+/// processes that serve did, so indices of the two do not compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CpuOf {
+    /// Of the processes that serve.
+    Processes,
+    /// Of all that the server's machine did.
+    Machine,
+}
+
+impl CpuOf {
+    /// `processes` or `machine`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Machine => "machine",
+        }
+    }
+
+    fn of(doc: &ServerCpuDoc) -> Option<Self> {
+        match doc.scope.as_deref()? {
+            "machine" => Some(Self::Machine),
+            _ => Some(Self::Processes),
+        }
+    }
+}
 
 /// What something did, and what it cost the server's CPUs.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +52,9 @@ pub struct Efficiency {
     pub cpu_percent: Option<f64>,
     /// Microseconds of the server's CPU per operation; `None` likewise.
     pub us_per_op: Option<f64>,
+    /// Whose CPU utilisation that is; `None` where nobody told, as of what is
+    /// published.
+    pub cpu_of: Option<CpuOf>,
 }
 
 impl Efficiency {
@@ -36,19 +68,28 @@ impl Efficiency {
             ops_per_s: None,
             cpu_percent: Some(throughput_mbps / index),
             us_per_op: None,
+            cpu_of: None,
         }
     }
 
     /// Of a row of a curve. CPU figures are means over passes, and only there where
-    /// each pass has them.
+    /// each pass has them, of the same kind.
     #[must_use]
     pub fn of_row(name: &str, row: &Row<'_>) -> Self {
+        let docs = row
+            .passes
+            .iter()
+            .filter_map(|pass| pass.server_cpu.as_ref());
+        let kinds: BTreeSet<_> = docs.filter_map(CpuOf::of).collect();
+        let figure =
+            |of: fn(&ServerCpuDoc) -> Option<f64>| row.server_cpu(of).filter(|_| kinds.len() <= 1);
         Self {
             name: name.to_owned(),
             throughput_mbps: row.throughput_mbps,
             ops_per_s: Some(row.ops_per_s),
-            cpu_percent: row.server_cpu(|cpu| cpu.percent),
-            us_per_op: row.server_cpu(|cpu| cpu.us_per_op),
+            cpu_percent: figure(|cpu| cpu.percent),
+            us_per_op: figure(|cpu| cpu.us_per_op),
+            cpu_of: kinds.first().copied().filter(|_| kinds.len() == 1),
         }
     }
 
@@ -79,27 +120,70 @@ impl Efficiency {
     }
 }
 
-/// The highest P/E index first, equal ones in their order; those without one last.
+/// A place in a ranking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranked<'a> {
+    /// From 1, among those whose index is of the same kind of CPU utilisation: as
+    /// many as have a higher index, and one. `None` where there is no index.
+    pub rank: Option<u64>,
+    /// What has it.
+    pub of: &'a Efficiency,
+}
+
+/// The highest P/E index first; those whose index is of processes before those
+/// where it is of a whole machine, and those without one last. Indices that are
+/// equal as they are printed have equal ranks, and stay in the order of their
+/// digits behind that.
 #[must_use]
-pub fn ranked(rows: &[Efficiency]) -> Vec<&Efficiency> {
-    let mut ranked: Vec<_> = rows.iter().collect();
-    ranked.sort_by(|left, right| match (left.index(), right.index()) {
-        (Some(left), Some(right)) => right.total_cmp(&left),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => Ordering::Equal,
+pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
+    let mut sorted: Vec<_> = rows.iter().collect();
+    sorted.sort_by(|left, right| match (left.index(), right.index()) {
+        (Some(one), Some(other)) => {
+            let by_kind = left.cpu_of.cmp(&right.cpu_of);
+            by_kind.then(other.total_cmp(&one))
+        }
+        (one, other) => Reverse(one.is_some()).cmp(&Reverse(other.is_some())),
     });
+    let mut ranked: Vec<Ranked<'_>> = Vec::new();
+    let mut begin = 0;
+    for (at, of) in sorted.into_iter().enumerate() {
+        let shown = |of: &Efficiency| of.index().map(units::index);
+        let rank = match ranked.last() {
+            Some(last) if last.of.cpu_of == of.cpu_of => match shown(last.of) == shown(of) {
+                true => last.rank,
+                false => Some((at - begin) as u64 + 1),
+            },
+            _ => {
+                begin = at;
+                Some(1)
+            }
+        };
+        let rank = rank.filter(|_| of.index().is_some());
+        ranked.push(Ranked { rank, of });
+    }
     ranked
 }
+
+/// Whether indices of several kinds are among these, which do not compare.
+#[must_use]
+pub(super) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bool {
+    let measured = rows.into_iter().filter(|row| row.index().is_some());
+    let kinds: BTreeSet<_> = measured.map(|row| row.cpu_of).collect();
+    kinds.len() > 1
+}
+
+/// What is said where [`is_mixed`].
+pub(super) const MIXED: &str = "CPU of some is of the processes that serve, of others of the whole \
+     machine, which is more: their P/E do not compare, and they are ranked apart";
 
 /// The ranking as a table: [`ranked`], with the figures it comes from.
 #[must_use]
 pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
     let ranked = ranked(rows);
-    let cells = |(at, row): (usize, &&Efficiency)| {
-        let rank = row.index().map(|_| Cell::count(at as u64 + 1));
-        vec![
-            Cell::or_dash(rank),
+    let is_mixed = is_mixed(rows);
+    let cells = |Ranked { rank, of: row }: &Ranked<'_>| {
+        let mut cells = vec![
+            Cell::or_dash(rank.map(Cell::count)),
             row.name.as_str().into(),
             Cell::of(Some(row.throughput_mbps), units::throughput),
             Cell::of(row.ops_per_s, units::rate),
@@ -107,28 +191,45 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
             Cell::of(row.index(), units::index),
             Cell::of(row.ops_per_percent(), units::rate),
             Cell::of(row.us_per_op, units::cpu_us),
-        ]
+        ];
+        if is_mixed {
+            cells.push(cpu_of(row));
+        }
+        cells
     };
     let mut notes = vec![
         "P/E: Mbit/s for each percent of the server's CPUs; higher is better".to_owned(),
         "CPU: of the server, in percent of all its CPUs".to_owned(),
     ];
-    if ranked.iter().any(|row| row.index().is_none()) {
+    if is_mixed {
+        notes.push(MIXED.to_owned());
+    }
+    if rows.iter().any(|row| row.index().is_none()) {
         notes.push("no rank: no use of the server's CPUs was measured".to_owned());
+    }
+    let mut columns = vec![
+        Column::number("rank"),
+        Column::text("name"),
+        Column::number("Mbit/s"),
+        Column::number("ops/s"),
+        Column::number("CPU"),
+        Column::number("P/E"),
+        Column::number("ops/s per %"),
+        Column::number("us/op"),
+    ];
+    if is_mixed {
+        columns.push(Column::text("CPU of"));
     }
     Table {
         title: title.to_owned(),
-        columns: vec![
-            Column::number("rank"),
-            Column::text("name"),
-            Column::number("Mbit/s"),
-            Column::number("ops/s"),
-            Column::number("CPU"),
-            Column::number("P/E"),
-            Column::number("ops/s per %"),
-            Column::number("us/op"),
-        ],
-        rows: ranked.iter().enumerate().map(cells).collect(),
+        columns,
+        rows: ranked.iter().map(cells).collect(),
         notes,
     }
+}
+
+/// Whose CPU utilisation it is.
+pub(super) fn cpu_of(row: &Efficiency) -> Cell {
+    let whose = row.cpu_of.filter(|_| row.cpu_percent.is_some());
+    Cell::or_dash(whose.map(|whose| whose.name().into()))
 }

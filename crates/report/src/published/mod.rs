@@ -15,7 +15,7 @@ mod tables;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
-pub use efficiency::{Efficiency, efficiency, ranked};
+pub use efficiency::{CpuOf, Efficiency, Ranked, efficiency, ranked};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
 use crate::change::{CONFIDENCE, Change, Measured};

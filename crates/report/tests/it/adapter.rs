@@ -113,6 +113,37 @@ fn servers_are_ranked_by_efficiency_in_each_pattern() {
 }
 
 #[test]
+fn servers_whose_cpu_is_not_of_the_same_kind_are_ranked_apart() {
+    let mut study = study();
+    for result in study.results.iter_mut().filter(|result| result.server == 0) {
+        let cpu = result.run.load_points[0].server_cpu.as_mut().unwrap();
+        cpu.scope = Some("processes".to_owned());
+    }
+    let text = adapter(&study).unwrap().to_text();
+    let rows: Vec<Vec<_>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert!(rows[1].ends_with(&["us/op", "CPU", "of"]), "{text}");
+    // The frugal one has twice the P/E, but of another thing.
+    for (at, begin, end) in [
+        (2, "transmit, 4 KiB fast 1 41.0", "processes"),
+        (3, "transmit, 4 KiB frugal 1 16.4", "machine"),
+        (4, "transmit, 4 KiB unknown - ", "-"),
+        (5, "duplex, 8 MiB fast - ", "-"),
+    ] {
+        let row = rows[at].join(" ");
+        assert!(row.starts_with(begin) && row.ends_with(end), "{row}");
+    }
+    for note in [
+        "CPU of fast: the processes that serve; 4 cores",
+        "their P/E do not compare, and they are ranked apart",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
+}
+
+#[test]
 fn one_table_is_all_that_one_load_point_needs() {
     let mut study = study();
     assert_eq!(tables(&study).len(), 1);

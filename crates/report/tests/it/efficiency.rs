@@ -3,7 +3,7 @@
 
 use insta::assert_snapshot;
 use smbench_report::doc::RunDoc;
-use smbench_report::published::{Efficiency, efficiency, ranked};
+use smbench_report::published::{CpuOf, Efficiency, Ranked, efficiency, ranked};
 use smbench_report::table::Table;
 
 use crate::samples::{document, on_a_busy_server, point, run};
@@ -38,8 +38,8 @@ fn web_server() -> Vec<Efficiency> {
         .collect()
 }
 
-fn names<'a>(rows: &[&'a Efficiency]) -> Vec<&'a str> {
-    rows.iter().map(|row| row.name.as_str()).collect()
+fn names<'a>(rows: &[Ranked<'a>]) -> Vec<&'a str> {
+    rows.iter().map(|row| row.of.name.as_str()).collect()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn the_published_rankings_come_out() {
         ["Alacritech 1000x1", "Gigabyte GC-LC03", "3Com 3C996B-T"]
     );
     for rows in [&file, &web] {
-        let indices: Vec<_> = ranked(rows).iter().map(|row| row.index()).collect();
+        let indices: Vec<_> = ranked(rows).iter().map(|row| row.of.index()).collect();
         assert!(indices.is_sorted_by(|higher, lower| higher >= lower));
         assert_eq!(indices.len(), 13);
     }
@@ -140,6 +140,69 @@ fn runs_are_ranked_by_their_peaks_and_unmeasured_ones_last() {
     no rank: no use of the server's CPUs was measured
     ");
     assert_eq!(Efficiency::of_run("x", &document(&run(Vec::new()))), None);
+}
+
+#[test]
+fn what_is_printed_alike_is_ranked_alike() {
+    let of = |name, index| Efficiency::of_index(name, 1000.0, index);
+    let rows = [
+        of("d", 12.0),
+        of("c", 15.84),
+        of("b", 15.8413),
+        of("a", 20.0),
+        of("e", 12.0),
+        Efficiency {
+            cpu_percent: None,
+            ..of("f", 1.0)
+        },
+    ];
+    let ranked = ranked(&rows);
+    assert_eq!(names(&ranked), ["a", "b", "c", "d", "e", "f"]);
+    let ranks: Vec<_> = ranked.iter().map(|row| row.rank).collect();
+    assert_eq!(ranks, [Some(1), Some(2), Some(2), Some(4), Some(4), None]);
+}
+
+#[test]
+fn processes_and_machines_are_ranked_apart() {
+    let of = |name, index, cpu_of| Efficiency {
+        cpu_of: Some(cpu_of),
+        ..Efficiency::of_index(name, 1000.0, index)
+    };
+    let rows = [
+        of("all", 20.0, CpuOf::Machine),
+        of("slow", 10.0, CpuOf::Processes),
+        of("other", 5.0, CpuOf::Machine),
+        of("fast", 30.0, CpuOf::Processes),
+        Efficiency {
+            cpu_percent: None,
+            ..of("unknown", 1.0, CpuOf::Machine)
+        },
+    ];
+    assert_snapshot!(efficiency("", &rows).to_text(), @"
+    rank  name     Mbit/s  ops/s      CPU    P/E  ops/s per %  us/op  CPU of
+       1  fast       1000      -  33.33 %  30.00            -      -  processes
+       2  slow       1000      -    100 %  10.00            -      -  processes
+       1  all        1000      -     50 %  20.00            -      -  machine
+       2  other      1000      -    200 %   5.00            -      -  machine
+       -  unknown    1000      -        -      -            -      -  -
+    P/E: Mbit/s for each percent of the server's CPUs; higher is better
+    CPU: of the server, in percent of all its CPUs
+    CPU of some is of the processes that serve, of others of the whole machine, which is more: their P/E do not compare, and they are ranked apart
+    no rank: no use of the server's CPUs was measured
+    ");
+}
+
+#[test]
+fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
+    let mut both = document(&run(vec![
+        on_a_busy_server(point(4, 1, 400)),
+        on_a_busy_server(point(4, 2, 400)),
+    ]));
+    let index = |run: &RunDoc| Efficiency::of_run("x", run).unwrap().index();
+    assert!(index(&both).is_some());
+    let cpu = both.load_points[1].server_cpu.as_mut().unwrap();
+    cpu.scope = Some("processes".to_owned());
+    assert_eq!(index(&both), None);
 }
 
 #[test]
