@@ -102,7 +102,9 @@ pub(crate) struct TestLoadArgs {
     /// Events per second on average, at random instants; 0 is as fast as the server answers
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) rate: u32,
-    /// Seconds after which interim figures are printed, over and over; 0 is never
+    /// Seconds after which interim figures are printed, over and over; 0 is never. Figures are kept
+    /// by the second, in tests of over an hour by as many as there are hours begun: it is rounded up
+    /// to a multiple of that
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) report_interval: u32,
     /// Percentiles of latency to print, such as 50,95,99.9; 0 is none

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::time::Duration;
 
-use smbench_engine::fileio::{Fileio, Flushing, Home};
+use smbench_engine::fileio::{Fileio, Home};
 use smbench_engine::plan::{Rate, RateScope, Spacing, Verify};
 use smbench_engine::profile::Profile;
+use smbench_engine::record::Series;
 use smbench_engine::run::MeasuredInterval;
 use smbench_engine::spec::{RunOptions, Spec};
 use smbench_engine::units::Size;
@@ -52,7 +54,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
     let text = |doc: &RunDoc| report(doc, &shown).unwrap_or_else(|| render(doc));
     let telling = Telling {
         remedy: String::new(),
-        interim: interim(args, test.flushing),
+        interim: interim(args, &test),
         render: &text,
     };
     carry_out(vec![request], &args.output, telling)
@@ -102,13 +104,29 @@ fn check_memory(test: &Fileio) -> Result<(), Failure> {
     }
 }
 
+/// Whole seconds after which interim figures can be printed that were asked for
+/// after so many, in a test of this length.
+fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
+    let kept = Series::interval_of(time.unwrap_or_default());
+    u64::from(asked_s).next_multiple_of(kept.as_secs())
+}
+
 /// What is printed every so many seconds, as sysbench does; not among a document
 /// on standard output.
-fn interim(args: &FileioArgs, flushing: Flushing) -> Option<watch::Interim<'static>> {
-    let every = f64::from(args.load.report_interval);
-    if every == 0.0 {
+fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> {
+    let asked = args.load.report_interval;
+    if asked == 0 {
         return None;
     }
+    let every = told_every(asked, test.time);
+    if every != u64::from(asked) && !args.output.quiet {
+        complain(format_args!(
+            "--report-interval: {asked} s is rounded up to {every} s, as figures of over an hour are \
+             kept"
+        ));
+    }
+    let every = every as f64;
+    let flushing = test.flushing;
     let percentiles = percentiles(args);
     let to_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
     let is_taken = to_stdout(&args.output.json) || to_stdout(&args.output.csv);
@@ -118,7 +136,7 @@ fn interim(args: &FileioArgs, flushing: Flushing) -> Option<watch::Interim<'stat
             let length_s = interval.length.as_secs_f64();
             end_s += length_s;
             interim.add(interval.ops, length_s);
-            // Intervals are whole seconds but for the last, and sums of few.
+            // Intervals are whole seconds but for the last, and sums of some.
             if interim.length_s() + 1e-6 < every {
                 return;
             }
@@ -131,4 +149,28 @@ fn interim(args: &FileioArgs, flushing: Flushing) -> Option<watch::Interim<'stat
             });
         },
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interim_figures_come_as_asked_for_or_at_the_next_multiple_of_what_is_kept() {
+        const HOUR: u64 = 3600;
+        for (asked, time_s, told) in [
+            (1, 10, 1),
+            (7, HOUR, 7),
+            (1, HOUR + 1, 2),
+            (10, 2 * HOUR, 10),
+            (5, 2 * HOUR, 6),
+            (10, 4 * HOUR, 12),
+            (u32::MAX, 24 * HOUR, 4_294_967_304),
+        ] {
+            let time = Duration::from_secs(time_s);
+            assert_eq!(told_every(asked, Some(time)), told, "{asked} {time_s}");
+        }
+        // By events it ends within the hour.
+        assert_eq!(told_every(1, None), 1);
+    }
 }
