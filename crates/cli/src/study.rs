@@ -6,6 +6,7 @@ use smbench_report::doc::LoadError;
 use smbench_report::published::tables;
 use smbench_report::study::{Study, StudyDoc};
 use smbench_report::table::Table;
+use smbench_report::text::wrapped;
 use smbench_report::units::{counted, plain};
 
 use crate::failure::Failure;
@@ -44,7 +45,11 @@ fn reached(study: &Study) -> Option<String> {
     let (name, profile, reached) =
         reached.max_by(|one, other| one.2.percent.total_cmp(&other.2.percent))?;
     let place = format!("closest to the generator's limit: {profile} on {name}");
-    Some(format!("{}\n{}\n", plain(&place), plain(&reached.text)))
+    Some(format!(
+        "{}\n{}",
+        plain(&place),
+        wrapped(&plain(&reached.text))
+    ))
 }
 
 /// Makes the report of a study in `folder`; says where its parts are.

@@ -170,10 +170,9 @@ impl CalibrationDoc {
             ]
         });
         let mut notes: Vec<String> = [
-            "null target: the engine alone, nothing is sent; bare loopback: as many bytes as SMB on \
-             plain sockets; embedded server: all of SMB, unsigned",
-            "loopback and the embedded server are processes of this machine and share its cores with \
-             the generator: a server elsewhere leaves it more",
+            "null target: the engine alone, nothing is sent",
+            "bare loopback: as many bytes as SMB on plain sockets; embedded server: all of SMB, unsigned",
+            "both are processes here and share its cores with the generator: one elsewhere leaves it more",
             "us/op: CPU time of the generator per operation",
         ]
         .map(str::to_owned)

@@ -17,7 +17,7 @@ use smbench_engine::record::{Direction, OpKind, OpRecord, Recorder};
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, OpDoc, RunDoc};
 use crate::latency::pool;
-use crate::text::{facts, footnotes, remarks};
+use crate::text::{facts, footnotes, reached, remarks, wrapped};
 use crate::units::{amount, bytes, counted, plain};
 
 const MIB: f64 = 1_048_576.0;
@@ -62,7 +62,8 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     sections.push(fairness(test, point));
     sections.push(by_operation(point, &shown.percentiles));
     sections.push(totals(point));
-    let notes = footnotes(&Curve::of(&doc.load_points)) + &remarks(doc);
+    let mut notes = footnotes(&Curve::of(&doc.load_points)) + &remarks(doc);
+    notes.extend(reached(doc).map(|line| wrapped(&line)));
     if !notes.is_empty() {
         sections.push(notes);
     }

@@ -108,5 +108,6 @@ fn lines(server: &Measured<'_>) -> Vec<String> {
             _ => lines.push(line.trim().to_owned()),
         }
     }
+    lines.extend(text::reached(server.run));
     lines
 }

@@ -14,7 +14,7 @@ pub use cpu::server_cpu;
 pub use header::facts;
 pub use operations::operations;
 pub use points::{load_points, peak_line, repeats};
-pub use remarks::{footnotes, remarks};
+pub use remarks::{footnotes, reached, remarks};
 
 use crate::curve::Curve;
 use crate::doc::RunDoc;
@@ -39,9 +39,54 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(peak_line(&curve));
         sections.extend(operations(&curve).map(|table| table.to_text()));
     }
-    let remarks = remarks(doc);
+    let mut remarks = remarks(doc);
+    remarks.extend(reached(doc).map(|line| wrapped(&line)));
     if !remarks.is_empty() {
         sections.push(remarks);
     }
     sections.join("\n")
+}
+
+/// Columns of the terminal that texts are for.
+const COLUMNS: usize = 100;
+
+/// A line that may be longer than a terminal is wide, broken between words, what
+/// follows indented. Ends with a newline.
+#[must_use]
+pub fn wrapped(line: &str) -> String {
+    let mut text = String::new();
+    let mut used = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > COLUMNS {
+            text += "\n ";
+            used = 1;
+        }
+        if used > 0 {
+            text.push(' ');
+            used += 1;
+        }
+        text += word;
+        used += length;
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words_where_they_are_too_long() {
+        assert_eq!(wrapped("short"), "short\n");
+        assert_eq!(wrapped(""), "\n");
+        let long = [
+            "x".repeat(60),
+            "y".repeat(39),
+            "z".repeat(120),
+            "end".to_owned(),
+        ];
+        let broken = format!("{} {}\n  {}\n  end\n", long[0], long[1], long[2]);
+        assert_eq!(wrapped(&long.join(" ")), broken);
+    }
 }

@@ -78,9 +78,6 @@ pub fn remarks(doc: &RunDoc) -> String {
     text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(doc.load_points.iter().filter_map(late));
     text += &unsteady(&doc.load_points);
-    let calibration = doc.calibration.as_ref();
-    let reached = calibration.and_then(|calibration| calibration.reached(doc));
-    text.extend(reached.map(|reached| plain(&reached.text) + "\n"));
     for remark in [unfair, imbalance] {
         text.extend(doc.load_points.iter().filter_map(remark));
     }
@@ -95,6 +92,14 @@ pub fn remarks(doc: &RunDoc) -> String {
         text += &format!("left on the share: {}\n", plain(leftover));
     }
     text
+}
+
+/// How far the run comes to what its generator can do, on one line however long it
+/// is; `None` where that is not known.
+#[must_use]
+pub fn reached(doc: &RunDoc) -> Option<String> {
+    let reached = doc.calibration.as_ref()?.reached(doc)?;
+    Some(plain(&reached.text))
 }
 
 /// What clients were granted to cache, and what was taken back.

@@ -48,6 +48,11 @@ fn calibration() -> CalibrationDoc {
     }
 }
 
+/// Whether a terminal of 100 columns shows it as it is.
+fn is_narrow(text: &str) -> bool {
+    text.lines().all(|line| line.chars().count() <= 100)
+}
+
 #[test]
 fn a_peak_is_held_against_what_is_most_like_it() {
     let mut doc = document(&run(vec![point(2, 1, 1000)]));
@@ -63,7 +68,13 @@ fn a_peak_is_held_against_what_is_most_like_it() {
          of 4.00 KiB on average, reached 25 % of that"
     );
     doc.calibration = Some(calibration());
-    assert!(render(&doc).contains(&reached.text));
+    let text = render(&doc);
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.starts_with("calibration: "));
+    let lines: Vec<_> = lines.map(str::trim).collect();
+    assert_eq!(lines.join(" "), reached.text, "{text}");
+    assert!(lines.len() > 1 && is_narrow(&text), "{text}");
     doc.machine = None;
     let elsewhere = calibration().reached(&doc).unwrap().text;
     assert!(elsewhere.contains("another machine"), "{elsewhere}");
@@ -95,6 +106,7 @@ fn nothing_is_held_against_nothing() {
 fn the_table_says_what_it_is_and_what_is_missing() {
     let text = calibration().table().to_text();
     assert!(text.starts_with("what this machine generates at most, 3 s each\n"));
+    assert!(is_narrow(&text), "{text}");
     for part in [
         "embedded server  read 64 KiB ",
         "embedded server, write 4 KiB: it broke",
