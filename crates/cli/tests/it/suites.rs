@@ -502,9 +502,81 @@ fn the_study_of_flushes_has_both_configurations() {
         let flushes = &run["load_points"][1]["whole"]["flush"]["count"];
         assert!(flushes.as_u64().unwrap() > 0, "{run}");
     }
-    for part in ["Samba, strict sync = no", "Samba, strict sync = yes"] {
-        assert!(said.stdout.contains(part), "{said:?}");
+    let both = ["Samba, strict sync = no", "Samba, strict sync = yes"];
+    let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
+    let tables = tables(&page);
+    // Peaks, dips, response times, percentiles, operations, load points, the gain.
+    assert!(tables.len() >= 10, "{page}");
+    for table in &tables {
+        for name in both {
+            let has_figures = tables.iter().any(|found| {
+                // A server's own table stands beside the same one of the other, whose
+                // processes have other numbers.
+                let mut titles = both.iter().map(|other| table.title.replace(other, name));
+                let same = |title: String| {
+                    let parts = [&title, &found.title].map(|title| title.split(" (process").next());
+                    parts[0] == parts[1]
+                };
+                found.figures_of(name) && titles.any(same)
+            });
+            assert!(has_figures, "{name} in {table:?}: {page}");
+        }
     }
+    for name in both {
+        assert!(said.stdout.contains(name), "{said:?}");
+    }
+}
+
+/// A table of a report in Markdown.
+#[derive(Debug)]
+struct Table {
+    title: String,
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Whether it has a figure of a server: in its column, in its row, or anywhere
+    /// where the table is its own.
+    fn figures_of(&self, server: &str) -> bool {
+        let is_figure = |cell: &String| {
+            cell.trim_start_matches(['~', ' '])
+                .starts_with(|c: char| c.is_ascii_digit())
+        };
+        let column = self.header.iter().position(|name| name == server);
+        self.rows.iter().any(|row| match column {
+            Some(column) => row.get(column).is_some_and(is_figure),
+            None if row[0] == server => row[1..].iter().any(is_figure),
+            None => self.title.starts_with(server) && row.iter().any(is_figure),
+        })
+    }
+}
+
+/// All tables of a report, with what stands in bold above each.
+fn tables(markdown: &str) -> Vec<Table> {
+    let cells = |line: &str| -> Vec<String> {
+        let line = line.replace("\\~", "~");
+        let inner = line.trim_matches('|').split(" | ");
+        inner.map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut tables: Vec<Table> = Vec::new();
+    let (mut title, mut is_within) = ("", false);
+    for line in markdown.lines() {
+        let is_row = line.starts_with('|');
+        match is_row {
+            true if !is_within => tables.push(Table {
+                title: title.to_owned(),
+                header: cells(line),
+                rows: Vec::new(),
+            }),
+            true if line.starts_with("| --") => {}
+            true => tables.last_mut().unwrap().rows.push(cells(line)),
+            false if line.starts_with("**") => title = line.trim_matches('*'),
+            false => {}
+        }
+        is_within = is_row;
+    }
+    tables
 }
 
 #[test]
