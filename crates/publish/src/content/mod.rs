@@ -11,6 +11,7 @@ mod level;
 mod methodology;
 mod results;
 mod summary;
+mod transfers;
 
 use smbench_report::RunDoc;
 use smbench_report::curve::{Curve, Row};
@@ -30,7 +31,7 @@ pub fn report(study: &Study) -> Report {
     let whole = profiles.iter().filter(|profile| !is_transfer(profile));
     sections.extend(whole.map(results::section));
     let transfers: Vec<_> = profiles.iter().filter(is_transfer).collect();
-    sections.extend(results::transfers(&transfers));
+    sections.extend(transfers::section(study, &transfers));
     sections.extend(comparisons::section(study, &profiles));
     sections.push(methodology::section(study, &profiles));
     sections.push(disclosure::section(study));

@@ -23,22 +23,18 @@ pub(super) fn section(profile: &Profile<'_>) -> Section {
     section
 }
 
-/// The numbers of profiles that are not looked at one by one; nothing without any.
-pub(super) fn transfers(profiles: &[&Profile<'_>]) -> Option<Section> {
-    let mut section = Section::new("Results: transfers");
-    for profile in profiles {
-        let mut part = Section::new(profile.name);
-        part.blocks.extend(load_points(profile).blocks);
-        for server in &profile.servers {
-            let told = lines(server).into_iter();
-            part.list(
-                told.map(|line| format!("{}: {line}", server.name))
-                    .collect(),
-            );
-        }
-        section.part(part);
+/// The numbers alone, and what must be known of them.
+pub(super) fn numbers(profile: &Profile<'_>) -> Section {
+    let mut part = Section::new(profile.name);
+    part.blocks.extend(load_points(profile).blocks);
+    for server in &profile.servers {
+        let told = lines(server).into_iter();
+        part.list(
+            told.map(|line| format!("{}: {line}", server.name))
+                .collect(),
+        );
     }
-    (!section.parts.is_empty()).then_some(section)
+    part
 }
 
 /// The operations of each server at its peak.

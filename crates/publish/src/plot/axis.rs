@@ -26,6 +26,10 @@ pub enum Quantity {
     Throughput,
     /// Operations per second, from 0.
     Rate,
+    /// A number without a unit, from 0.
+    Index,
+    /// Bytes of a request. Logarithmic, with powers of two.
+    Bytes,
     /// Nanoseconds, from 0.
     Latency,
     /// Nanoseconds, logarithmic.
@@ -62,6 +66,9 @@ enum Steps {
     Whole,
 }
 
+/// Steps of an axis of powers of two, whose numbers are long.
+const OCTAVES_MAX: f64 = 6.0;
+
 /// Beyond anything measured; larger numbers are no measurements but would
 /// overflow.
 const HIGHEST: f64 = 1e18;
@@ -89,6 +96,8 @@ impl Axis {
             Quantity::Clients => self.linear(high, Steps::Whole, None, 1.0),
             Quantity::Throughput => self.linear(high, Steps::Upright, Some("Mbit/s"), 1.0),
             Quantity::Rate => self.linear(high, Steps::Upright, Some("operations/s"), 1.0),
+            Quantity::Index => self.linear(high, Steps::Upright, None, 1.0),
+            Quantity::Bytes => self.octaves(low, high),
             Quantity::Time => self.linear(high, Steps::Across, Some("s"), 1.0),
             Quantity::Latency => {
                 let (scale, unit) = unit_of(high);
@@ -148,6 +157,24 @@ impl Axis {
             range: 10_f64.powf(from) * scale..end * scale,
             ticks: ticks.collect(),
             measure: f64::log10,
+        }
+    }
+
+    /// Over whole powers of two, all of them or every so many.
+    fn octaves(&self, low: f64, high: f64) -> Frame {
+        let from = low.max(1.0).log2().floor();
+        let to = high.max(1.0).log2().ceil().max(from + 1.0);
+        let step = ((to - from) / OCTAVES_MAX).ceil();
+        let ticks = (0..=((to - from) / step) as u32).map(|at| {
+            let value = (from + f64::from(at) * step).exp2();
+            // Exact up to 2^53, and nothing is as large as 2^64.
+            (value, units::bytes(value as u64))
+        });
+        Frame {
+            title: with_unit(&self.title, Some("logarithmic")),
+            range: from.exp2()..to.exp2(),
+            ticks: ticks.collect(),
+            measure: f64::log2,
         }
     }
 
@@ -289,6 +316,29 @@ mod tests {
         let wide = axis.frame([1e3, 1e9].into_iter());
         assert_eq!(wide.ticks.len(), 7);
         assert_eq!(axis.frame([0.0].into_iter()).ticks.len(), 4);
+    }
+
+    #[test]
+    fn sizes_of_requests_are_powers_of_two() {
+        let axis = Axis::new("size", Quantity::Bytes);
+        let shown_of = |low: f64, high: f64| {
+            let frame = axis.frame([low, high].into_iter());
+            shown(&frame).join(" | ")
+        };
+        assert_eq!(
+            shown_of(128.0, 8_388_608.0),
+            "128 B | 1 KiB | 8 KiB | 64 KiB | 512 KiB | 4 MiB"
+        );
+        assert_eq!(
+            shown_of(4096.0, 65_536.0),
+            "4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB"
+        );
+        assert_eq!(shown_of(1000.0, 1000.0), "512 B | 1 KiB");
+        let frame = axis.frame([4096.0, 65_536.0].into_iter());
+        assert_eq!(frame.title, "size, logarithmic");
+        // Each doubling is as long.
+        let places = [4096.0, 16_384.0, 65_536.0].map(|value| frame.map(&value, (0, 400)));
+        assert_eq!(places, [0, 200, 400]);
     }
 
     #[test]

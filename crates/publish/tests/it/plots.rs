@@ -4,11 +4,13 @@ use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
 use smbench_publish::plot::{Axis, Limit, Line, Plot, Point, Quantity, Rasterizer, Standing};
 use smbench_publish::report;
+use smbench_report::doc::ServerCpuDoc;
+use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
 
 use crate::samples::{dropped, full, point, run, study};
 
 /// A plot of the report on a study.
-fn plot(study: &smbench_report::study::Study, name: &str) -> Plot {
+fn plot(study: &Study, name: &str) -> Plot {
     let report = report(study);
     let plot = report.plots().find(|plot| plot.name == name);
     plot.unwrap_or_else(|| panic!("no {name}")).clone()
@@ -291,5 +293,127 @@ fn what_is_not_valid_is_named_in_the_legend() {
     assert!(
         report.contains("Hollow, not valid: a at 2 clients: 1 client dropped out"),
         "{report}"
+    );
+}
+
+/// Transfers of two sizes in one direction, of one size in another, on a server
+/// whose CPU was measured and on one where nobody knows it.
+fn transfers() -> Study {
+    let of = |throughput_mbps: f64, cpu: Option<(&str, f64)>| {
+        let mut measured = point(20, 1, throughput_mbps, 400_000);
+        let looked = ServerCpuDoc {
+            source: "somewhere".to_owned(),
+            not_measured: None,
+            scope: None,
+            cores: Some(4),
+            busy_s: None,
+            percent: None,
+            us_per_op: None,
+            mbps_per_percent: None,
+            ops_per_s_per_percent: None,
+        };
+        measured.server_cpu = cpu.map(|(scope, percent)| ServerCpuDoc {
+            scope: Some(scope.to_owned()),
+            percent: Some(percent),
+            ..looked
+        });
+        run(vec![measured])
+    };
+    let mut study = study(&[
+        ("known", of(100.0, Some(("machine", 10.0)))),
+        ("unknown", of(300.0, None)),
+    ]);
+    let transfers = [
+        (TransferMode::Transmit, 65_536),
+        (TransferMode::Transmit, 4096),
+        (TransferMode::Receive, 4096),
+    ];
+    study.doc.transfers = transfers
+        .map(|(mode, bytes)| TransferDoc {
+            profile: format!("{}-{bytes}", mode.name()),
+            mode,
+            bytes,
+            generators_per_client: 1,
+        })
+        .into();
+    let names = study.doc.transfers.iter().map(|made| made.profile.clone());
+    study.doc.profiles = names.collect();
+    let mut small = of(20.0, Some(("machine", 40.0)));
+    small.load_points[0].generator_limited = Some(true);
+    let result = |server, profile, run| StudyResult {
+        server,
+        profile,
+        run,
+    };
+    study.results.extend([
+        result(0, 1, small),
+        result(1, 1, of(30.0, None)),
+        result(0, 2, of(10.0, Some(("machine", 10.0)))),
+    ]);
+    study
+}
+
+#[test]
+fn transfers_are_plotted_by_the_size_of_requests() {
+    let mut study = transfers();
+    let throughput = plot(&study, "00-transmit-throughput");
+    assert_eq!(throughput.x.quantity, Quantity::Bytes);
+    let lines: Vec<_> = throughput.lines.iter().map(numbers).collect();
+    assert_eq!(
+        lines,
+        [
+            [(4096.0, 20.0, true), (65_536.0, 100.0, true)],
+            [(4096.0, 30.0, true), (65_536.0, 300.0, true)]
+        ]
+    );
+    let smallest = &throughput.lines[0].points[0];
+    assert_eq!(smallest.limit, Limit::Generator);
+    assert!(
+        smallest
+            .label
+            .starts_with("4 KiB, 20 clients: 20.0 Mbit/s; the generator was the limit"),
+        "{}",
+        smallest.label
+    );
+    let index = plot(&study, "00-transmit-index");
+    assert_eq!(
+        numbers(&index.lines[0]),
+        [(4096.0, 0.5, true), (65_536.0, 10.0, true)]
+    );
+    assert!(index.lines[1].points.is_empty(), "nobody knows its CPU");
+    assert_eq!(index.lines[0].name, "known");
+    let drawn = index.to_svg().unwrap();
+    assert!(
+        drawn.contains("64 KiB") && !drawn.contains("unknown"),
+        "{drawn}"
+    );
+    // Of one size there is nothing to draw.
+    let is_of = |mode: &str| {
+        let start = format!("00-{mode}-");
+        report(&study)
+            .plots()
+            .any(|plot| plot.name.starts_with(&start))
+    };
+    assert_eq!((is_of("transmit"), is_of("receive")), (true, false));
+
+    // What does not compare is told apart.
+    for result in study.results.iter_mut().filter(|result| result.server == 1) {
+        let cpu = transfers().results[0].run.load_points[0].server_cpu.clone();
+        let cpu = cpu.map(|cpu| ServerCpuDoc {
+            scope: Some("processes".to_owned()),
+            ..cpu
+        });
+        result.run.load_points[0].server_cpu = cpu;
+    }
+    let mixed = plot(&study, "00-transmit-index");
+    let names: Vec<_> = mixed.lines.iter().map(|line| &*line.name).collect();
+    assert_eq!(
+        names,
+        ["known (CPU of machine)", "unknown (CPU of processes)"]
+    );
+    assert!(
+        mixed.notes[1].ends_with("do not compare"),
+        "{:?}",
+        mixed.notes
     );
 }

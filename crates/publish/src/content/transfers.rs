@@ -1,0 +1,166 @@
+//! Profiles that move blocks of one size: what they come to by the size, and their
+//! numbers. They are not looked at one by one.
+
+use smbench_report::published::{CpuOf, Efficiency};
+use smbench_report::study::{Study, TransferMode};
+use smbench_report::units;
+
+use super::{Profile, clients, limits, results};
+use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
+use crate::report::Section;
+
+/// A number that each size has.
+struct Measure {
+    /// The end of the plot's name.
+    name: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    quantity: Quantity,
+    print: fn(f64) -> String,
+    of: fn(&Efficiency) -> Option<f64>,
+}
+
+const MEASURES: [Measure; 2] = [
+    Measure {
+        name: "throughput",
+        title: "throughput",
+        axis: "throughput",
+        quantity: Quantity::Throughput,
+        print: |mbps| units::throughput(mbps) + " Mbit/s",
+        of: |row| Some(row.throughput_mbps),
+    },
+    Measure {
+        name: "index",
+        title: "P/E",
+        axis: "Mbit/s per percent of CPU",
+        quantity: Quantity::Index,
+        print: units::index,
+        of: Efficiency::index,
+    },
+];
+
+/// What one server did with requests of one size, at its peak.
+struct Found<'a> {
+    server: usize,
+    bytes: u32,
+    clients: u32,
+    row: Efficiency,
+    /// Why the generator was the limit, where it was.
+    limits: Option<String>,
+    name: &'a str,
+}
+
+/// Nothing of a study without any.
+pub(super) fn section(study: &Study, profiles: &[&Profile<'_>]) -> Option<Section> {
+    let mut section = Section::new("Results: transfers");
+    for mode in TransferMode::ALL {
+        let found = of_mode(study, profiles, mode);
+        let mut sizes: Vec<_> = found.iter().map(|found| found.bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        // A single size has its place in the tables.
+        if sizes.len() > 1 {
+            for measure in &MEASURES {
+                section.plot(plot(study, mode, measure, &found));
+            }
+        }
+    }
+    for profile in profiles {
+        section.part(results::numbers(profile));
+    }
+    (!section.parts.is_empty()).then_some(section)
+}
+
+/// All that was measured in one direction, by size.
+fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> Vec<Found<'a>> {
+    let mut found = Vec::new();
+    for profile in profiles {
+        let transfer = study.doc.transfer(profile.name);
+        let Some(transfer) = transfer.filter(|transfer| transfer.mode == mode) else {
+            continue;
+        };
+        found.extend(profile.servers.iter().filter_map(|server| {
+            let row = server.curve.peak_row()?;
+            Some(Found {
+                server: server.number,
+                bytes: transfer.bytes,
+                clients: row.clients,
+                row: Efficiency::of_row(server.name, row),
+                limits: limits(row),
+                name: server.name,
+            })
+        }));
+    }
+    found.sort_by_key(|found| found.bytes);
+    found
+}
+
+/// One measure against the size of requests, a line for each server.
+fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>]) -> Plot {
+    let of_index = measure.quantity == Quantity::Index;
+    let kinds = |whose: CpuOf| {
+        let mut rows = all.iter().map(|found| &found.row);
+        rows.any(|row| row.cpu_of == Some(whose) && row.index().is_some())
+    };
+    let is_mixed = of_index && kinds(CpuOf::Processes) && kinds(CpuOf::Machine);
+    let lines = (0..study.doc.servers.len()).filter_map(|server| {
+        let found = || all.iter().filter(move |found| found.server == server);
+        let points: Vec<_> = found().filter_map(|found| point(found, measure)).collect();
+        let first = found().next()?;
+        let whose = first.row.cpu_of.filter(|_| is_mixed);
+        Some(Line {
+            name: match whose {
+                Some(whose) => format!("{} (CPU of {})", first.name, whose.name()),
+                None => first.name.to_owned(),
+            },
+            style: server,
+            points,
+        })
+    });
+    let lines: Vec<_> = lines.collect();
+    let mut notes = Vec::new();
+    let mut points = lines.iter().flat_map(|line| &line.points);
+    if points.any(|point| point.limit == Limit::Generator) {
+        notes.push("with a ring: the generator, not the server, was the limit".to_owned());
+    }
+    if is_mixed {
+        notes.push(
+            "CPU of processes is less than that of a whole machine: these lines do not compare"
+                .to_owned(),
+        );
+    }
+    Plot {
+        // Profiles are counted from 1.
+        name: format!("00-{}-{}", mode.name(), measure.name),
+        title: format!("{}: {} by size of request", mode.name(), measure.title),
+        x: Axis::new("size of request", Quantity::Bytes),
+        y: Axis::new(measure.axis, measure.quantity),
+        lines,
+        notes,
+    }
+}
+
+fn point(found: &Found<'_>, measure: &Measure) -> Option<Point> {
+    let value = (measure.of)(&found.row)?;
+    let mut label = format!(
+        "{}, {}: {}",
+        units::bytes(found.bytes.into()),
+        clients(found.clients),
+        (measure.print)(value)
+    );
+    let limit = match &found.limits {
+        Some(reasons) => {
+            label += &format!("; the generator was the limit: {reasons}");
+            Limit::Generator
+        }
+        None => Limit::Server,
+    };
+    Some(Point {
+        x: found.bytes.into(),
+        y: value,
+        spread: None,
+        standing: Standing::Valid,
+        limit,
+        label,
+    })
+}
