@@ -1,0 +1,161 @@
+//! Suites that do not go through: killed, interrupted, without one of their servers.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+
+use super::{clients, entries, has_samba, named, pass, read, start, suite, with};
+use crate::support::{Place, embedded, free_port, text, wait_until};
+
+#[test]
+fn a_killed_suite_goes_on_where_it_stopped_and_cleans_up() {
+    if !has_samba() {
+        return;
+    }
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write(
+        "suite.toml",
+        "clients = \"1,2,3\"\npasses = 2\n[[servers]]\nname = \"samba\"\nsamba = []\n",
+    );
+    let named = named("memory", &server);
+    // Long enough to be killed in.
+    let mut args = with(&[text(&file), &named, "--quiet"]);
+    args.retain(|arg| !arg.starts_with("--duration"));
+    args.push("--duration=2s");
+    let measured = |server: &str, number: u32| {
+        pass(&place, server, "file-server", number).map_or(Vec::new(), |run| clients(&run))
+    };
+    // Killed twice: on the server that is there, and on the one set up for it.
+    let running = start(&place, server.password(), &args);
+    wait_until(|| !measured("01-memory", 1).is_empty());
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    let first = pass(&place, "01-memory", "file-server", 1).unwrap();
+    assert!(entries(&place.path("study")) > 0);
+    let running = start(&place, server.password(), &args);
+    wait_until(|| !measured("02-samba", 1).is_empty());
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    let second = pass(&place, "02-samba", "file-server", 1).unwrap();
+    assert_eq!(entries(&place.path("tmp")), 1, "the killed Samba's folder");
+
+    let said = suite(&place, server.password(), &args);
+    said.succeeded();
+    for (name, before) in [("01-memory", &first), ("02-samba", &second)] {
+        let run = pass(&place, name, "file-server", 1).unwrap();
+        assert_eq!(clients(&run), [1, 2, 3], "each once, in order");
+        assert_eq!(run["outcome"], "complete");
+        assert_eq!(run["plan"]["load_points"], serde_json::json!([1, 2, 3]));
+        for (at, point) in before["load_points"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(&run["load_points"][at], point, "never measured again");
+        }
+        if before["load_points"].as_array().unwrap().len() < 3 {
+            let notes = run["server"]["notes"].to_string();
+            assert!(notes.contains("interrupted and went on"), "{notes}");
+        }
+        let other = pass(&place, name, "file-server", 2).unwrap();
+        assert_eq!(clients(&other), [1, 2, 3]);
+    }
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+    assert_eq!(entries(&place.path("tmp")), 0);
+    assert_eq!(read(&place.path("study/.running")), serde_json::json!([]));
+}
+
+#[test]
+fn an_interrupt_ends_with_what_there_is() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1,2\"\npasses = 2\n");
+    let named = named("memory", &server);
+    let mut args = with(&[text(&file), &named, "--quiet"]);
+    args.retain(|arg| !arg.starts_with("--duration"));
+    args.push("--duration=2s");
+    let running = start(&place, server.password(), &args);
+    wait_until(|| pass(&place, "01-memory", "file-server", 1).is_some());
+    let beside = suite(&place, server.password(), &args);
+    beside.failed_with(2, &["another smbench is measuring this study"]);
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert!(said.stdout.contains("\nstudy     study\n"), "{said:?}");
+    assert!(said.stderr.starts_with("smbench: stopping: "), "{said:?}");
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+    let again = suite(&place, server.password(), &args);
+    again.succeeded();
+    for number in [1, 2] {
+        let run = pass(&place, "01-memory", "file-server", number).unwrap();
+        assert_eq!(clients(&run), [1, 2]);
+        let points = run["load_points"].as_array().unwrap();
+        assert!(points.iter().all(|point| point["valid"] == true), "{run}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_costs_only_its_own_points() {
+    let server = embedded();
+    let place = Place::new();
+    let gone = format!("--server=gone=smb://ann@127.0.0.1:{}/s", free_port());
+    let file = place.write("suite.toml", "clients = \"1\"\npasses = 2\n");
+    let named = named("memory", &server);
+    let args = with(&[text(&file), &gone, &named, "--quiet"]);
+    let said = suite(&place, server.password(), &args);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let lines: Vec<_> = said.stderr.lines().collect();
+    assert_eq!(lines.len(), 3, "{said:?}");
+    assert!(
+        lines[0].starts_with("smbench: pass 1/2, file-server on gone: "),
+        "{said:?}"
+    );
+    assert!(lines[0].ends_with("; the suite goes on"), "{said:?}");
+    assert!(
+        lines[2].starts_with("smbench: gone: 2 load points not measured: "),
+        "{said:?}"
+    );
+    assert!(pass(&place, "01-gone", "file-server", 1).is_none());
+    for number in [1, 2] {
+        let run = pass(&place, "02-memory", "file-server", number).unwrap();
+        assert_eq!(clients(&run), [1]);
+    }
+    assert!(
+        said.stdout.contains("gone has no valid load point yet"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_server_that_dies_costs_only_its_own_points() {
+    let (dying, other) = (embedded(), embedded());
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1,2,3\"\n");
+    let secret = place.write("password", other.password());
+    // Each has a password of its own; the other's is in the suite.
+    let spec = format!(
+        "clients = \"1,2,3\"\n[[servers]]\nname = \"other\"\nurl = \"{}\"\npassword_file = \
+         \"password\"\n",
+        other.url()
+    );
+    fs::write(&file, spec).unwrap();
+    assert!(secret.exists());
+    let named = named("dying", &dying);
+    let mut args = with(&[text(&file), &named, "--quiet"]);
+    args.retain(|arg| !arg.starts_with("--duration"));
+    args.push("--duration=2s");
+    let running = start(&place, dying.password(), &args);
+    wait_until(|| pass(&place, "01-dying", "file-server", 1).is_some());
+    let before = dying.memory().counts().reads;
+    wait_until(|| dying.memory().counts().reads > before);
+    dying.stop();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let last = said.stderr.lines().last().unwrap();
+    assert!(last.starts_with("smbench: dying: "), "{said:?}");
+    assert!(last.contains(" not measured: run given up: "), "{said:?}");
+    let noted = read(&place.path("study/.running"));
+    assert_eq!(noted[0]["share"]["server"], "dying", "for whoever goes on");
+    let run = pass(&place, "01-dying", "file-server", 1).unwrap();
+    assert_eq!(run["outcome"], "aborted");
+    assert_eq!(run["load_points"][0]["valid"], true);
+    let run = pass(&place, "02-other", "file-server", 1).unwrap();
+    assert_eq!(clients(&run), [1, 2, 3]);
+}

@@ -1,0 +1,178 @@
+//! Suites that are refused.
+
+use super::{named, read, suite, with};
+use crate::support::{Place, embedded, text};
+
+#[test]
+fn a_folder_of_another_study_is_refused_with_what_differs() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1\"\n[run]\nseed = 3\n");
+    let named = named("memory", &server);
+    let said = suite(
+        &place,
+        server.password(),
+        &with(&[text(&file), &named, "--quiet"]),
+    );
+    said.succeeded();
+    let refused = |args: &[&str], difference: &str| {
+        let said = suite(&place, server.password(), args);
+        let parts = [
+            "folder study holds a study with ",
+            difference,
+            "give another --out",
+        ];
+        said.failed_with(2, &parts);
+    };
+    let args = with(&[text(&file), &named, "--quiet"]);
+    let otherwise = |more: &[&'static str]| [&args[..], more].concat();
+    refused(&otherwise(&["--points=1,2"]), "load points 1, not 1, 2");
+    refused(&otherwise(&["--passes=3"]), "passes 1, not 3");
+    refused(
+        &otherwise(&["--profile=read-4k"]),
+        "profiles file-server, not read-4k",
+    );
+    refused(
+        &otherwise(&["--sign=required"]),
+        "plan.signing \"auto\", not \"required\"",
+    );
+    refused(
+        &otherwise(&["--server-flush=memory=ignores"]),
+        "another flush policy of server `memory`",
+    );
+    let renamed = named.replace("memory", "other");
+    refused(&with(&[text(&file), &renamed]), "servers `memory`");
+    place.write("suite.toml", "clients = \"1\"\n[run]\nseed = 4\n");
+    refused(&args, "plan.seed 3, not 4");
+    // What only a report shows may change.
+    place.write(
+        "suite.toml",
+        "title = \"New\"\nclients = \"1\"\n[run]\nseed = 3\n",
+    );
+    let said = suite(&place, server.password(), &args);
+    said.succeeded();
+    assert_eq!(read(&place.path("study/study.json"))["title"], "New");
+    place.write("something", "");
+    let mut args = args.clone();
+    args.retain(|arg| !arg.starts_with("--out"));
+    args.push("--out=.");
+    let said = suite(&place, server.password(), &args);
+    said.failed_with(2, &["folder . holds something, but no study"]);
+}
+
+#[test]
+fn hostile_suites_are_refused_in_one_line() {
+    let place = Place::new();
+    let url = "[[servers]]\nname = \"a\"\nurl = \"smb://ann@host/s\"\n";
+    for (spec, parts) in [
+        (
+            "colour = 1",
+            &["line 1, column 1: unknown field `colour`"][..],
+        ),
+        ("", &["has no servers"]),
+        (
+            "[[servers]]\nname = \"a\"",
+            &["server `a`", "give url, or samba"],
+        ),
+        (
+            "[[servers]]\nname = \"a\"\nurl = \"smb://h/s\"\nsamba = []",
+            &["url and samba are both given"],
+        ),
+        (
+            "[[servers]]\nname = \"a\"\nsamba = []\nflush = \"ignores\"",
+            &["flush goes with url"],
+        ),
+        (
+            "[[servers]]\nname = \"a\"\nsamba = [\"x\"]",
+            &["samba line \"x\""],
+        ),
+        ("[[servers]]\nname = \" \"\nsamba = []", &["needs a name"]),
+        (
+            "[[servers]]\nname = \"a\"\nurl = \"smb://ann:hunter2@host/s\"",
+            &["the URL holds a password"],
+        ),
+        (
+            "[[servers]]\nname = \"a\"\nurl = \"http://h/s\"",
+            &["scheme is http"],
+        ),
+        (
+            "[[servers]]\nname = \"a\"\nsamba = []\n[[servers]]\nname = \"A\"\nsamba = []",
+            &["two servers are called `A`"],
+        ),
+        (&format!("passes = 0\n{url}"), &["passes is 0"]),
+        (
+            &format!("profiles = [\"nope\"]\n{url}"),
+            &["unknown profile `nope`"],
+        ),
+        (
+            &format!("profiles = [\"read-4k\", \"read-4k\"]\n{url}"),
+            &["two profiles are called `read-4k`"],
+        ),
+        (
+            &format!("[run]\nclients = \"1\"\n{url}"),
+            &["[run] has clients or repeat"],
+        ),
+        (
+            &format!("[[profiles]]\nprofile = \"read-4k\"\nrun.repeat = 2\n{url}"),
+            &["profile read-4k has clients or repeat"],
+        ),
+        (
+            &format!("[run]\nduration = \"0\"\n{url}"),
+            &["suite ", "duration is zero"],
+        ),
+        (
+            &format!("{url}[[comparisons]]\ntitle = \"t\"\nkind = \"gain\"\nservers = [\"b\"]"),
+            &["comparison `t`: there is no server `b`"],
+        ),
+        (
+            &format!("{url}server_metrics = \"here\""),
+            &["server `a`", "server_metrics: "],
+        ),
+        (
+            &format!("{url}password_env = \"SMBENCH_TEST_UNSET\""),
+            &["no password for user ann: set SMBENCH_TEST_UNSET"],
+        ),
+    ] {
+        let file = place.write("suite.toml", spec);
+        let said = suite(&place, "", &[text(&file), "--out=study"]);
+        said.failed_with(2, parts);
+        assert!(!said.stderr.contains("hunter2"), "{said:?}");
+        assert!(!place.path("study").exists());
+    }
+    for (args, parts) in [
+        (
+            &["nope"][..],
+            &["unknown suite `nope`: expected one of adapter, veritest-2003"][..],
+        ),
+        (&["/dev/zero"], &["/dev/zero cannot be read: "]),
+        (
+            &["missing.toml"],
+            &["missing.toml cannot be read: No such file"],
+        ),
+        (
+            &["veritest-2003", "--server=smb://ann:hunter2@h/s"],
+            &["expected NAME=URL"],
+        ),
+        (
+            &["veritest-2003", "--server=a=smb://ann:hunter2@h/s"],
+            &["--server a: the URL holds a password"],
+        ),
+        (
+            &[
+                "veritest-2003",
+                "--server=a=smb://ann@h/s",
+                "--server-flush=b=honours",
+            ],
+            &["--server-flush b: no --server has that name"],
+        ),
+        (
+            &["veritest-2003", "--duration=0"],
+            &["--duration: duration is zero"],
+        ),
+        (&["veritest-2003", "--points=/0"], &["`/0` is no step"]),
+    ] {
+        let said = suite(&place, "", args);
+        said.failed_with(2, parts);
+        assert!(!said.stderr.contains("hunter2"), "{said:?}");
+    }
+}
