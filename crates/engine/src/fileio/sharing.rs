@@ -11,10 +11,15 @@ use super::{Fileio, Sequence, Step};
 use crate::record::{OpKind, Phase};
 use crate::stream::{Mix, Operation};
 
-/// The operations of all clients. What they have taken stays taken: a further
-/// load point goes on where the one before has stopped.
+/// The operations of all clients of a load point. What has been taken stays taken:
+/// a further load point goes on where the one before has stopped, with as many
+/// events of its own.
 #[derive(Clone)]
-pub(crate) struct Sequences(Arc<Shared>);
+pub(crate) struct Sequences {
+    shared: Arc<Shared>,
+    /// Events of the load point's window that were begun.
+    begun: Arc<AtomicU64>,
+}
 
 struct Shared {
     sequence: Sequence,
@@ -23,8 +28,6 @@ struct Shared {
     events: Option<u64>,
     /// Position of the next request.
     next: AtomicU64,
-    /// Events of the window that were begun.
-    begun: AtomicU64,
 }
 
 /// Indices of the mix's actions; `None` for what does not occur.
@@ -42,7 +45,7 @@ impl Sequences {
             let at = actions.position(|action| action.first() == kind);
             at.map(|at| at as u8)
         };
-        Self(Arc::new(Shared {
+        let shared = Shared {
             sequence: Sequence::new(test, seed),
             actions: Actions {
                 read: action(OpKind::Read),
@@ -53,14 +56,25 @@ impl Sequences {
             files: test.files,
             events: test.events,
             next: AtomicU64::new(0),
-            begun: AtomicU64::new(0),
-        }))
+        };
+        Self {
+            shared: Arc::new(shared),
+            begun: Arc::default(),
+        }
+    }
+
+    /// Those of a further load point.
+    pub(crate) fn of_load_point(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            begun: Arc::default(),
+        }
     }
 
     /// What a client takes part with.
     pub(crate) fn player(&self) -> Player {
         Player {
-            shared: Arc::clone(&self.0),
+            of: self.clone(),
             closing: None,
         }
     }
@@ -68,7 +82,7 @@ impl Sequences {
 
 /// A client's share.
 pub(crate) struct Player {
-    shared: Arc<Shared>,
+    of: Sequences,
     /// The next file to be flushed, once the load is over.
     closing: Option<u32>,
 }
@@ -76,7 +90,7 @@ pub(crate) struct Player {
 impl Player {
     /// The next operation; `None` at the end.
     pub(crate) fn next(&mut self, phase: Phase) -> Option<Operation> {
-        let shared = &*self.shared;
+        let Sequences { shared, begun } = &self.of;
         if let Some(file) = self.closing {
             let action = shared.actions.final_flush?;
             if file == shared.files {
@@ -86,7 +100,7 @@ impl Player {
             return Some(flush(OpKind::FinalFlush, action, file));
         }
         if let (Some(events), Phase::Window) = (shared.events, phase)
-            && shared.begun.fetch_add(1, Ordering::Relaxed) >= events
+            && begun.fetch_add(1, Ordering::Relaxed) >= events
         {
             return None;
         }
@@ -108,7 +122,7 @@ impl Player {
     /// From now on what comes when the load is over: whether there is anything.
     pub(crate) fn close(&mut self) -> bool {
         self.closing = Some(0);
-        self.shared.actions.final_flush.is_some()
+        self.of.shared.actions.final_flush.is_some()
     }
 }
 
@@ -119,5 +133,66 @@ const fn flush(kind: OpKind, action: u8, file: u32) -> Operation {
         file,
         offset: 0,
         length: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fileio::{Flushing, Home, Spread, TestMode};
+    use crate::plan::{Plan, Workload};
+    use crate::profile::Profile;
+    use crate::spec::Spec;
+    use crate::target::Target;
+    use crate::units::Size;
+
+    fn test() -> Fileio {
+        Fileio {
+            mode: TestMode::SeqRd,
+            files: 1,
+            total: Size(100 * 4096),
+            block: Size(4096),
+            merged: 0,
+            flushing: Flushing::Sets {
+                every: None,
+                at_end: false,
+            },
+            rw_ratio: 1.5,
+            spread: Spread::Uniform,
+            events: Some(5),
+            time: None,
+            home: Home::Own,
+        }
+    }
+
+    fn workload(test: &Fileio) -> Workload {
+        let profile = Profile {
+            fileio: Some(test.clone()),
+            ..Profile::from_spec("fileio", Spec::default())
+        };
+        Plan::of(&profile, Target::none()).unwrap().workload
+    }
+
+    #[test]
+    fn clients_share_the_events_of_a_load_point_and_the_sequence_of_all() {
+        let test = test();
+        let mix = Mix::new(&workload(&test));
+        let sequences = Sequences::new(&test, 1, &mix);
+        let mut from = 0;
+        for _ in 0..2 {
+            let of_point = sequences.of_load_point();
+            let mut players = [of_point.player(), of_point.player()];
+            let mut take = |phase| -> Vec<u64> {
+                let taken = (0..4).flat_map(|_| players.each_mut().map(|one| one.next(phase)));
+                taken.flatten().map(|one| one.offset / 4096).collect()
+            };
+            // Those outside the window are not counted.
+            let warm_up: Vec<_> = (from..from + 8).collect();
+            assert_eq!(take(Phase::Outside), warm_up);
+            let counted: Vec<_> = (from + 8..from + 13).collect();
+            assert_eq!(take(Phase::Window), counted);
+            assert!(take(Phase::Window).is_empty());
+            from += 13;
+        }
     }
 }

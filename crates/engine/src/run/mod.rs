@@ -167,14 +167,21 @@ struct Context<'a> {
     /// Load points are counted on from here in what is written.
     runs_before: u32,
     cancel: &'a Cancel,
-    /// Makes the work of one more worker.
-    hire: Box<dyn Fn() -> Work>,
+    /// Makes the work of so many workers for one load point.
+    hire: Box<dyn Fn(usize) -> Vec<Work>>,
 }
 
-fn hiring<C: Connector, T: Supplies>(means: Means<C, T>) -> Box<dyn Fn() -> Work> {
-    Box::new(move || {
-        let means = means.clone();
-        Box::new(move |assignment, reports, start| work(assignment, means, reports, start))
+fn hiring<C: Connector, T: Supplies>(means: Means<C, T>) -> Box<dyn Fn(usize) -> Vec<Work>> {
+    Box::new(move |workers| {
+        let means = Means {
+            connector: means.connector.clone(),
+            supplies: means.supplies.of_load_point(),
+        };
+        let one = |_| -> Work {
+            let means = means.clone();
+            Box::new(move |assignment, reports, start| work(assignment, means, reports, start))
+        };
+        (0..workers).map(one).collect()
     })
 }
 

@@ -150,7 +150,7 @@ fn spawn_workers(
     };
     let begin = clock::now();
     let mut workers = Vec::with_capacity(wanted);
-    for worker in 0..wanted {
+    for (worker, work) in (context.hire)(wanted).into_iter().enumerate() {
         let assignment = Assignment {
             plan: Arc::clone(&context.plan),
             mix: Arc::clone(&context.mix),
@@ -177,7 +177,6 @@ fn spawn_workers(
             cancel: context.cancel.clone(),
         };
         let (report, started) = (report.clone(), started.clone());
-        let work = (context.hire)();
         let spawned = std::thread::Builder::new()
             .name(format!("smbench-{worker}"))
             .spawn(move || work(assignment, &report, started));

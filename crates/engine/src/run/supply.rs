@@ -38,6 +38,11 @@ pub(super) trait Supply: 'static {
 pub(super) trait Supplies: Clone + Send + 'static {
     type Supply: Supply;
 
+    /// What the clients of one load point draw from, on all workers.
+    fn of_load_point(&self) -> Self {
+        self.clone()
+    }
+
     fn of_client(&self, client: u32) -> Self::Supply;
 }
 
@@ -101,6 +106,10 @@ impl Supply for fileio::Player {
 
 impl Supplies for Sequences {
     type Supply = fileio::Player;
+
+    fn of_load_point(&self) -> Self {
+        Self::of_load_point(self)
+    }
 
     fn of_client(&self, _: u32) -> fileio::Player {
         self.player()
