@@ -6,11 +6,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::clock::Nanos;
+use crate::clock::{self, Nanos};
 use crate::record::{Recorder, Series, Tally};
 use crate::run::observe::Live;
 use crate::run::schedule::{Interval, Place};
-use crate::run::timeline::{HandedIn, Over, Timeline};
+use crate::run::timeline::{HandedIn, Next, Over, Timeline};
 
 /// Recorders per worker that may wait for the coordinator.
 const WAITING_MAX: usize = 30;
@@ -171,37 +171,49 @@ impl Desk {
     /// Hands in what was recorded up to `now`, and goes on with an empty
     /// recorder for `next`.
     pub(super) fn turn(&mut self, now: Nanos, next: Interval) {
-        let recorder = self.board.empty();
-        self.hand_in(now, recorder);
+        let empty = self.board.empty();
+        self.hand_in(now, Next::from(next), empty);
         self.interval = next;
     }
 
-    /// Hands in the rest; there is nothing more to come.
-    pub(super) fn leave(&mut self) {
+    /// The same where the window, if this is in it, has ended before its time:
+    /// what comes from `end` on is in none, however long that might have been.
+    pub(super) fn leave_window(&mut self, end: Nanos) {
+        if self.interval.place == Place::Outside {
+            return;
+        }
+        let rest = Interval {
+            from: end.max(self.interval.from),
+            to: Nanos::MAX,
+            place: Place::Outside,
+        };
+        self.turn(end, rest);
+    }
+
+    /// Hands in the rest, which was recorded up to `now`; there is nothing more
+    /// to come.
+    pub(super) fn leave(&mut self, now: Nanos) {
         if self.stage == Stage::Recording {
             self.stage = Stage::Left;
-            self.hand_in(Nanos::MAX, Recorder::default());
+            self.hand_in(now, Next::Nothing, Recorder::default());
         }
     }
 
-    fn hand_in(&mut self, now: Nanos, empty: Recorder) {
-        let Interval { from, to, place } = self.interval;
+    fn hand_in(&mut self, now: Nanos, next: Next, empty: Recorder) {
+        let Interval { from, to, .. } = self.interval;
         self.board.hand_in(HandedIn {
             worker: self.worker,
-            interval: Interval {
-                from,
-                to: to.min(now),
-                place,
-            },
+            interval: self.interval,
+            end: now.clamp(from, to),
             recorder: std::mem::replace(&mut self.recorder, empty),
-            reached: now,
+            next,
         });
     }
 }
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        self.leave();
+        self.leave(clock::now());
     }
 }
 
@@ -228,9 +240,13 @@ mod tests {
         Recorder::expecting([OpKind::Read], &LoadModel::default())
     }
 
+    fn at(seconds: f64) -> Nanos {
+        Nanos((seconds * 1e9) as u64)
+    }
+
     /// A read of 1000 bytes done at `now`, in seconds, that took 2 ms.
     fn read(desk: &mut Desk, now: f64) {
-        let now = Nanos((now * 1e9) as u64);
+        let now = at(now);
         if desk.is_over(now) {
             desk.turn(now, schedule().interval_at(now));
         }
@@ -270,7 +286,7 @@ mod tests {
         read(&mut first, 4.5);
         assert_eq!(collect(), (1.0, vec![(Place::Window(1), 1)]));
         drop(first);
-        second.leave();
+        second.leave(at(4.9));
         drop(second);
         let (over, tally, series) = board.finish();
         assert_eq!(counts(&over)[0], (Place::Window(2), 2));
@@ -287,10 +303,68 @@ mod tests {
             for millisecond in 0..2000 {
                 read(desk, 2.0 + f64::from(millisecond) / 1e3);
             }
+            desk.leave(at(4.0));
         }
         let (live, _) = board.collect();
         assert_eq!((live.ops_per_s, live.throughput_mbps), (2000.0, 16.0));
         assert!(live.p99.as_micros().abs_diff(2000) <= 2, "{live:?}");
+    }
+
+    #[test]
+    fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
+        let board = Arc::new(Board::new(2, reads()));
+        let [mut first, mut second] = desks(&board);
+        for now in [4.1, 4.2] {
+            read(&mut first, now);
+        }
+        read(&mut second, 4.3);
+        first.leave_window(at(4.4));
+        // As breaks of oplocks do, while it takes its leave.
+        read(&mut first, 4.5);
+        first.leave(at(4.7));
+        let is_last = |over: &Over| over.interval.place == Place::Window(2);
+        let (_, over) = board.collect();
+        assert!(!over.iter().any(is_last), "the other goes on in it");
+        read(&mut second, 4.5);
+        second.leave(at(4.6));
+        let (live, over) = board.collect();
+        let [last, rest] = &over[..] else {
+            panic!("{}", over.len());
+        };
+        assert!(is_last(last));
+        let Interval { from, to, .. } = last.interval;
+        assert_eq!((from, to), (at(4.0), at(4.6)));
+        assert_eq!(last.recorder.all().count(), 4);
+        // Of what came last: once in 0.3 s.
+        assert_eq!(rest.interval.place, Place::Outside);
+        assert!((live.ops_per_s - 1.0 / 0.3).abs() < 1e-6, "{live:?}");
+        let (_, tally, series) = board.finish();
+        assert_eq!(tally.window(OpKind::Read).count(), 4);
+        assert_eq!(series.all.len(), 3);
+        assert_eq!(series.all[2].count, 4);
+    }
+
+    /// A cancel that a worker has not seen when it began an interval.
+    #[test]
+    fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
+        let board = Arc::new(Board::new(2, reads()));
+        let [mut first, mut second] = desks(&board);
+        read(&mut first, 4.0);
+        read(&mut second, 3.8);
+        read(&mut second, 4.1);
+        first.leave_window(at(3.9));
+        read(&mut first, 4.2);
+        second.leave_window(at(3.9));
+        drop((first, second));
+        let (over, tally, _) = board.finish();
+        let last = over
+            .iter()
+            .find(|over| over.interval.place == Place::Window(2));
+        let last = last.unwrap();
+        assert_eq!(last.interval.from, last.interval.to);
+        assert_eq!(last.recorder.all().count(), 2);
+        assert_eq!(tally.window(OpKind::Read).count(), 3);
+        assert_eq!(tally.whole(OpKind::Read).count, 4);
     }
 
     #[test]

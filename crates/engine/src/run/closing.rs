@@ -10,11 +10,10 @@ use tokio::task::JoinSet;
 
 use crate::clock::{self, Nanos};
 use crate::record::Dropout;
-use crate::run::board::Desk;
 use crate::run::driver::Driver;
 use crate::run::group::{Group, Orders, Shared};
 use crate::run::health::Gauge;
-use crate::run::schedule::{Interval, Place, Schedule};
+use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
 use crate::run::worker::{Assignment, CANCEL_GRACE, Outcome, cancelled_for, resume};
 
@@ -34,7 +33,6 @@ pub(super) async fn close<D: Driver, S: Supply>(
         group.close();
     }
     let begin = clock::now();
-    leave_window(&mut shared.borrow_mut().desk, begin);
     let schedule = Schedule {
         close: schedule.close.min(begin),
         stop: Nanos::MAX,
@@ -84,14 +82,4 @@ pub(super) async fn close<D: Driver, S: Supply>(
     }
     outcome.closed = Some(clock::now());
     standing
-}
-
-/// What comes from now on is in no window, however long that might have been.
-fn leave_window(desk: &mut Desk, now: Nanos) {
-    let rest = Interval {
-        from: now,
-        to: Nanos::MAX,
-        place: Place::Outside,
-    };
-    desk.turn(now, rest);
 }

@@ -30,7 +30,7 @@ use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
 use crate::run::health::Gauge;
 use crate::run::member::{DueFor, Member};
 use crate::run::operation::{Dropped, Slot, SlotState};
-use crate::run::schedule::{Interval, Place, Schedule};
+use crate::run::schedule::{Place, Schedule};
 use crate::run::supply::Supply;
 use crate::stream::Mix;
 
@@ -90,18 +90,22 @@ impl Orders {
     /// Has what completes at `now` recorded where it belongs. A cancelled window
     /// ends at once, not when the answers are in.
     pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
-        let is_cancelled = self.cancel.at() <= now;
-        if is_cancelled && desk.interval().place != Place::Outside {
-            let rest = Interval {
-                from: now,
-                to: Nanos::MAX,
-                place: Place::Outside,
-            };
-            desk.turn(now, rest);
-        } else if !is_cancelled && desk.is_over(now) {
-            desk.turn(now, self.schedule.interval_at(now));
+        let cancelled_at = self.cancel.at();
+        let until = now.min(cancelled_at);
+        if desk.is_over(until) {
+            desk.turn(until, self.schedule.interval_at(until));
             self.gauge.borrow_mut().see(now, &self.schedule);
         }
+        if cancelled_at <= now {
+            desk.leave_window(cancelled_at);
+        }
+    }
+
+    /// The same where the worker's load has ended at `now`, which may be before
+    /// its time.
+    pub(super) fn end(&self, desk: &mut Desk, now: Nanos) {
+        self.turn(desk, now);
+        desk.leave_window(now);
     }
 }
 

@@ -290,7 +290,7 @@ impl Crew {
                 }
                 // A worker that goes without a word has failed in a way that
                 // joining it brings to light.
-                Some(Report::LoadEnded | Report::Gone) | None => {
+                Some(Report::LoadEnded(_) | Report::Gone) | None => {
                     return Err(SessionError::Interrupted);
                 }
             }
@@ -325,6 +325,7 @@ impl Crew {
         };
         let (mut cpu_at_open, mut cpu_at_close) = (None, None);
         let (mut ended, mut gone) = (0, 0);
+        let mut last_end = Nanos(0);
         while ended.max(gone) < self.workers {
             let now = clock::now();
             let tick = last_tick + PROGRESS_INTERVAL;
@@ -336,7 +337,10 @@ impl Crew {
             tokio::select! {
                 report = self.reports.recv() => match report {
                     // A worker that fails goes without the first of these.
-                    Some(Report::LoadEnded) => ended += 1,
+                    Some(Report::LoadEnded(at)) => {
+                        ended += 1;
+                        last_end = last_end.max(at);
+                    }
                     Some(Report::Gone) => gone += 1,
                     Some(_) => {}
                     None => gone = self.workers,
@@ -374,8 +378,13 @@ impl Crew {
             }
         }
         let (closed_at, at_close) = closing.unwrap_or((schedule.close, process::usage()));
-        // The workers' clocks stop at the cancel, not when it is noticed here.
-        let closed = closed_at.min(context.cancel.at());
+        // The workers' clocks stop at the cancel, or with their load, not when that
+        // is noticed here.
+        let load_end = match ended == self.workers {
+            true => last_end,
+            false => Nanos::MAX,
+        };
+        let closed = closed_at.min(context.cancel.at()).min(load_end);
         let window = schedule.window_until(closed);
         let (opened_at, at_open) = opening.unwrap_or((closed_at, at_close));
         // Read a little late, as timers go, or much later when the observer was

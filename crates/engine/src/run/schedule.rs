@@ -30,7 +30,7 @@ pub(super) struct Interval {
 }
 
 /// Where an interval lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// In the window, of whose intervals it is the one with this index.
     Window(u32),

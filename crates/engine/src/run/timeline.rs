@@ -17,12 +17,30 @@ pub(super) struct HandedIn {
     /// The worker's number.
     pub(super) worker: usize,
     pub(super) interval: Interval,
+    /// Until when it recorded: before the interval's end where its load, or the
+    /// window, ended before that.
+    pub(super) end: Nanos,
     pub(super) recorder: Recorder,
-    /// Nothing that completed before this instant is still to come from it.
-    pub(super) reached: Nanos,
+    pub(super) next: Next,
 }
 
-/// An interval that is over, and what it held.
+/// What a worker hands in next: nothing any more for intervals before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Next {
+    /// The interval that begins at this instant.
+    Interval(Nanos, Place),
+    /// It has left.
+    Nothing,
+}
+
+impl From<Interval> for Next {
+    fn from(interval: Interval) -> Self {
+        Self::Interval(interval.from, interval.place)
+    }
+}
+
+/// An interval that is over, and what it held. It ends where the last worker did
+/// that recorded in it.
 pub(super) struct Over {
     pub(super) interval: Interval,
     pub(super) recorder: Recorder,
@@ -30,10 +48,10 @@ pub(super) struct Over {
 
 /// The intervals of a load point.
 pub(super) struct Timeline {
-    /// By worker.
-    reached: Vec<Nanos>,
-    /// By the instant they start, those that workers may still add to.
-    open: BTreeMap<Nanos, (Interval, Recorder)>,
+    /// What is still to come from each worker.
+    next: Vec<Next>,
+    /// Those that workers may still add to, in order.
+    open: BTreeMap<Next, Over>,
     tally: Tally,
     series: Series,
     live: Live,
@@ -42,7 +60,7 @@ pub(super) struct Timeline {
 impl Timeline {
     pub(super) fn new(workers: usize) -> Self {
         Self {
-            reached: vec![Nanos(0); workers],
+            next: vec![Next::Interval(Nanos(0), Place::Window(0)); workers],
             open: BTreeMap::new(),
             tally: Tally::default(),
             series: Series::default(),
@@ -55,18 +73,24 @@ impl Timeline {
         let HandedIn {
             worker,
             interval,
+            end,
             recorder,
-            reached,
+            next,
         } = handed;
-        self.reached[worker] = self.reached[worker].max(reached);
-        match self.open.get_mut(&interval.from) {
-            Some((open, merged)) => {
-                open.to = open.to.max(interval.to);
-                merged.merge(&recorder);
+        self.next[worker] = next;
+        let key = Next::from(interval);
+        match self.open.get_mut(&key) {
+            Some(open) => {
+                open.interval.to = open.interval.to.max(end);
+                open.recorder.merge(&recorder);
                 Some(recorder)
             }
             None => {
-                self.open.insert(interval.from, (interval, recorder));
+                let interval = Interval {
+                    to: end,
+                    ..interval
+                };
+                self.open.insert(key, Over { interval, recorder });
                 None
             }
         }
@@ -74,18 +98,19 @@ impl Timeline {
 
     /// Summarises the oldest interval, if it is over for all workers.
     pub(super) fn close_next(&mut self) -> Option<Over> {
-        let reached = self.reached.iter().min().copied()?;
-        let (_, (interval, _)) = self.open.first_key_value()?;
-        if interval.to > reached {
+        let next = self.next.iter().min()?;
+        // Where it ended for one tells nothing of the others, who may go on in it.
+        if self.open.first_key_value()?.0 >= next {
             return None;
         }
-        let (_, (interval, recorder)) = self.open.pop_first()?;
-        self.tally.add(&recorder, interval.place.phase());
+        let (_, over) = self.open.pop_first()?;
+        let Over { interval, recorder } = &over;
+        self.tally.add(recorder, interval.place.phase());
         if let Place::Window(index) = interval.place {
-            self.series.set(index as usize, &recorder);
+            self.series.set(index as usize, recorder);
         }
-        self.live = live(interval, &recorder);
-        Some(Over { interval, recorder })
+        self.live = live(*interval, recorder);
+        Some(over)
     }
 
     /// Figures of the last interval that is over.
@@ -95,7 +120,7 @@ impl Timeline {
 
     /// Makes all intervals be over: nothing more will come.
     pub(super) fn end(&mut self) {
-        self.reached.fill(Nanos::MAX);
+        self.next.fill(Next::Nothing);
     }
 
     /// Everything that was recorded in intervals that are over.

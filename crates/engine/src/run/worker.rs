@@ -1,7 +1,7 @@
 //! One worker: an OS thread with a runtime of its own and its share of the
 //! clients. Nothing is shared between workers while the load is on.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -90,8 +90,8 @@ pub(super) enum Report {
     Ready(u32),
     /// A session could not be set up; the worker has given up.
     SetupFailed(SessionError),
-    /// All operations have ended.
-    LoadEnded,
+    /// All operations have ended, at this instant.
+    LoadEnded(Nanos),
     /// The worker's thread is ending.
     Gone,
 }
@@ -115,6 +115,8 @@ pub(super) struct Outcome {
     pub(super) figures: Figures,
     /// How each worker fared.
     pub(super) workers: Vec<WorkerRecord>,
+    /// When the last of its operations under load ended.
+    pub(super) ended: Nanos,
     /// When what is done once the load is over was done, if anything was.
     pub(super) closed: Option<Nanos>,
 }
@@ -127,6 +129,7 @@ impl Default for Outcome {
             connections: 0,
             figures: Figures::default(),
             workers: Vec::new(),
+            ended: Nanos(0),
             closed: None,
         }
     }
@@ -142,6 +145,7 @@ impl Outcome {
         self.connections += other.connections;
         self.figures.merge(&other.figures);
         self.workers.extend(other.workers);
+        self.ended = self.ended.max(other.ended);
         self.closed = self.closed.max(other.closed);
     }
 }
@@ -198,9 +202,9 @@ async fn carry_out<C: Connector, T: Supplies>(
     let groups = match schedule {
         Some(schedule) => {
             let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
-            let _ = reports.send(Report::LoadEnded);
+            let _ = reports.send(Report::LoadEnded(outcome.ended));
             let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
-            shared.borrow_mut().desk.leave();
+            shared.borrow_mut().desk.leave(clock::now());
             groups
         }
         None => {
@@ -294,6 +298,7 @@ async fn put_load_on<D: Driver, S: Supply>(
     let figures = Rc::new(RefCell::new(Figures::default()));
     let mut running = JoinSet::new();
     let caches = plan.caching != Caching::None;
+    let under_load = Rc::new(Cell::new(groups.len()));
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         if alarm.is_some() {
@@ -309,9 +314,14 @@ async fn put_load_on<D: Driver, S: Supply>(
         }
         count_setup(&mut shared.borrow_mut().desk.recorder, &group);
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
-        let figures = Rc::clone(&figures);
+        let (figures, under_load) = (Rc::clone(&figures), Rc::clone(&under_load));
         running.spawn_local(async move {
             let ended = group.run(&shared, &orders, &figures).await;
+            let ended_at = clock::now();
+            under_load.set(under_load.get() - 1);
+            if under_load.get() == 0 {
+                orders.end(&mut shared.borrow_mut().desk, ended_at);
+            }
             let clients: Vec<_> = group.numbers().collect();
             // Others may still wait for what this one was granted.
             let standing = match (&ended, caches) {
@@ -323,7 +333,7 @@ async fn put_load_on<D: Driver, S: Supply>(
                 }
                 (Err(_), _) => None,
             };
-            (clients, standing, ended)
+            (clients, standing, ended, ended_at)
         });
     }
     let mut standing = Vec::with_capacity(running.len());
@@ -336,7 +346,8 @@ async fn put_load_on<D: Driver, S: Supply>(
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let (clients, group, ended) = ended.unwrap_or_else(resume);
+                    let (clients, group, ended, ended_at) = ended.unwrap_or_else(resume);
+                    outcome.ended = outcome.ended.max(ended_at);
                     for client in clients {
                         out.remove(&client);
                         if let Err(reason) = &ended {
@@ -352,6 +363,7 @@ async fn put_load_on<D: Driver, S: Supply>(
             () = &mut give_up => {
                 running.abort_all();
                 while running.join_next().await.is_some() {}
+                outcome.ended = clock::now();
                 outcome.dropouts.extend(out.iter().map(|&client| Dropout {
                     client,
                     reason: "interrupted while waiting for an answer".to_owned(),
@@ -364,7 +376,7 @@ async fn put_load_on<D: Driver, S: Supply>(
     outcome.workers.push(gauge.borrow().record(worker.cpu));
     if !plan.workload.closes() {
         // As soon as can be: the coordinator waits for it.
-        shared.borrow_mut().desk.leave();
+        shared.borrow_mut().desk.leave(clock::now());
     }
     Ok(standing)
 }

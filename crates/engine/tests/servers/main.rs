@@ -7,6 +7,7 @@ mod chains;
 mod channels;
 mod connections;
 mod embedding;
+mod fileio;
 mod hostile;
 mod kerberos;
 mod limited;

@@ -169,10 +169,10 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
         .filter_map(|(server, row, series)| Some((server, row, series?)))
         .collect();
     for (name, title, axis, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
-        let lines = shown.iter().map(|(server, row, (_, series))| Line {
+        let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
             style: server.number,
-            points: course(series, column(series)),
+            points: course(series, column(series), pass.window_s),
         });
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
@@ -219,8 +219,9 @@ fn together(series: &SeriesDoc) -> Option<usize> {
 }
 
 /// A point at the end of each interval, or of as many as keep the line at
-/// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost.
-fn course(series: &SeriesDoc, values: &[Option<u64>]) -> Vec<Point> {
+/// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost. The
+/// last ends with the window, after `window_s` seconds.
+fn course(series: &SeriesDoc, values: &[Option<u64>], window_s: f64) -> Vec<Point> {
     let together = together(series).unwrap_or(1);
     let mut points = Vec::new();
     let mut standing = Standing::AfterGap;
@@ -230,6 +231,7 @@ fn course(series: &SeriesDoc, values: &[Option<u64>]) -> Vec<Point> {
             continue;
         };
         let seconds = series.interval_s * (at * together + chunk.len()) as f64;
+        let seconds = seconds.min(window_s);
         points.push(Point {
             x: seconds,
             y: *latency as f64,

@@ -1,0 +1,144 @@
+//! `fileio` tests on the embedded server: ends by the count, and cancels on the
+//! way to one.
+
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_engine::plan::{Limits, Plan};
+use smbench_engine::profile::Profile;
+use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_engine::run::{MeasuredInterval, Observer, Progress, execute};
+use smbench_engine::spec::{RunOptions, Spec};
+use smbench_engine::target::Target;
+use smbench_engine::units::Size;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use crate::support::target;
+
+/// Longer than any run here.
+const HANG: Duration = Duration::from_secs(120);
+
+fn embedded() -> EmbeddedServer {
+    EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
+}
+
+/// Four files of 16 blocks, written one after the other, flushed in the end.
+fn test(events: Option<u64>) -> Fileio {
+    Fileio {
+        mode: TestMode::SeqReWr,
+        files: 4,
+        total: Size(4 << 16),
+        block: Size(4096),
+        merged: 0,
+        flushing: Flushing::Sets {
+            every: None,
+            at_end: true,
+        },
+        rw_ratio: 1.5,
+        spread: Spread::Uniform,
+        events,
+        time: events.is_none().then_some(HANG),
+        home: Home::Own,
+    }
+}
+
+/// With three clients on two threads.
+fn plan(test: Fileio, passes: u32, target: Target) -> Plan {
+    let profile = Profile {
+        fileio: Some(test),
+        ..Profile::from_spec("fileio", Spec::default())
+    };
+    let options = RunOptions {
+        clients: Some("3".parse().unwrap()),
+        threads: Some(2),
+        duration: Some(HANG),
+        repeat: Some(passes),
+        ..RunOptions::default()
+    };
+    Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()
+}
+
+/// What is heard of the intervals of a run.
+#[derive(Default)]
+struct Intervals {
+    /// By load point: where in the window the last one ended, and what completed
+    /// in all.
+    of_points: Vec<(Duration, u64)>,
+    /// Cancelled as soon as there is load.
+    cancel: Option<Cancel>,
+}
+
+impl Observer for Intervals {
+    fn progress(&mut self, progress: &Progress) {
+        if let (Progress::Running { .. }, Some(cancel)) = (progress, &self.cancel) {
+            cancel.cancel();
+        }
+    }
+
+    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
+        let at = interval.point.number as usize;
+        self.of_points
+            .resize(at.max(self.of_points.len()), (Duration::ZERO, 0));
+        let (end, count) = &mut self.of_points[at - 1];
+        *end = Duration::from_secs(interval.index.into()) + interval.length;
+        *count += interval.ops.all().count();
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+/// The last interval is as long as there was load in it, to the nanosecond.
+fn check_intervals(record: &RunRecord, intervals: &Intervals) {
+    assert_eq!(record.load_points.len(), intervals.of_points.len());
+    for (point, &(end, count)) in record.load_points.iter().zip(&intervals.of_points) {
+        assert_eq!(end, point.window);
+        assert_eq!(count, point.ops.window_all().count());
+        assert_eq!(
+            count,
+            point.series.all.iter().map(|of| of.count).sum::<u64>()
+        );
+    }
+}
+
+fn written(point: &LoadPointRecord) -> u64 {
+    point.ops.window(OpKind::Write).count()
+}
+
+#[test]
+fn each_load_point_has_its_events_and_ends_with_the_last() {
+    let server = embedded();
+    let target = target(&server.url(), server.password());
+    let plan = plan(test(Some(100)), 2, target);
+    let mut intervals = Intervals::default();
+    let record = execute(&plan, &mut intervals, &Cancel::default()).unwrap();
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.load_points.len(), 2);
+    for point in &record.load_points {
+        assert_eq!(point.invalid, None);
+        assert_eq!(written(point), 100);
+        assert!(point.window < HANG);
+        // By each client, of each file.
+        assert_eq!(point.ops.whole(OpKind::FinalFlush).count, 3 * 4);
+    }
+    check_intervals(&record, &intervals);
+}
+
+#[test]
+fn a_cancelled_window_ends_with_the_cancel() {
+    let server = embedded();
+    let target = target(&server.url(), server.password());
+    let plan = plan(test(None), 1, target);
+    let cancel = Cancel::default();
+    let mut intervals = Intervals {
+        cancel: Some(cancel.clone()),
+        ..Intervals::default()
+    };
+    let record = execute(&plan, &mut intervals, &cancel).unwrap();
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid.as_deref(), Some("interrupted"));
+    assert_eq!(point.ops.whole(OpKind::FinalFlush).count, 0);
+    assert!(written(point) > 0);
+    check_intervals(&record, &intervals);
+}
