@@ -1,6 +1,8 @@
 //! `fileio` tests on the embedded server: ends by the count, and cancels on the
 //! way to one.
 
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
@@ -8,12 +10,14 @@ use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
 use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::Profile;
 use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
-use smbench_engine::run::{MeasuredInterval, Observer, Progress, execute};
+use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
 use smbench_engine::spec::{RunOptions, Spec};
 use smbench_engine::target::Target;
 use smbench_engine::units::Size;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_protocol::header::Command;
 
+use crate::hostile::relay::{Of, Reaction, Relay, Script};
 use crate::support::target;
 
 /// Longer than any run here.
@@ -141,4 +145,49 @@ fn a_cancelled_window_ends_with_the_cancel() {
     assert_eq!(point.ops.whole(OpKind::FinalFlush).count, 0);
     assert!(written(point) > 0);
     check_intervals(&record, &intervals);
+}
+
+/// FLUSHes that are answered, of those that clients send when the load is over.
+const ANSWERED: u64 = 2;
+
+/// A server that stops answering while files are flushed: whoever waits no longer
+/// keeps what was measured, and leaves nothing on the share.
+#[test]
+fn a_cancel_while_files_are_flushed_in_the_end_loses_nothing() {
+    let script: Script = |answer| match answer.nth < ANSWERED {
+        true => Reaction::send(&answer.message),
+        false => Reaction::raw(Vec::new()),
+    };
+    let server = embedded();
+    let relay = Relay::start(server.address(), Of::Command(Command::Flush), script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let plan = plan(test(Some(100)), 1, target);
+    let cancel = Cancel::default();
+    let (done, ended) = mpsc::channel();
+    let running = thread::spawn({
+        let cancel = cancel.clone();
+        move || {
+            let record = execute(&plan, &mut Unobserved, &cancel);
+            // Whoever waited too long has left.
+            let _ = done.send(record);
+        }
+    });
+    // All three have sent one that will not be answered.
+    while relay.seen() < ANSWERED + 3 && !running.is_finished() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    cancel.cancel();
+    let record = ended.recv_timeout(HANG).unwrap().unwrap();
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    assert_eq!(record.leftover, None);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid.as_deref(), Some("interrupted"));
+    assert_eq!(written(point), 100);
+    assert_eq!(point.ops.errors(), 0);
+    assert_eq!(point.ops.whole(OpKind::FinalFlush).count, ANSWERED);
+    assert_eq!(point.ops.window_all().count(), 100);
+    let final_flush = point.final_flush.unwrap();
+    assert!(!final_flush.is_zero(), "{final_flush:?}");
 }
