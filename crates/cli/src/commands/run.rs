@@ -1,9 +1,11 @@
 //! `smbench run`: sets up, runs the plan of each profile, keeps and prints what was
 //! measured.
 //!
-//! Invariant: every finished load point is on disk before anything else that
-//! can fail is tried, and on standard output if the disk will not have it.
+//! Invariants: every finished load point is on disk before anything else that
+//! can fail is tried, and on standard output if the disk will not have it; a
+//! profile of several that fails costs the others nothing.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -13,7 +15,7 @@ use smbench_engine::run;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::{RunDoc, render};
 
-use crate::args::{Destination, OutputArgs, RunArgs};
+use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
@@ -98,6 +100,7 @@ pub(crate) fn carry_out(
     let cancel = Cancel::default();
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
+    let are_several = requests.len() > 1;
     for mut request in requests {
         if cancel.is_cancelled() {
             break;
@@ -105,24 +108,67 @@ pub(crate) fn carry_out(
         if !docs.is_empty() {
             print("\n")?;
         }
-        let telling = (interim.take(), render);
-        let (exit, doc) = run_one(&mut request, output, (&line, &cancel), telling)?;
-        docs.push(doc);
+        let manner = Manner {
+            output,
+            render,
+            name: are_several.then(|| request.plan.profile.clone()),
+        };
+        let ran = run_one(&mut request, &manner, (&line, &cancel), interim.take());
+        let ended = match ran {
+            Ok(Ran { doc, ended }) => {
+                docs.push(doc);
+                let path = output.csv_iometer.as_deref();
+                let saved = path.map_or(Ok(()), |path| save_csv_iometer(&docs, path));
+                ended.and_then(|exit| saved.map(|()| exit))
+            }
+            Err(failure) => Err(failure),
+        };
+        let exit = match ended {
+            Ok(exit) => exit,
+            // What is wrong with one is no reason not to run the others.
+            Err(failure) if are_several => {
+                manner.complain(without_urls(failure.to_string()));
+                failure.exit()
+            }
+            Err(failure) => return Err(failure),
+        };
         worst = worst.max(exit);
-        if let Some(path) = &output.csv_iometer {
-            save_csv_iometer(&docs, path)?;
-        }
     }
     Ok(worst)
 }
 
-/// Runs one profile; how that ends, and what was measured.
+/// How each profile is run and told of.
+struct Manner<'a> {
+    output: &'a OutputArgs,
+    render: Render<'a>,
+    /// The profile, where there are several.
+    name: Option<String>,
+}
+
+impl Manner<'_> {
+    /// Says what is wrong, and with which of several profiles.
+    fn complain(&self, message: impl Display) {
+        match &self.name {
+            Some(name) => complain(format_args!("profile {name}: {message}")),
+            None => complain(message),
+        }
+    }
+}
+
+/// What was measured, and how that ended.
+struct Ran {
+    doc: RunDoc,
+    ended: Result<Exit, Failure>,
+}
+
+/// Runs one profile; fails where nothing was measured.
 fn run_one<'a>(
     request: &mut Request,
-    output: &OutputArgs,
+    manner: &Manner<'_>,
     (line, cancel): (&'a Line, &Cancel),
-    (interim, render): (Option<Interim<'a>>, Render<'_>),
-) -> Result<(Exit, RunDoc), Failure> {
+    interim: Option<Interim<'a>>,
+) -> Result<Ran, Failure> {
+    let output = manner.output;
     let mut results = Results::prepare(output, &request.plan.profile, SystemTime::now())?;
     let server = match request.server {
         Server::Given(_) => None,
@@ -138,7 +184,7 @@ fn run_one<'a>(
     line.clear();
     drop(server);
     let logged = watch.close();
-    conclude(request, &record?, &mut results, (output, render), logged)
+    conclude(request, &record?, &mut results, manner, logged)
 }
 
 impl Keep for &mut Results {
@@ -156,12 +202,13 @@ fn conclude(
     request: &Request,
     record: &RunRecord,
     results: &mut Results,
-    (output, render): (&OutputArgs, Render<'_>),
+    manner: &Manner<'_>,
     logged: Result<(), Failure>,
-) -> Result<(Exit, RunDoc), Failure> {
+) -> Result<Ran, Failure> {
+    let output = manner.output;
     let doc = RunDoc::from_record(record, request.disclosure());
     if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
-        complain(format_args!(
+        manner.complain(format_args!(
             "{leftover}; remove it with: {}",
             cleanup_command(request)
         ));
@@ -171,26 +218,27 @@ fn conclude(
     }
     let saved = results.save(&doc);
     let path = saved.is_ok().then(|| results.path());
-    let written = publish(&doc, path, output, render);
+    let written = publish(&doc, path, output, manner.render);
     let strict = || output.strict.then(|| strictly(&doc)).flatten();
     let exit = match judge(&doc).or_else(strict) {
         Some((exit, reason)) => {
             if let Some(reason) = reason {
-                complain(reason);
+                manner.complain(reason);
             }
             exit
         }
         None => Exit::Done,
     };
-    match (exit, saved.and(written).and(logged)) {
-        (Exit::Done, outcome) => outcome.map(|()| (exit, doc)),
-        (exit, Ok(())) => Ok((exit, doc)),
+    let ended = match (exit, saved.and(written).and(logged)) {
+        (Exit::Done, outcome) => outcome.map(|()| exit),
+        (exit, Ok(())) => Ok(exit),
         // The run's own verdict goes before trouble with its files.
         (exit, Err(failure)) => {
-            complain(failure);
-            Ok((exit, doc))
+            manner.complain(failure);
+            Ok(exit)
         }
-    }
+    };
+    Ok(Ran { doc, ended })
 }
 
 /// Writes to standard output, and to `--csv`.

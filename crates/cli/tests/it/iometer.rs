@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Place, SHORT, json};
+use crate::support::{Lab, Place, SHORT, json};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/iometer");
 
@@ -224,4 +224,30 @@ fn mistakes_are_told_before_anything_is_written() {
     let said = place.smbench(&["plan", "--profile=read-4k", "--profile=web-server"]);
     said.succeeded();
     assert_eq!(said.stdout.matches("digest ").count(), 2, "{}", said.stdout);
+}
+
+#[test]
+fn a_profile_that_cannot_run_is_named_and_costs_the_others_nothing() {
+    let place = Place::new();
+    let small = Lab::start(&place, &["embedded", "--capacity=8MiB"]);
+    let read = "read_percent = 100\n[[sizes]]\nsize = \"4KiB\"\nweight = 100\n";
+    for (name, size) in [("one", "64KiB"), ("big", "64MiB"), ("two", "64KiB")] {
+        let text = format!("{read}[files]\nsize = \"{size}\"\n");
+        place.write(&format!("{name}.toml"), &text);
+    }
+    let profiles = ["one", "big", "two"].map(|name| format!("--profile={name}.toml"));
+    let mut args: Vec<_> = profiles.iter().map(String::as_str).collect();
+    args.extend(["--clients=1", "--csv-iometer=results.csv"]);
+    let said = place.run(&small.url, &small.password, &args);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let [line] = said.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("{said:?}");
+    };
+    assert!(line.starts_with("smbench: profile big: "), "{line}");
+    assert!(line.contains("8 MiB free"), "{line}");
+    let measured = documents(&place);
+    let names: Vec<_> = measured.iter().map(|doc| &doc["plan"]["profile"]).collect();
+    assert_eq!(names, ["one", "two"]);
+    let csv = fs::read_to_string(place.path("results.csv")).unwrap();
+    assert!(csv.contains("one and two by "), "{csv}");
 }
