@@ -51,12 +51,13 @@ impl MachineTime {
         })
     }
 
-    /// Share of the time since `earlier` in which CPUs were busy; `None` when no
-    /// time has passed.
-    pub(crate) fn busy_since(self, earlier: Self) -> Option<f64> {
+    /// Share of the time since `earlier` in which CPUs were busy, but for what
+    /// went into looking; `None` when no time has passed.
+    pub(crate) fn busy_since(self, earlier: Self, looking: Duration) -> Option<f64> {
         let total = self.total.checked_sub(earlier.total)?;
         let busy = self.busy.saturating_sub(earlier.busy);
-        (total > 0).then(|| busy as f64 / total as f64)
+        let looking = looking.as_secs_f64() * procfs::ticks_per_second() as f64;
+        (total > 0).then(|| (busy as f64 - looking).max(0.0) / total as f64)
     }
 }
 
@@ -70,6 +71,14 @@ pub(crate) struct CpuTime {
 impl CpuTime {
     pub(crate) fn all(self) -> Duration {
         self.user + self.system
+    }
+
+    /// As large a share of both, from 0.
+    pub(crate) fn share(self, share: f64) -> Self {
+        Self {
+            user: self.user.mul_f64(share),
+            system: self.system.mul_f64(share),
+        }
     }
 
     /// What was used since an earlier reading.
@@ -199,8 +208,16 @@ mod tests {
         let earlier = time("cpu  100 10 50 800 40 5 5 0 0 0\ncpu0 1 1 1 1\n");
         let later = time("cpu  160 10 80 850 60 5 5 0 0 0\n");
         assert_eq!((earlier.busy, earlier.total), (170, 1010));
-        assert_eq!(later.busy_since(earlier), Some(90.0 / 160.0));
-        assert_eq!(later.busy_since(later), None);
+        assert_eq!(
+            later.busy_since(earlier, Duration::ZERO),
+            Some(90.0 / 160.0)
+        );
+        let looking = |ticks: u64| Duration::from_secs(ticks) / procfs::ticks_per_second() as u32;
+        let busy = later.busy_since(earlier, looking(10)).unwrap();
+        assert!((busy - 80.0 / 160.0).abs() < 1e-9, "{busy}");
+        // Ticks are coarse.
+        assert_eq!(later.busy_since(earlier, looking(91)), Some(0.0));
+        assert_eq!(later.busy_since(later, Duration::ZERO), None);
         // Old kernels have fewer fields; something else is no time.
         assert_eq!(time("cpu 1 2 3 4 5\n").busy, 6);
         assert_eq!(MachineTime::parse("cpu 1 2\n"), None);

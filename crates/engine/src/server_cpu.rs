@@ -81,10 +81,31 @@ enum Kind {
 /// What a meter read.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
-    at: Nanos,
+    began: Nanos,
+    ended: Nanos,
     /// What reading took of this machine's CPUs.
-    pub(crate) cost: CpuTime,
+    cost: CpuTime,
     found: Result<Found, String>,
+}
+
+impl Reading {
+    /// When the counters were read: as if all had been in the middle.
+    const fn at(&self) -> Nanos {
+        Nanos(self.began.0.midpoint(self.ended.0))
+    }
+
+    /// What it took of this machine's CPUs up to an instant, which may come
+    /// before its end: it is as busy all the time.
+    pub(crate) fn cost_until(&self, end: Nanos) -> CpuTime {
+        if end >= self.ended {
+            return self.cost;
+        }
+        if end <= self.began {
+            return CpuTime::default();
+        }
+        let whole = self.ended.since(self.began).as_secs_f64();
+        self.cost.share(end.since(self.began).as_secs_f64() / whole)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -119,16 +140,18 @@ impl Meter {
 
     /// Reads the counters, blocking the thread for 2 seconds at most.
     pub(crate) fn read(&self) -> Reading {
-        let (before, had) = (clock::now(), process::thread_cpu_time());
+        let (began, had) = (clock::now(), process::thread_cpu_time());
         let found = match &self.kind {
             Ok(Kind::Processes(listeners)) => listeners.cpu_time().map(Found::Processes),
             Ok(Kind::Exporter(url)) => exporter::scrape(url).map(Found::Machine),
             Err(reason) => Err(reason.clone()),
         };
-        // As if all had been read in the middle.
-        let at = Nanos(before.0.midpoint(clock::now().0));
-        let cost = process::thread_cpu_time().since(had);
-        Reading { at, cost, found }
+        Reading {
+            began,
+            ended: clock::now(),
+            cost: process::thread_cpu_time().since(had),
+            found,
+        }
     }
 
     /// What was used in a `window`, between two readings at about its ends.
@@ -162,7 +185,7 @@ pub(crate) fn busy_between(
 }
 
 fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUse, String> {
-    let time: Duration = closing.at.since(opening.at).into();
+    let time: Duration = closing.at().since(opening.at()).into();
     let window: Duration = window.into();
     if time.is_zero() || window.is_zero() {
         return Err("no time passed while the window was open".to_owned());
@@ -190,5 +213,38 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
             })
         }
         _ => unreachable!("a meter reads from one source"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_costs_up_to_an_instant_what_it_has_taken_by_then() {
+        let millis = Duration::from_millis;
+        let reading = Reading {
+            began: Nanos(1_000_000_000),
+            ended: Nanos(1_080_000_000),
+            cost: CpuTime {
+                user: millis(16),
+                system: millis(48),
+            },
+            found: Err("nothing".to_owned()),
+        };
+        for (end_ms, user, system) in [(900, 0, 0), (1000, 0, 0), (1020, 4, 12), (1080, 16, 48)] {
+            let cost = reading.cost_until(millis(end_ms).into());
+            assert_eq!(
+                (cost.user, cost.system),
+                (millis(user), millis(system)),
+                "{end_ms}"
+            );
+        }
+        assert_eq!(reading.cost_until(Nanos::MAX), reading.cost);
+        let at_once = Reading {
+            ended: reading.began,
+            ..reading
+        };
+        assert_eq!(at_once.cost_until(at_once.began), at_once.cost);
     }
 }

@@ -26,8 +26,9 @@ pub struct GeneratorRecord {
     pub back_pressure: Option<String>,
     /// One for each thread, in their order.
     pub workers: Vec<WorkerRecord>,
-    /// Share of the time of all CPUs of this machine that anyone used, 0 to 1;
-    /// `None` where the system does not tell.
+    /// Share of the time of all CPUs of this machine that anyone used, 0 to 1, but
+    /// for what went into looking at the server's; `None` where the system does
+    /// not tell.
     pub machine_busy: Option<f64>,
 }
 

@@ -391,10 +391,13 @@ impl Crew {
         // held up, at either end; the load is the same a little later, so its share is taken.
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
         let opening = finished(cpu_at_open).await;
-        // The first look at the server is within the window, the second after it.
-        let looking = opening.as_ref().map_or(CpuTime::default(), |at| at.cost);
+        // The first look at the server is within the window, as far as it came in a
+        // short one; the second is after it.
+        let looking = opening
+            .as_ref()
+            .map_or(CpuTime::default(), |look| look.cost_until(closed_at));
         let load = at_close.cpu.since(at_open.cpu).since(looking);
-        let of_window = |load: Duration| load.mul_f64(share.min(2.0));
+        let load = load.share(share.min(2.0));
         let closing = finished(cpu_at_close).await;
         let server_cpu = context.server_cpu.between(opening, closing, window);
         Observed {
@@ -403,14 +406,14 @@ impl Crew {
             closed,
             window,
             usage: ClientUsage {
-                cpu_user: of_window(load.user),
-                cpu_system: of_window(load.system),
+                cpu_user: load.user,
+                cpu_system: load.system,
                 max_rss_bytes: at_close.max_rss_bytes,
             },
             machine_busy: at_close
                 .machine
                 .zip(at_open.machine)
-                .and_then(|(close, open)| close.busy_since(open)),
+                .and_then(|(close, open)| close.busy_since(open, looking.all())),
         }
     }
 }
