@@ -13,15 +13,20 @@ use std::thread;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 use super::*;
+use crate::fileio::{Fileio, Flushing, Home, Sequences, Spread, TestMode};
+use crate::loadfile::{self, Unknown};
 use crate::plan::Rate;
+use crate::profile::Profile;
 use crate::run::observe::Unobserved;
 use crate::run::site::{self, Site};
 use crate::run::{native, timeline::Over};
-use crate::session::Session;
-use crate::share::Workspace;
-use crate::spec::RunOptions;
+use crate::session::{Endpoint, Session};
+use crate::share::{self, Workspace};
+use crate::spec::{RunOptions, Spec};
 use crate::stream::Drawn;
 use crate::target::{Secret, Target};
+use crate::trace::Replays;
+use crate::units::Size;
 use crate::{profile, record};
 
 /// A recorder is handed in this often: for many of them to be, and no more than
@@ -72,23 +77,54 @@ impl Seen {
     }
 }
 
-fn plan(server: &EmbeddedServer, profile: &str, options: &RunOptions) -> Plan {
+fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Plan {
     let (mut target, _) = Target::parse(&server.url()).unwrap();
     target.password = Secret::new(server.password());
-    let mut profile = profile::load(profile).unwrap();
+    let mut profile = profile.clone();
     profile.spec.run = RunOptions {
         clients: Some("2".parse().unwrap()),
-        file_size: Some("256KiB".parse().unwrap()),
         ..options.clone()
     };
     Plan::of(&profile, target).unwrap()
 }
 
 /// How often the worker's thread took memory for so many operations, once warm.
-fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
+fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let plan = Arc::new(plan(&server, profile, options));
     let mix = Mix::new(&plan.workload);
+    let seed = plan.seed;
+    match (plan.workload.replay(), plan.workload.fileio()) {
+        (Some(replay), _) => {
+            let supplies = Replays::new(replay.clone(), seed);
+            allocations_with(&plan, &mix, supplies)
+        }
+        (None, Some(test)) => {
+            let supplies = Sequences::new(test, seed, &mix);
+            allocations_with(&plan, &mix, supplies)
+        }
+        (None, None) => {
+            let mix = Arc::clone(&mix);
+            allocations_with(&plan, &mix.clone(), Drawn { mix, seed })
+        }
+    }
+}
+
+/// The directory of a run, or the files that were prepared before it.
+async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
+    let Some(test) = plan.workload.fileio() else {
+        let session = Session::open(endpoint).await.unwrap();
+        let workspace = Workspace::create(endpoint, session).await;
+        return workspace.map_err(|(error, _)| error).unwrap();
+    };
+    let prepared = share::prepare_kept(endpoint, test, cancel, &mut |_, _| {}).await;
+    prepared.unwrap();
+    let session = Session::open(endpoint).await.unwrap();
+    let workspace = Workspace::of_prepared(endpoint, session, test).await;
+    workspace.unwrap()
+}
+
+fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) -> (u64, u64) {
     let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
     let board = Arc::new(Board::new(1, empty.clone()));
     // A coordinator that a busy machine keeps waiting is late with giving back.
@@ -100,17 +136,15 @@ fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
         .unwrap();
     let local = LocalSet::new();
     let (workspace, site) = local.block_on(&runtime, async {
-        let endpoint = site::endpoint(&plan).await.unwrap();
-        let session = Session::open(&endpoint).await.unwrap();
-        let workspace = Workspace::create(&endpoint, session).await;
-        let mut workspace = workspace.map_err(|(error, _)| error).unwrap();
+        let endpoint = site::endpoint(plan).await.unwrap();
+        let mut workspace = workspace(&endpoint, plan, &cancel).await;
         let observer = &mut Unobserved;
-        let prepared = site::prepare(&plan, &mut workspace, observer, &cancel).await;
+        let prepared = site::prepare(plan, &mut workspace, observer, &cancel).await;
         prepared.unwrap();
         let site = Arc::new(Site {
-            plan: Arc::clone(&plan),
+            plan: Arc::clone(plan),
             endpoint,
-            mix: Arc::clone(&mix),
+            mix: Arc::clone(mix),
             directory: workspace.directory().to_owned(),
             salt: workspace.salt(),
         });
@@ -127,15 +161,12 @@ fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
         board: Arc::clone(&board),
         number: 0,
         cancel: cancel.clone(),
-        mix: Arc::clone(&mix),
-        plan: Arc::clone(&plan),
+        mix: Arc::clone(mix),
+        plan: Arc::clone(plan),
     };
     let means = Means {
         connector: native::Connect(site),
-        supplies: Drawn {
-            mix,
-            seed: plan.seed,
-        },
+        supplies,
     };
     let groups = local.block_on(&runtime, async {
         let mut groups = Vec::new();
@@ -214,7 +245,8 @@ fn allocations(profile: &str, options: &RunOptions) -> (u64, u64) {
     assert_eq!(outcome.dropouts, []);
     let (_, tally, _) = board.finish();
     assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
-    assert!(record_has_all(&tally, &plan), "{profile}");
+    assert!(tally.differences().is_empty(), "{:?}", tally.differences());
+    assert!(record_has_all(&tally, plan), "{}", plan.profile);
     (taken, counted)
 }
 
@@ -229,34 +261,121 @@ const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nran
     delay = \"1ms\"\nburst = 20\n[[pattern]]\nsize = \"512\"\nweight = 50\nreads = 100\n\
     random = 0\nreply = \"1KiB\"\n";
 
+/// Some clients read, the others write.
+const DIVIDED: &str = "read_percent = 50\nsplit = \"clients\"\n[[sizes]]\nsize = \"4KiB\"\n\
+    weight = 60\n[[sizes]]\nsize = \"16KiB\"\nweight = 40\n";
+
+/// Opens and closes, and what names have to be put together for; nothing that a
+/// list is needed for, as it is to delete a tree.
+const RECORDED: &str = r#"
+NTCreateX "\clients\client1\one.doc" 0x40 0x3 1 NT_STATUS_OK
+WriteX 1 0 4096 4096 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Flush 1 NT_STATUS_OK
+QUERY_FILE_INFORMATION 1 258 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\one.doc" 1004 NT_STATUS_OK
+FIND_FIRST "\clients\client1\*" 260 1366 1 NT_STATUS_OK
+Rename "\clients\client1\one.doc" "\clients\client1\two.doc" NT_STATUS_OK
+Unlink "\clients\client1\two.doc" 0x6 NT_STATUS_OK
+"#;
+
+fn recorded() -> Profile {
+    let trace = loadfile::parse("my.txt", RECORDED.as_bytes(), Unknown::Refuse).unwrap();
+    Profile {
+        trace: Some(Arc::new(trace)),
+        ..Profile::from_spec("my", Spec::default())
+    }
+}
+
+/// Reads, writes and flushes of files that were prepared before.
+fn prepared() -> Profile {
+    Profile {
+        fileio: Some(Fileio {
+            mode: TestMode::RndRw,
+            files: 4,
+            total: Size(1 << 20),
+            block: Size(4096),
+            merged: 0,
+            flushing: Flushing::Sets {
+                every: Some(100),
+                at_end: false,
+            },
+            rw_ratio: 1.5,
+            spread: Spread::Uniform,
+            events: None,
+            time: Some(Duration::from_secs(3600)),
+            home: Home::Prepared,
+        }),
+        ..Profile::from_spec("fileio", Spec::default())
+    }
+}
+
+/// Checks that nothing is taken with this many outstanding.
+fn check(profile: &Profile, options: &RunOptions) {
+    let (taken, counted) = allocations(profile, options);
+    assert!(counted >= COUNTED_OPERATIONS);
+    let RunOptions {
+        outstanding,
+        rate,
+        verify,
+        ..
+    } = options;
+    assert_eq!(
+        taken,
+        0,
+        "{}, {outstanding:?} outstanding, {rate:?}, {verify:?}: memory taken during {counted} \
+         operations",
+        profile.name()
+    );
+}
+
 #[test]
 fn nothing_between_submitting_and_completing_takes_memory() {
     let rate: Rate = "2000".parse().unwrap();
-    let bursts = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    std::fs::write(bursts.path(), BURSTS).unwrap();
+    let named = |name| profile::load(name).unwrap();
+    let bursts = || Profile::parse("bursts", BURSTS).unwrap();
     for (profile, outstanding, rate) in [
-        ("read-4k", 1, None),
-        ("read-4k", 16, None),
-        ("read-4k", 1, Some(rate)),
-        ("file-server", 1, None),
-        ("file-server", 16, None),
-        ("file-server", 16, Some(rate)),
-        ("metadata", 1, None),
-        ("metadata", 16, None),
-        ("metadata", 16, Some(rate)),
-        (bursts.path().to_str().unwrap(), 1, None),
-        (bursts.path().to_str().unwrap(), 16, None),
+        (named("read-4k"), 1, None),
+        (named("read-4k"), 16, None),
+        (named("read-4k"), 1, Some(rate)),
+        (named("file-server"), 1, None),
+        (named("file-server"), 16, None),
+        (named("file-server"), 16, Some(rate)),
+        (named("metadata"), 1, None),
+        (named("metadata"), 16, None),
+        (named("metadata"), 16, Some(rate)),
+        (bursts(), 1, None),
+        (bursts(), 16, None),
     ] {
         let options = RunOptions {
             outstanding: Some(outstanding),
             rate,
+            file_size: Some("256KiB".parse().unwrap()),
             ..RunOptions::default()
         };
-        let (taken, counted) = allocations(profile, &options);
-        assert!(counted >= COUNTED_OPERATIONS);
-        assert_eq!(
-            taken, 0,
-            "{profile}, {outstanding} outstanding, {rate:?}: memory taken during {counted} operations"
-        );
+        check(&profile, &options);
+    }
+}
+
+#[test]
+fn nor_does_what_is_checked_shared_divided_or_recorded() {
+    let duration = Some(Duration::from_secs(3600));
+    let divided = Profile::parse("divided", DIVIDED).unwrap();
+    let verified = profile::load("file-server").unwrap();
+    for (profile, outstanding, verify, duration) in [
+        (verified, 16, Verify::ReadBack, None),
+        (divided, 16, Verify::Off, None),
+        (prepared(), 1, Verify::Off, duration),
+        (prepared(), 1, Verify::ReadBack, duration),
+        (recorded(), 1, Verify::Off, duration),
+    ] {
+        let options = RunOptions {
+            outstanding: Some(outstanding),
+            verify: Some(verify),
+            duration,
+            ..RunOptions::default()
+        };
+        check(&profile, &options);
     }
 }
