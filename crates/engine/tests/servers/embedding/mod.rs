@@ -106,8 +106,12 @@ impl Driver for Recorded {
     }
 }
 
+/// Of a built-in profile, or of one that is written out.
 fn plan(profile: &str, options: RunOptions) -> Plan {
-    let mut profile = profile::load(profile).unwrap();
+    let mut profile = match profile.contains('\n') {
+        true => Profile::parse("written", profile).unwrap(),
+        false => profile::load(profile).unwrap(),
+    };
     profile.spec.run = options;
     Plan::of(&profile, Target::none()).unwrap()
 }
@@ -125,17 +129,28 @@ fn drawn(plan: &Plan) -> Drawn {
     }
 }
 
+/// An access pattern: both directions, some of it random, in bursts.
+const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nrandom = 50\n\
+    delay = \"1ms\"\nburst = 40\n[[pattern]]\nsize = \"512\"\nweight = 50\nreads = 100\n\
+    random = 30\nreply = \"1KiB\"\n";
+
+/// Clients of which some read and the others write.
+const DIVIDED: &str = "read_percent = 50\nsplit = \"clients\"\n[[sizes]]\nsize = \"4KiB\"\n\
+    weight = 60\n[[sizes]]\nsize = \"512\"\nweight = 40\n";
+
 #[test]
 fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
     // Reads, writes and flushes; every command, most in chains of several
-    // requests; the same with clients that share a driver.
-    // And where they are due by the clock.
+    // requests; the same with clients that share a driver; access patterns, and
+    // clients that each have a part. And where they are due by the clock.
     for (profile, sessions_per_connection, outstanding, rate) in [
         ("file-server", 1, 1, None),
         ("all-commands", 1, 1, None),
         ("all-commands", 3, 1, None),
         ("file-server", 2, 4, None),
         ("file-server", 1, 2, Some("1000/client")),
+        (BURSTS, 1, 2, None),
+        (DIVIDED, 2, 1, None),
     ] {
         let seen_with = |threads, seed| {
             let plan = plan(
@@ -173,6 +188,13 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
                 );
             }
             assert!(seen.keys().eq(alone.keys()));
+        }
+        if profile == DIVIDED {
+            let kind = |of_client: &Vec<Operation>| of_client[0].kind;
+            let readers = alone.values().filter(|seen| kind(seen) == OpKind::Read);
+            assert_eq!(readers.count(), 7);
+            let alike = |seen: &Vec<Operation>| seen.iter().all(|one| one.kind == kind(seen));
+            assert!(alone.values().all(alike));
         }
         // Not because all were alike.
         let other = seen_with(2, 8);
