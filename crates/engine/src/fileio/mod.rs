@@ -273,6 +273,26 @@ impl Fileio {
         Ok(())
     }
 
+    /// Checks requests against the most that a server, the one `at` this place,
+    /// takes in each of these kinds.
+    pub(crate) fn check_requests(
+        &self,
+        limits: impl IntoIterator<Item = (&'static str, u32)>,
+        at: &str,
+    ) -> Result<(), FileioError> {
+        let request = self.request();
+        let mut limits = limits.into_iter();
+        match limits.find(|(_, limit)| request.0 > u64::from(*limit)) {
+            Some((kind, limit)) => Err(FileioError::BlockTooLarge {
+                kind,
+                wanted: format!("{request:#}"),
+                at: at.to_owned(),
+                limit: format!("{:#}", Size(limit.into())),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Everything that can happen; reads first, then writes, then flushes.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {

@@ -7,7 +7,7 @@ use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::cancel::Cancel;
 use crate::clock;
-use crate::fileio::{Fileio, FileioError, Home};
+use crate::fileio::{Fileio, Home};
 use crate::pattern::Salt;
 use crate::plan::{Caching, DriverKind, Plan};
 use crate::record::{Direction, RunRecord, ServerFacts};
@@ -220,35 +220,30 @@ fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result
 /// The server's limits are only known now; the plan cannot have checked them.
 fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
     let workload = &plan.workload;
-    let largest = plan.largest_request();
     let kinds = workload.kinds();
-    let moves = |direction| {
+    let mut limits = [
+        ("read", Direction::Read, server.max_read),
+        ("write", Direction::Write, server.max_write),
+    ]
+    .into_iter()
+    .filter(|(_, direction, _)| {
         let mut kinds = kinds.iter();
-        kinds.any(|kind| kind.direction() == Some(direction))
-    };
-    for (kind, used, limit) in [
-        ("read", moves(Direction::Read), server.max_read),
-        ("write", moves(Direction::Write), server.max_write),
-    ] {
-        if used && largest > limit && plan.workload.fileio().is_some() {
-            return Err(FileioError::BlockTooLarge {
-                kind,
-                wanted: Size(largest.into()).to_string(),
-                at: endpoint.at(),
-                limit: Size(limit.into()).to_string(),
-            }
-            .into());
-        }
-        if used && largest > limit {
-            return Err(SessionError::TooLarge {
-                kind,
-                wanted: Size(largest.into()).to_string(),
-                at: endpoint.at(),
-                limit: Size(limit.into()).to_string(),
-            });
-        }
+        kinds.any(|kind| kind.direction() == Some(*direction))
+    })
+    .map(|(kind, _, limit)| (kind, limit));
+    if let Some(test) = workload.fileio() {
+        return Ok(test.check_requests(limits, &endpoint.share())?);
     }
-    Ok(())
+    let largest = plan.largest_request();
+    match limits.find(|(_, limit)| largest > *limit) {
+        Some((kind, limit)) => Err(SessionError::TooLarge {
+            kind,
+            wanted: Size(largest.into()).to_string(),
+            at: endpoint.at(),
+            limit: Size(limit.into()).to_string(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Runs `work` unless the user stops it.

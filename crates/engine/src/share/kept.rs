@@ -13,11 +13,11 @@ use smbench_protocol::command::read::{ReadRequest, ReadResponse};
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
 
-use super::files::{free_bytes_at_root, join, list, open};
+use super::files::{join, list, open};
 use super::prepare::{Job, Manner};
 use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
-use super::{Fate, MARKER, Workspace};
+use super::{Fate, MARKER, Workspace, too_little};
 use crate::cancel::Cancel;
 use crate::fileio::{Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode};
 use crate::pattern::{BLOCK_BYTES, Salt};
@@ -69,11 +69,17 @@ pub(crate) async fn prepare_kept(
     let mut session = Session::open(endpoint).await?;
     let directory = directory_of(endpoint);
     let files = files(test);
-    check_block(&session, test)?;
+    // Whichever test follows.
+    let negotiated = session.connection.negotiated();
+    let limits = [
+        ("read", negotiated.max_read),
+        ("write", negotiated.max_write),
+    ];
+    test.check_requests(limits, &session.share())?;
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
     let missing = missing(&files, &found, &directory, endpoint)?;
     let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
-    check_room(&mut session, total, 0).await?;
+    check_room(endpoint, &mut session, (total, 0)).await?;
     // Others than those found are told before they are gone on with.
     let salt = match found.keys().any(|name| name != MARKER) {
         true => manifest(&mut session, &directory, &found, test)
@@ -139,7 +145,6 @@ impl Workspace {
             TestMode::SeqWr => Missing::Made,
             _ => Missing::Refused,
         };
-        check_block(&session, test)?;
         let found = sizes(&mut session, &directory).await?;
         if let (Some(found), Missing::Made) = (&found, missing) {
             refuse_foreign(found, &directory, endpoint)?;
@@ -158,7 +163,8 @@ impl Workspace {
         };
         if missing == Missing::Made {
             let given_back = found.iter().flat_map(|found| found.values()).sum();
-            check_room(&mut session, files(test).bytes(1), given_back).await?;
+            let needed = files(test).bytes(1);
+            check_room(endpoint, &mut session, (needed, given_back)).await?;
         }
         claim(endpoint, session, missing, salt).await
     }
@@ -201,22 +207,21 @@ impl Workspace {
     }
 }
 
-/// Fails when so many bytes cannot be written where others are given back, by the
-/// server's own figures.
+/// Fails when `needed` bytes do not fit once others are `given_back`.
 async fn check_room(
+    endpoint: &Endpoint,
     session: &mut Session,
-    needed: u64,
-    given_back: u64,
+    (needed, given_back): (u64, u64),
 ) -> Result<(), SessionError> {
-    // Not every server tells; then the disk itself will.
-    match free_bytes_at_root(session).await? {
-        Some(free) if needed > free.saturating_add(given_back) => Err(FileioError::NoSpace {
+    let path = &endpoint.target().path;
+    match too_little(session, path, (needed, given_back)).await? {
+        Some(free) => Err(FileioError::NoSpace {
             at: session.share(),
             needed: Size(needed).to_string(),
             free: Size(free).to_string(),
         }
         .into()),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -226,26 +231,6 @@ fn exact(bytes: &u64) -> String {
 
 fn all(files: &FileSet) -> impl Iterator<Item = WorkFile> + use<> {
     files.iter(1)
-}
-
-/// Requests of a block must be possible, whichever test follows.
-fn check_block(session: &Session, test: &Fileio) -> Result<(), SessionError> {
-    let negotiated = session.connection.negotiated();
-    for (kind, limit) in [
-        ("read", negotiated.max_read),
-        ("write", negotiated.max_write),
-    ] {
-        if test.request().0 > limit.into() {
-            return Err(FileioError::BlockTooLarge {
-                kind,
-                wanted: exact(&test.request().0),
-                at: session.share(),
-                limit: exact(&limit.into()),
-            }
-            .into());
-        }
-    }
-    Ok(())
 }
 
 /// What is in a directory; `None` where there is none.

@@ -148,8 +148,25 @@ pub(crate) async fn check_space(
     directory: &str,
     needed: u64,
 ) -> Result<(), SessionError> {
+    match too_little(session, directory, (needed, 0)).await? {
+        Some(free) => Err(SessionError::NoSpace {
+            at: session.share(),
+            needed: Size(needed).to_string(),
+            free: Size(free).to_string(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The bytes free where `directory` is, if `needed` do not fit there once others
+/// are `given_back`.
+async fn too_little(
+    session: &mut Session,
+    directory: &str,
+    (needed, given_back): (u64, u64),
+) -> Result<Option<u64>, SessionError> {
     if needed == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let free = match free_bytes_in(session, directory).await {
         Ok(free) => free,
@@ -157,15 +174,8 @@ pub(crate) async fn check_space(
         Err(error) if error.status().is_some() => None,
         Err(error) => return Err(error),
     };
-    match free {
-        Some(free) if needed > free => Err(SessionError::NoSpace {
-            at: session.share(),
-            needed: Size(needed).to_string(),
-            free: Size(free).to_string(),
-        }),
-        // Not every server tells; then the disk itself will.
-        _ => Ok(()),
-    }
+    // Not every server tells; then the disk itself will.
+    Ok(free.filter(|free| needed > free.saturating_add(given_back)))
 }
 
 /// How a directory that could not be removed is told.
