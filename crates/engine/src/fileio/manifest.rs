@@ -22,11 +22,27 @@ pub(crate) struct Manifest {
     pattern: String,
     /// What contents are salted with, so that later runs know them again.
     salt: u64,
+    /// Not told by releases that left no holes, or did not know.
+    #[serde(default)]
+    pub(crate) contents: Contents,
+}
+
+/// Whether files hold all that they should, as far as they are long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Contents {
+    /// They do.
+    #[default]
+    Whole,
+    /// A test makes them anew, each request sent by whichever client is ready
+    /// for one, and was not seen to come to its end.
+    MayHaveHoles,
 }
 
 impl Manifest {
-    pub(crate) fn of(test: &Fileio, salt: Salt) -> Self {
+    pub(crate) fn of(test: &Fileio, salt: Salt, contents: Contents) -> Self {
         Self {
+            contents,
             version: 1,
             files: test.files,
             file_bytes: test.file_bytes(),
@@ -139,6 +155,18 @@ pub enum FileioError {
         /// Bytes it should have.
         bytes: String,
     },
+    /// They were being written when their writer was lost.
+    #[error(
+        "the files prepared in '{directory}' on {at} may have holes, as the seqwr test that made them \
+         anew did not come to its end: write them again with `smbench fileio prepare` and the same \
+         options"
+    )]
+    Holes {
+        /// From the share's root.
+        directory: String,
+        /// Host, port and share.
+        at: String,
+    },
     /// Requests beyond what the server carries.
     #[error(
         "--file-block-size, with what --file-merged-requests makes of it, is {wanted}, but {at} takes \
@@ -237,10 +265,15 @@ mod tests {
             file_bytes: 8 << 20,
             pattern: PATTERN.to_owned(),
             salt: u64::MAX,
+            contents: Contents::MayHaveHoles,
         };
         let json = manifest.to_json();
         assert!(json.len() < MANIFEST_BYTES_MAX as usize);
         assert_eq!(Manifest::parse(json.as_bytes()), Some(manifest.clone()));
+        let older = json.replace(",\"contents\":\"may-have-holes\"", "");
+        assert_ne!(older, json);
+        let found = Manifest::parse(older.as_bytes()).unwrap();
+        assert_eq!(found.contents, Contents::Whole);
         let newer = Manifest {
             version: 2,
             ..manifest

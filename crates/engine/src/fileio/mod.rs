@@ -34,8 +34,8 @@ use crate::share;
 use crate::target::Target;
 use crate::units::{Size, format_duration};
 
+pub(crate) use manifest::{Contents, MANIFEST_BYTES_MAX, Manifest};
 pub use manifest::{FileioError, Prepared};
-pub(crate) use manifest::{MANIFEST_BYTES_MAX, Manifest};
 pub use sequence::{Place, Sequence, Step};
 pub(crate) use sharing::{Player, Sequences};
 pub use spread::Spread;

@@ -7,10 +7,10 @@ use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::cancel::Cancel;
 use crate::clock;
-use crate::fileio::{Fileio, Home};
+use crate::fileio::{Fileio, Home, TestMode};
 use crate::pattern::Salt;
 use crate::plan::{Caching, DriverKind, Plan};
-use crate::record::{Direction, RunRecord, ServerFacts};
+use crate::record::{Direction, OpKind, RunRecord, ServerFacts};
 #[cfg(feature = "smb-rs")]
 use crate::run::smb_rs;
 use crate::run::supply::{Operations, Supplies};
@@ -128,6 +128,14 @@ pub(super) async fn run(
     if measured.is_err() {
         workspace.lose_patience();
     }
+    if let Some(test) = prepared_files(plan)
+        && test.mode == TestMode::SeqWr
+        && wrote_all(&record, &measured)
+    {
+        // Where that fails they are taken for what they were said to be: files that
+        // may have holes.
+        let _ = workspace.settle(test).await;
+    }
     if let Err(error) = workspace.remove().await {
         record.leftover = Some(share::leftover(&directory, &error));
     }
@@ -160,6 +168,19 @@ pub(super) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
 fn prepared_files(plan: &Plan) -> Option<&Fileio> {
     let test = plan.workload.fileio();
     test.filter(|test| test.home == Home::Prepared)
+}
+
+/// Whether every write that was begun on the way was answered, and well.
+fn wrote_all(record: &RunRecord, measured: &Result<(), RunError>) -> bool {
+    let is_told = match measured {
+        Ok(()) | Err(RunError::Session(SessionError::Interrupted)) => true,
+        // Of a load point that failed nothing is known.
+        Err(_) => false,
+    };
+    let mut points = record.load_points.iter();
+    is_told
+        && points
+            .all(|point| point.dropouts.is_empty() && point.ops.whole(OpKind::Write).errors == 0)
 }
 
 fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {

@@ -3,7 +3,9 @@
 //!
 //! A file is written from its beginning to its end, one request after the other,
 //! so its size on the share is how far it has come: preparing goes on from there.
-//! The directory is claimed as that of a run is, so that no two work in it.
+//! Not so where a test makes files anew, by requests of many clients at a time:
+//! while it does the manifest says so, and if that is what it still says, then
+//! they are written again from the beginning. The directory is claimed as that of a run is, so that no two work in it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +21,9 @@ use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
 use super::{Fate, MARKER, Workspace, too_little};
 use crate::cancel::Cancel;
-use crate::fileio::{Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode};
+use crate::fileio::{
+    Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode,
+};
 use crate::pattern::{BLOCK_BYTES, Salt};
 use crate::plan::{FileSet, Scope, WorkFile};
 use crate::session::{Endpoint, Session, SessionError, random_u64};
@@ -77,18 +81,27 @@ pub(crate) async fn prepare_kept(
     ];
     test.check_requests(limits, &session.share())?;
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
-    let missing = missing(&files, &found, &directory, endpoint)?;
-    let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
-    check_room(endpoint, &mut session, (total, 0)).await?;
+    let mut missing = missing(&files, &found, &directory, endpoint)?;
     // Others than those found are told before they are gone on with.
-    let salt = match found.keys().any(|name| name != MARKER) {
-        true => manifest(&mut session, &directory, &found, test)
-            .await?
-            .salt(),
-        false => new_salt(),
+    let manifest = match found.keys().any(|name| name != MARKER) {
+        true => Some(manifest(&mut session, &directory, &found, test).await?),
+        false => None,
     };
+    let contents = manifest.as_ref().map_or(Contents::Whole, |it| it.contents);
+    let salt = manifest.map_or_else(new_salt, |manifest| manifest.salt());
+    let mut given_back = 0;
+    if contents == Contents::MayHaveHoles {
+        missing = from_the_beginning(&files);
+        given_back = found.values().sum();
+    }
+    let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
+    check_room(endpoint, &mut session, (total, given_back)).await?;
     let mut workspace = claim(endpoint, session, Missing::Made, salt).await?;
-    write_manifest(&mut workspace, &Manifest::of(test, salt)).await?;
+    if contents == Contents::MayHaveHoles {
+        // Only then do sizes tell again how far they have come.
+        workspace.empty(files, cancel).await?;
+    }
+    write_manifest(&mut workspace, test, Contents::Whole).await?;
     let prepared = Prepared {
         directory,
         found: files.count - missing.len() as u32,
@@ -149,28 +162,36 @@ impl Workspace {
         if let (Some(found), Missing::Made) = (&found, missing) {
             refuse_foreign(found, &directory, endpoint)?;
         }
-        let salt = match &found {
+        let (salt, contents) = match &found {
             Some(found) if missing == Missing::Refused || found.contains_key(MANIFEST) => {
-                manifest(&mut session, &directory, found, test)
-                    .await?
-                    .salt()
+                let manifest = manifest(&mut session, &directory, found, test).await?;
+                (manifest.salt(), manifest.contents)
             }
             None if missing == Missing::Refused => {
                 let at = endpoint.share();
                 return Err(FileioError::NotPrepared { directory, at }.into());
             }
-            _ => new_salt(),
+            _ => (new_salt(), Contents::Whole),
         };
         if missing == Missing::Made {
             let given_back = found.iter().flat_map(|found| found.values()).sum();
             let needed = files(test).bytes(1);
             check_room(endpoint, &mut session, (needed, given_back)).await?;
         }
-        claim(endpoint, session, missing, salt).await
+        let workspace = claim(endpoint, session, missing, salt).await?;
+        match (missing, contents) {
+            // Nobody writes them any more.
+            (Missing::Refused, Contents::MayHaveHoles) => {
+                let at = endpoint.share();
+                Err(FileioError::Holes { directory, at }.into())
+            }
+            _ => Ok(workspace),
+        }
     }
 
     /// Checks that the files are those of `test`, and names the first that is
-    /// not. Where the test makes them anew they are emptied instead.
+    /// not. Where the test makes them anew they are emptied instead, and may have
+    /// holes until [`Workspace::settle`].
     pub(crate) async fn check_prepared(
         &mut self,
         test: &Fileio,
@@ -178,13 +199,8 @@ impl Workspace {
     ) -> Result<(), SessionError> {
         let files = files(test);
         if test.mode == TestMode::SeqWr {
-            let salt = self.salt;
-            write_manifest(self, &Manifest::of(test, salt)).await?;
-            let empty = FileSet { size: 0, ..files };
-            let jobs = all(&files).map(|file| Job { file, from: 0 }).collect();
-            return self
-                .fill(empty, jobs, Manner::Anew, cancel, &mut |_| {})
-                .await;
+            write_manifest(self, test, Contents::MayHaveHoles).await?;
+            return self.empty(files, cancel).await;
         }
         let directory = self.directory.clone();
         let found = sizes(&mut self.session, &directory).await?;
@@ -204,6 +220,19 @@ impl Workspace {
                 .into())
             }
         }
+    }
+
+    /// Says that files which `test` has made anew are whole as far as they are
+    /// long.
+    pub(crate) async fn settle(&mut self, test: &Fileio) -> Result<(), SessionError> {
+        write_manifest(self, test, Contents::Whole).await
+    }
+
+    async fn empty(&self, files: FileSet, cancel: &Cancel) -> Result<(), SessionError> {
+        let jobs = from_the_beginning(&files);
+        let empty = FileSet { size: 0, ..files };
+        self.fill(empty, jobs, Manner::Anew, cancel, &mut |_| {})
+            .await
     }
 }
 
@@ -231,6 +260,10 @@ fn exact(bytes: &u64) -> String {
 
 fn all(files: &FileSet) -> impl Iterator<Item = WorkFile> + use<> {
     files.iter(1)
+}
+
+fn from_the_beginning(files: &FileSet) -> VecDeque<Job> {
+    all(files).map(|file| Job { file, from: 0 }).collect()
 }
 
 /// What is in a directory; `None` where there is none.
@@ -407,8 +440,10 @@ async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, Ses
 
 async fn write_manifest(
     workspace: &mut Workspace,
-    manifest: &Manifest,
+    test: &Fileio,
+    contents: Contents,
 ) -> Result<(), SessionError> {
+    let manifest = Manifest::of(test, workspace.salt, contents);
     let path = join(&workspace.directory, MANIFEST);
     let doing = format!("write file '{path}'");
     let session = &mut workspace.session;

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 
-use crate::support::{Lab, Place, Said, embedded, text};
+use crate::support::{Lab, Place, Said, embedded, text, wait_until};
 
 const SYSBENCH: Tool = Tool::new("sysbench", "sysbench");
 
@@ -171,6 +171,56 @@ fn files_are_prepared_once_and_known_again() {
     let anew = ["--file-test-mode=seqwr", "--events=3"];
     fileio("run", &anew).succeeded();
     fileio("run", &read).failed_with(3, &["shared-f000.dat", "48 KiB, and not 512 KiB"]);
+
+    // Killed while several clients make them anew, who may have left holes anywhere.
+    let mut args = vec![
+        "fileio",
+        "run",
+        "--target",
+        url,
+        "--out=results",
+        "--time=60",
+    ];
+    args.extend([
+        "--file-num=4",
+        "--file-total-size=2M",
+        "--file-test-mode=seqwr",
+        "--threads=4",
+    ]);
+    let running = place.start_as(password, &args);
+    wait_until(|| {
+        fs::read_to_string(folder.join("fileio.json"))
+            .unwrap()
+            .contains("holes")
+    });
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.wait().code(), None);
+    // It takes Samba a moment to notice.
+    let unused = |command: &str, more: &[&str]| {
+        let mut last = None;
+        wait_until(|| {
+            let said = last.insert(fileio(command, more));
+            !said.stderr.contains("another smbench is using")
+        });
+        last.unwrap()
+    };
+    for file in 0..4 {
+        let path = folder.join(format!("shared-f00{file}.dat"));
+        let file = File::options().append(true).create(true).open(path);
+        file.unwrap().set_len(512 * 1024).unwrap();
+    }
+    unused("run", &read).failed_with(3, &["may have holes", "smbench fileio prepare"]);
+    let said = unused("prepare", &[]);
+    said.succeeded();
+    assert!(
+        said.stdout.contains("\n2097152 bytes written in "),
+        "{said:?}"
+    );
+    fileio("run", &read).succeeded();
+    // One that comes to its end leaves none.
+    let anew = ["--file-test-mode=seqwr", "--threads=4", "--events=150"];
+    fileio("run", &anew).succeeded();
+    fileio("run", &read).succeeded();
     assert_eq!(fileio("cleanup", &[]).stdout, "removed smbench-fileio\n");
     fileio("run", &anew).succeeded();
     fileio("cleanup", &[]).succeeded();
