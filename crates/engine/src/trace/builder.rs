@@ -3,16 +3,19 @@
 //! Handles are numbered anew, by how many are open at a time, so that a client
 //! needs as much room as it has files open and no look-up. Names are kept once.
 
-use std::collections::HashMap;
+mod handles;
+mod paths;
+
 use std::time::Duration;
 
 use smbench_protocol::NtStatus;
 
-use super::path::{self, Template};
 use super::population::{Made, Names};
-use super::step::{HANDLES_MAX, Handle, PAUSE_MAX, STATUSES_MAX, Step, StepError};
+use super::step::{Handle, PAUSE_MAX, STATUSES_MAX, Step, StepError};
 use super::{NO_HANDLE, RECORDS_MAX, Record, Summary, Trace, Verb};
 use crate::plan::REQUEST_BYTES_MAX;
+use handles::Handles;
+use paths::{Paths, clean};
 
 /// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
 const DIRECTORY_FILE: u32 = 1;
@@ -21,35 +24,18 @@ const OPEN: u8 = 1;
 const OVERWRITE: u8 = 4;
 /// Locks end below this (MS-SMB2 3.3.5.14), and files do.
 const OFFSET_MAX: u64 = 1 << 63;
-/// What no name has, but patterns have (MS-FSCC 2.1.5).
-const WILDCARDS: [char; 6] = ['*', '?', '<', '>', '"', '|'];
-
-/// A file that is open.
-#[derive(Clone, Copy)]
-struct Open {
-    slot: u32,
-    node: u32,
-}
 
 /// Puts a trace together.
 #[derive(Default)]
 pub(crate) struct Builder {
     records: Vec<Record>,
-    paths: Vec<Template>,
-    /// Paths by name, with their nodes in the name space.
-    known: HashMap<String, (u32, u32)>,
-    /// The same whatever their case.
-    folded: HashMap<String, u32>,
+    paths: Paths,
     names: Names,
-    /// Paths that stand for everything below them that is a client's own.
-    own: Vec<u32>,
     /// Records that set the size of a file which is made for the replay, with its
     /// place among those.
     sized: Vec<(usize, usize)>,
     statuses: Vec<NtStatus>,
-    open: HashMap<Handle, Open>,
-    free: Vec<u32>,
-    handles: u32,
+    handles: Handles,
     times: Vec<u64>,
     pauses: Vec<(u32, u64)>,
     episodes: Vec<u32>,
@@ -110,16 +96,14 @@ impl Builder {
                         }
                     }
                     self.close_stale(handle)?;
-                    record.extra = self.take_handle(handle, node)?;
+                    record.extra = self.handles.take(handle, node)?;
                 } else {
                     self.missed(node, status);
                 }
             }
             Step::Close(handle) => {
-                record.subject = self.handle(handle, went_well)?;
-                if let Some(open) = self.open.remove(&handle) {
-                    self.free.push(open.slot);
-                }
+                record.subject = self.handles.slot(handle, went_well)?;
+                self.handles.close(handle);
             }
             Step::Read {
                 handle,
@@ -135,13 +119,13 @@ impl Builder {
             } => {
                 self.range(offset, length)?;
                 record = Record {
-                    subject: self.handle(handle, went_well)?,
+                    subject: self.handles.slot(handle, went_well)?,
                     offset,
                     length,
                     extra: moved,
                     ..record
                 };
-                let node = self.open.get(&handle).map(|open| open.node);
+                let node = self.handles.get(handle).map(|open| open.node);
                 let (end, length) = (offset + u64::from(moved), u64::from(length));
                 match (step, node) {
                     (Step::Read { .. }, Some(node)) if moved > 0 => self.names.read_to(node, end),
@@ -153,7 +137,7 @@ impl Builder {
                     _ => self.summary.bytes_written += length,
                 }
             }
-            Step::Flush(handle) => record.subject = self.handle(handle, went_well)?,
+            Step::Flush(handle) => record.subject = self.handles.slot(handle, went_well)?,
             Step::Lock {
                 handle,
                 offset,
@@ -166,7 +150,7 @@ impl Builder {
             } => {
                 self.end(offset, length)?;
                 record = Record {
-                    subject: self.handle(handle, went_well)?,
+                    subject: self.handles.slot(handle, went_well)?,
                     offset,
                     length,
                     ..record
@@ -231,14 +215,14 @@ impl Builder {
                 }
             }
             Step::QueryFile { handle, class } => {
-                record.subject = self.handle(handle, went_well)?;
+                record.subject = self.handles.slot(handle, went_well)?;
                 record.class = class;
             }
             Step::QueryFs { class } => record.class = class,
             Step::SetFile { handle, class } => {
-                record.subject = self.handle(handle, went_well)?;
+                record.subject = self.handles.slot(handle, went_well)?;
                 record.class = class;
-                if let Some(open) = self.open.get(&handle) {
+                if let Some(open) = self.handles.get(handle) {
                     record.offset = self.names.end(open.node);
                     if let Some(made) = self.names.made(open.node) {
                         self.sized.push((self.records.len(), made));
@@ -317,14 +301,7 @@ impl Builder {
 
     /// All that was added, of so many lines of `source`.
     pub(crate) fn finish(mut self, source: String, lines: u64, digest: [u8; 32]) -> Trace {
-        // In the order of their slots, so that it is always the same.
-        let mut left: Vec<_> = self
-            .open
-            .iter()
-            .map(|(&handle, open)| (open.slot, handle))
-            .collect();
-        left.sort_unstable();
-        for (_, handle) in left {
+        for handle in self.handles.left() {
             // A status and a handle that are known, and room for one more record
             // than any file may have: nothing can fail.
             let _ = self.close_stale(handle);
@@ -342,7 +319,7 @@ impl Builder {
             self.episodes.push(0);
         }
         let mut population = self.names.into_population();
-        population.own = self.own;
+        population.own = self.paths.own;
         // What is set to its size keeps what is read of it later.
         for (record, made) in self.sized {
             if let Made::File(size) = population.made[made].1 {
@@ -368,9 +345,9 @@ impl Builder {
                 false => Box::default(),
             },
             records: self.records.into_boxed_slice(),
-            paths: self.paths.into_boxed_slice(),
+            paths: self.paths.templates.into_boxed_slice(),
             statuses: self.statuses.into_boxed_slice(),
-            handles: self.handles,
+            handles: self.handles.most,
             pauses: self.pauses.into_boxed_slice(),
             episodes: self.episodes.into_boxed_slice(),
             population,
@@ -416,73 +393,14 @@ impl Builder {
 
     /// The path with this name, and its node.
     fn path(&mut self, name: &str) -> Result<(u32, u32), StepError> {
-        if let Some(&known) = self.known.get(name) {
-            return Ok(known);
-        }
-        let path = self.clean_path(&clean(name)?);
-        self.known.insert(name.to_owned(), path);
-        Ok(path)
-    }
-
-    fn clean_path(&mut self, name: &str) -> (u32, u32) {
-        if let Some(&known) = self.known.get(name) {
-            return known;
-        }
-        let above = name.rsplit_once('\\').map(|(above, _)| above);
-        let above = above.map(|above| self.clean_path(above));
-        let template = Template::new(name);
-        let path = self.paths.len() as u32;
-        let is_above_own = above.is_some_and(|(path, _)| self.paths[path as usize].is_own());
-        let folded = name.to_lowercase();
-        // A pattern stands for files of other names: none can be made for it.
-        let is_pattern = name.contains(WILDCARDS);
-        if template.is_own() && !is_above_own && !is_pattern && !self.folded.contains_key(&folded) {
-            self.own.push(path);
-        }
-        self.paths.push(template);
-        let node = match (name.is_empty(), self.folded.get(&folded)) {
-            (_, Some(&node)) => node,
-            (is_root, None) => {
-                let node = self.names.add(above.map(|(_, node)| node), path);
-                if is_root || is_pattern {
-                    self.names.appeared(node);
-                }
-                self.folded.insert(folded, node);
-                node
-            }
-        };
-        self.known.insert(name.to_owned(), (path, node));
-        (path, node)
-    }
-
-    /// The slot of a handle. One that is not open can only have been refused.
-    fn handle(&self, handle: Handle, went_well: bool) -> Result<u32, StepError> {
-        match self.open.get(&handle) {
-            Some(open) => Ok(open.slot),
-            None if went_well => Err(StepError::NotOpen(handle)),
-            None => Ok(NO_HANDLE),
-        }
-    }
-
-    fn take_handle(&mut self, handle: Handle, node: u32) -> Result<u32, StepError> {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None if self.handles < HANDLES_MAX => {
-                self.handles += 1;
-                self.handles - 1
-            }
-            None => return Err(StepError::TooManyHandles),
-        };
-        self.open.insert(handle, Open { slot, node });
-        Ok(slot)
+        self.paths.find(name, &mut self.names)
     }
 
     /// Closes what a file has left open.
     fn close_stale(&mut self, handle: Handle) -> Result<(), StepError> {
-        let Some(open) = self.open.remove(&handle) else {
+        let Some(open) = self.handles.close(handle) else {
             return Ok(());
         };
-        self.free.push(open.slot);
         let record = Record {
             verb: Verb::Close,
             class: 0,
@@ -513,11 +431,4 @@ impl Builder {
         let (first, at) = (self.first.unwrap_or_default(), at.unwrap_or_default());
         u64::try_from(at.saturating_sub(first).as_nanos()).unwrap_or(u64::MAX)
     }
-}
-
-fn clean(name: &str) -> Result<String, StepError> {
-    path::clean(name).map_err(|why| StepError::Name {
-        name: name.chars().take(80).flat_map(char::escape_debug).collect(),
-        why,
-    })
 }
