@@ -4,16 +4,16 @@
 //! A file is written from its beginning to its end, one request after the other,
 //! so its size on the share is how far it has come: preparing goes on from there.
 //! Not so where a test makes files anew, by requests of many clients at a time:
-//! while it does the manifest says so, and if that is what it still says, then
-//! they are written again from the beginning. The directory is claimed as that of a run is, so that no two work in it.
+//! while it does the manifest says so, and if it still says so later, they are
+//! written again from the beginning. The directory is claimed as that of a run
+//! is, so that no two work in it.
+
+mod manifest;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
-use smbench_protocol::command::read::{ReadRequest, ReadResponse};
-use smbench_protocol::command::write::WriteRequest;
-use smbench_protocol::header::Command;
 
 use super::files::{join, list, open};
 use super::prepare::{Job, Manner};
@@ -21,13 +21,12 @@ use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
 use super::{Fate, MARKER, Workspace, too_little};
 use crate::cancel::Cancel;
-use crate::fileio::{
-    Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest, Prepared, TestMode,
-};
+use crate::fileio::{Contents, Fileio, FileioError, Prepared, TestMode};
 use crate::pattern::{BLOCK_BYTES, Salt};
 use crate::plan::{FileSet, Scope, WorkFile};
 use crate::session::{Endpoint, Session, SessionError, random_u64};
 use crate::units::Size;
+use manifest::{manifest, write_manifest};
 
 /// The directory's name, below the target's path.
 pub(crate) const FILEIO_DIRECTORY: &str = "smbench-fileio";
@@ -369,107 +368,4 @@ async fn claim(
         }
         Err(error) => Err(error),
     }
-}
-
-/// The manifest; fails unless it is there and tells of the files of `test`. A
-/// directory in which nothing has been written yet has none.
-async fn manifest(
-    session: &mut Session,
-    directory: &str,
-    found: &Sizes,
-    test: &Fileio,
-) -> Result<Manifest, SessionError> {
-    let at = session.share();
-    let path = join(directory, MANIFEST);
-    if !found.contains_key(MANIFEST) {
-        return match found.keys().all(|name| name == MARKER) {
-            true => Err(FileioError::NotPrepared {
-                directory: directory.to_owned(),
-                at,
-            }
-            .into()),
-            false => Err(FileioError::Manifest { path, at }.into()),
-        };
-    }
-    let json = read_manifest(session, &path).await?;
-    match Manifest::parse(&json) {
-        None => Err(FileioError::Manifest { path, at }.into()),
-        Some(manifest) if manifest.fits(test) => Ok(manifest),
-        Some(manifest) => Err(FileioError::other(directory, at, &manifest, test).into()),
-    }
-}
-
-/// The beginning of a file.
-async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, SessionError> {
-    let doing = format!("read file '{path}'");
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_READ_DATA)
-            },
-        )
-        .await?
-        .file_id;
-    let request = ReadRequest {
-        file_id: id,
-        offset: 0,
-        length: MANIFEST_BYTES_MAX,
-        minimum_count: 0,
-        flags: 0,
-    };
-    let reply = session
-        .call(&doing, Command::Read, MANIFEST_BYTES_MAX, |out| {
-            request.encode(out);
-        })
-        .await?;
-    let data = match reply.status {
-        NtStatus::SUCCESS => ReadResponse::decode(&reply.message, reply.message.len())
-            .map_err(|error| session.malformed(&doing, error))?
-            .data
-            .unwrap_or_default()
-            .to_vec(),
-        // An empty file tells nothing.
-        NtStatus::END_OF_FILE => Vec::new(),
-        status => return Err(session.refused(&doing, status)),
-    };
-    session.close(&doing, id).await?;
-    Ok(data)
-}
-
-async fn write_manifest(
-    workspace: &mut Workspace,
-    test: &Fileio,
-    contents: Contents,
-) -> Result<(), SessionError> {
-    let manifest = Manifest::of(test, workspace.salt, contents);
-    let path = join(&workspace.directory, MANIFEST);
-    let doing = format!("write file '{path}'");
-    let session = &mut workspace.session;
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::OverwriteIf,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(&path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
-            },
-        )
-        .await?
-        .file_id;
-    let json = manifest.to_json();
-    let request = WriteRequest {
-        file_id: id,
-        offset: 0,
-        length: json.len() as u32,
-        flags: 0,
-    };
-    session
-        .expect(&doing, Command::Write, request.length, |out| {
-            request.encode(out);
-            out.extend_from_slice(json.as_bytes());
-        })
-        .await?;
-    session.close(&doing, id).await
 }
