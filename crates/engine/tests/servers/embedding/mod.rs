@@ -13,7 +13,7 @@ use smbench_engine::driver::{
 };
 use smbench_engine::pattern::{self, Stamp};
 use smbench_engine::plan::{Plan, Spacing};
-use smbench_engine::profile;
+use smbench_engine::profile::{self, Profile};
 use smbench_engine::record::{OpKind, Origin, Outcome, RunRecord, ServerFacts};
 use smbench_engine::run::{Unobserved, execute_on, execute_streams};
 use smbench_engine::spec::RunOptions;
