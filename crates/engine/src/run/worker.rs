@@ -26,6 +26,7 @@ use crate::run::figures::Figures;
 use crate::run::group::{Group, Orders, Shared};
 use crate::run::health::Gauge;
 use crate::run::member::Member;
+use crate::run::operation::Dropped;
 use crate::run::schedule::Schedule;
 use crate::run::setup::{self, Pace};
 use crate::run::supply::{Supplies, Supply};
@@ -168,53 +169,40 @@ pub(super) fn work<C: Connector, T: Supplies>(
     // Clients that are not ours start tasks when they are dropped, which must
     // find the runtime also where that is while the local set ends.
     let _entered = runtime.enter();
-    let reports = reports.clone();
     LocalSet::new().block_on(&runtime, async {
-        // As a task of its own it is looked at when something happened to it, not
-        // each time that something did to a client.
-        let carried_out = tokio::task::spawn_local(carry_out(assignment, means, reports, start));
-        carried_out.await.unwrap_or_else(resume)
+        let (worker, means) = (Rc::new(assignment), Rc::new(means));
+        let mut outcome = Outcome::default();
+        let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
+        let shared = Rc::new(RefCell::new(Shared::new(desk)));
+        let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
+        // On the heap: what it takes is given back before the load.
+        let standing = match Box::pin(setup).await {
+            Ok(standing) => standing,
+            Err(error) => {
+                // The coordinator may have left already; then nobody asks.
+                let _ = reports.send(Report::SetupFailed(error));
+                return Ok(None);
+            }
+        };
+        let schedule = await_schedule(start).await;
+        let groups = standing.called_up(&mut outcome).await;
+        let groups = match schedule {
+            Some(schedule) => {
+                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
+                let _ = reports.send(Report::LoadEnded(outcome.ended));
+                let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
+                shared.borrow_mut().desk.leave(clock::now());
+                groups
+            }
+            None => {
+                // Another worker has failed; the rest is not to take long.
+                setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
+                return Ok(None);
+            }
+        };
+        setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
+        Ok(Some(outcome))
     })
-}
-
-async fn carry_out<C: Connector, T: Supplies>(
-    assignment: Assignment,
-    means: Means<C, T>,
-    reports: mpsc::UnboundedSender<Report>,
-    start: watch::Receiver<Option<Schedule>>,
-) -> std::io::Result<Option<Outcome>> {
-    let (worker, means) = (Rc::new(assignment), Rc::new(means));
-    let mut outcome = Outcome::default();
-    let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
-    let shared = Rc::new(RefCell::new(Shared::new(desk)));
-    let setup = setup::set_up(&worker, &means, &shared, &reports, &start, &mut outcome);
-    // On the heap: what it takes is given back before the load.
-    let standing = match Box::pin(setup).await {
-        Ok(standing) => standing,
-        Err(error) => {
-            // The coordinator may have left already; then nobody asks.
-            let _ = reports.send(Report::SetupFailed(error));
-            return Ok(None);
-        }
-    };
-    let schedule = await_schedule(start).await;
-    let groups = standing.called_up(&mut outcome).await;
-    let groups = match schedule {
-        Some(schedule) => {
-            let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
-            let _ = reports.send(Report::LoadEnded(outcome.ended));
-            let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
-            shared.borrow_mut().desk.leave(clock::now());
-            groups
-        }
-        None => {
-            // Another worker has failed; the rest is not to take long.
-            setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
-            return Ok(None);
-        }
-    };
-    setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
-    Ok(Some(outcome))
 }
 
 pub(super) fn resume<T>(error: tokio::task::JoinError) -> T {
@@ -316,15 +304,15 @@ async fn put_load_on<D: Driver, S: Supply>(
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         let (figures, under_load) = (Rc::clone(&figures), Rc::clone(&under_load));
         running.spawn_local(async move {
-            let ended = group.run(&shared, &orders, &figures).await;
-            let ended_at = clock::now();
+            let how = group.run(&shared, &orders, &figures).await;
+            let at = clock::now();
             under_load.set(under_load.get() - 1);
             if under_load.get() == 0 {
-                orders.end(&mut shared.borrow_mut().desk, ended_at);
+                orders.end(&mut shared.borrow_mut().desk, at);
             }
             let clients: Vec<_> = group.numbers().collect();
             // Others may still wait for what this one was granted.
-            let standing = match (&ended, caches) {
+            let group = match (&how, caches) {
                 (Ok(()), false) => Some(group),
                 (Ok(()), true) => {
                     // On the heap: few run at a time, and all have the room.
@@ -333,45 +321,30 @@ async fn put_load_on<D: Driver, S: Supply>(
                 }
                 (Err(_), _) => None,
             };
-            (clients, standing, ended, ended_at)
+            Ended {
+                clients,
+                group,
+                how,
+                at,
+            }
         });
     }
-    let mut standing = Vec::with_capacity(running.len());
-    let mut ticks = tokio::time::interval(TURN_INTERVAL);
-    let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
-    tokio::pin!(give_up);
-    let mut out: BTreeSet<u32> = worker.groups.iter().flatten().copied().collect();
-    loop {
+    let out = worker.groups.iter().flatten().copied().collect();
+    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), orders));
+    let Watched {
+        standing,
+        dropouts,
+        ended,
+    } = loop {
+        // These are looked at before any group, whatever happens: the alarm must not
+        // stand in line with those it is to wake, and there is nothing else here.
         tokio::select! {
-            ended = running.join_next() => match ended {
-                None => break,
-                Some(ended) => {
-                    let (clients, group, ended, ended_at) = ended.unwrap_or_else(resume);
-                    outcome.ended = outcome.ended.max(ended_at);
-                    for client in clients {
-                        out.remove(&client);
-                        if let Err(reason) = &ended {
-                            let reason = reason.to_string();
-                            outcome.dropouts.push(Dropout { client, reason });
-                        }
-                    }
-                    standing.extend(group);
-                }
-            },
-            _ = ticks.tick() => orders.turn(&mut shared.borrow_mut().desk, clock::now()),
-            ended = &mut rings => ended?,
-            () = &mut give_up => {
-                running.abort_all();
-                while running.join_next().await.is_some() {}
-                outcome.ended = clock::now();
-                outcome.dropouts.extend(out.iter().map(|&client| Dropout {
-                    client,
-                    reason: "interrupted while waiting for an answer".to_owned(),
-                }));
-                break;
-            }
+            watched = &mut watched => break watched.unwrap_or_else(resume),
+            rung = &mut rings => rung?,
         }
-    }
+    };
+    outcome.ended = ended;
+    outcome.dropouts.extend(dropouts);
     outcome.figures.merge(&figures.borrow());
     outcome.workers.push(gauge.borrow().record(worker.cpu));
     if !plan.workload.closes() {
@@ -379,6 +352,72 @@ async fn put_load_on<D: Driver, S: Supply>(
         shared.borrow_mut().desk.leave(clock::now());
     }
     Ok(standing)
+}
+
+/// How a group's load ended.
+struct Ended<G> {
+    clients: Vec<u32>,
+    /// The group, where it still stands.
+    group: Option<G>,
+    how: Result<(), Dropped>,
+    at: Nanos,
+}
+
+/// How the load of all groups ended.
+struct Watched<G> {
+    standing: Vec<G>,
+    dropouts: Vec<Dropout>,
+    /// When the last operation did.
+    ended: Nanos,
+}
+
+/// Waits for all groups, and ends intervals that none of them comes to end. Those
+/// that do not heed a cancel are given up; `out` are the clients of all.
+async fn watch<G: 'static>(
+    mut running: JoinSet<Ended<G>>,
+    mut out: BTreeSet<u32>,
+    shared: Rc<RefCell<Shared>>,
+    orders: Rc<Orders>,
+) -> Watched<G> {
+    let mut watched = Watched {
+        standing: Vec::with_capacity(running.len()),
+        dropouts: Vec::new(),
+        ended: Nanos(0),
+    };
+    let mut ticks = tokio::time::interval(TURN_INTERVAL);
+    let give_up = cancelled_for(&orders.cancel, CANCEL_GRACE);
+    tokio::pin!(give_up);
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(ended) => {
+                    let Ended { clients, group, how, at } = ended.unwrap_or_else(resume);
+                    watched.ended = watched.ended.max(at);
+                    for client in clients {
+                        out.remove(&client);
+                        if let Err(reason) = &how {
+                            let reason = reason.to_string();
+                            watched.dropouts.push(Dropout { client, reason });
+                        }
+                    }
+                    watched.standing.extend(group);
+                }
+            },
+            _ = ticks.tick() => orders.turn(&mut shared.borrow_mut().desk, clock::now()),
+            () = &mut give_up => {
+                running.abort_all();
+                while running.join_next().await.is_some() {}
+                watched.ended = clock::now();
+                watched.dropouts.extend(out.iter().map(|&client| Dropout {
+                    client,
+                    reason: "interrupted while waiting for an answer".to_owned(),
+                }));
+                break;
+            }
+        }
+    }
+    watched
 }
 
 /// Counts what was granted and broken before the load.
