@@ -57,7 +57,9 @@ impl MachineTime {
         let total = self.total.checked_sub(earlier.total)?;
         let busy = self.busy.saturating_sub(earlier.busy);
         let looking = looking.as_secs_f64() * procfs::ticks_per_second() as f64;
-        (total > 0).then(|| (busy as f64 - looking).max(0.0) / total as f64)
+        // As if there had been so much less time.
+        let total = total as f64 - looking;
+        (total > 0.0).then(|| (busy as f64 - looking).max(0.0) / total)
     }
 }
 
@@ -214,7 +216,7 @@ mod tests {
         );
         let looking = |ticks: u64| Duration::from_secs(ticks) / procfs::ticks_per_second() as u32;
         let busy = later.busy_since(earlier, looking(10)).unwrap();
-        assert!((busy - 80.0 / 160.0).abs() < 1e-9, "{busy}");
+        assert!((busy - 80.0 / 150.0).abs() < 1e-9, "{busy}");
         // Ticks are coarse.
         assert_eq!(later.busy_since(earlier, looking(91)), Some(0.0));
         assert_eq!(later.busy_since(later, Duration::ZERO), None);
