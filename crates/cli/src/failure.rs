@@ -93,6 +93,22 @@ impl Failure {
         Self::io(format!("write {}", path.display()))
     }
 
+    /// Whether another profile may run where this one did not: what was asked for is
+    /// what could not be, and not the server, the account or this machine.
+    pub(crate) fn is_of_profile(&self) -> bool {
+        let Self::Run(error) = self else { return false };
+        match run_fails_for(error) {
+            Some(error) => matches!(
+                error,
+                SessionError::NoSpace { .. }
+                    | SessionError::TooLarge { .. }
+                    | SessionError::NotInDialect { .. }
+                    | SessionError::Fileio(_)
+            ),
+            None => matches!(error, RunError::Descriptors { .. } | RunError::Capacity(_)),
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_)

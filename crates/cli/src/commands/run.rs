@@ -119,8 +119,18 @@ pub(crate) fn carry_out(
                 docs.push(doc);
                 let path = output.csv_iometer.as_deref();
                 let saved = path.map_or(Ok(()), |path| save_csv_iometer(&docs, path));
-                ended.and_then(|exit| saved.map(|()| exit))
+                match (ended, saved) {
+                    (Ok(Exit::Done), saved) => saved.map(|()| Exit::Done),
+                    (ended, Ok(())) => ended,
+                    // The run's own verdict goes before trouble with its files.
+                    (ended, Err(failure)) => {
+                        manner.complain(failure);
+                        ended
+                    }
+                }
             }
+            // The next would fail alike, after as long, or lock the account.
+            Err(failure) if !failure.is_of_profile() => return Err(failure),
             Err(failure) => Err(failure),
         };
         let exit = match ended {
