@@ -112,6 +112,9 @@ pub struct LoadPointRecord {
     /// Time within the window, summed over clients, in which a request was due
     /// but earlier ones still waited for the socket to take them.
     pub held_back: Duration,
+    /// Operations, one of a client at most, that were next but could not be sent
+    /// before the load ended. None of them is among those counted.
+    pub unsent: u32,
 }
 
 /// What the server agreed to; the same for every session of a run.

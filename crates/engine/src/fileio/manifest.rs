@@ -158,7 +158,7 @@ pub enum FileioError {
     /// They were being written when their writer was lost.
     #[error(
         "the files prepared in '{directory}' on {at} may have holes, as the seqwr test that made them \
-         anew did not come to its end: write them again with `smbench fileio prepare` and the same \
+         anew was not seen to come to its end: write them again with `smbench fileio prepare` and the same \
          options"
     )]
     Holes {

@@ -14,6 +14,8 @@ pub(super) struct Figures {
     /// Time of the window in which a request was due but the driver had no
     /// room for it, summed over the clients.
     pub(super) held_back: Nanos,
+    /// Operations that were drawn, but could not be sent before the load ended.
+    pub(super) unsent: u32,
     /// How well the clients kept due instants.
     pub(super) punctuality: Punctuality,
     /// How evenly the clients were served.
@@ -29,6 +31,7 @@ impl Figures {
         self.served += other.served;
         self.starved = self.starved + other.starved;
         self.held_back = self.held_back + other.held_back;
+        self.unsent += other.unsent;
         self.punctuality = self.punctuality + other.punctuality;
         self.fairness.merge(&other.fairness);
         self.in_flight = self.in_flight + other.in_flight;

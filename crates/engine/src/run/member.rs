@@ -321,6 +321,11 @@ impl<S: Supply> Member<S> {
         self.drawn = Some(drawn);
     }
 
+    /// Whether there is such an operation still.
+    pub(super) const fn has_unsent(&self) -> bool {
+        self.drawn.is_some()
+    }
+
     /// An operation that was due could not be sent for lack of credits.
     pub(super) fn starve(&mut self, now: Nanos) {
         self.starved_since.get_or_insert(now);

@@ -113,6 +113,7 @@ pub(super) async fn measure(
         },
         credit_starved: figures.starved.into(),
         held_back: figures.held_back.into(),
+        unsent: figures.unsent,
     })
 }
 

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::fileio::{Fileio, Home, TestMode};
 use crate::pattern::Salt;
 use crate::plan::{Caching, DriverKind, Plan};
-use crate::record::{Direction, OpKind, RunRecord, ServerFacts};
+use crate::record::{Direction, LoadPointRecord, OpKind, RunRecord, ServerFacts};
 #[cfg(feature = "smb-rs")]
 use crate::run::smb_rs;
 use crate::run::supply::{Operations, Supplies};
@@ -130,7 +130,7 @@ pub(super) async fn run(
     }
     if let Some(test) = prepared_files(plan)
         && test.mode == TestMode::SeqWr
-        && wrote_all(&record, &measured)
+        && wrote_all(&record.load_points, &measured)
     {
         // Where that fails they are taken for what they were said to be: files that
         // may have holes.
@@ -170,17 +170,19 @@ fn prepared_files(plan: &Plan) -> Option<&Fileio> {
     test.filter(|test| test.home == Home::Prepared)
 }
 
-/// Whether every write that was begun on the way was answered, and well.
-fn wrote_all(record: &RunRecord, measured: &Result<(), RunError>) -> bool {
+/// Whether every write that was begun on the way was answered, and well. Where
+/// there was no load, files may not even have been emptied.
+fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> bool {
     let is_told = match measured {
         Ok(()) | Err(RunError::Session(SessionError::Interrupted)) => true,
         // Of a load point that failed nothing is known.
         Err(_) => false,
     };
-    let mut points = record.load_points.iter();
-    is_told
-        && points
-            .all(|point| point.dropouts.is_empty() && point.ops.whole(OpKind::Write).errors == 0)
+    let is_whole = |point: &LoadPointRecord| {
+        let errors = point.ops.whole(OpKind::Write).errors;
+        point.dropouts.is_empty() && point.unsent == 0 && errors == 0
+    };
+    is_told && !points.is_empty() && points.iter().all(is_whole)
 }
 
 fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
@@ -275,5 +277,19 @@ async fn interruptible<T>(
     tokio::select! {
         () = cancel.cancelled() => Err(SessionError::Interrupted),
         outcome = work => outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ctrl-C while they were still being emptied: those that were not hold what was
+    /// left there before.
+    #[test]
+    fn files_are_not_whole_where_no_load_was_put_on() {
+        let interrupted = Err(RunError::Session(SessionError::Interrupted));
+        assert!(!wrote_all(&[], &interrupted));
+        assert!(!wrote_all(&[], &Ok(())));
     }
 }

@@ -181,6 +181,7 @@ impl Workspace {
         match (missing, contents) {
             // Nobody writes them any more.
             (Missing::Refused, Contents::MayHaveHoles) => {
+                workspace.remove().await?;
                 let at = endpoint.share();
                 Err(FileioError::Holes { directory, at }.into())
             }

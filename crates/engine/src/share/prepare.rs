@@ -97,7 +97,11 @@ impl Workspace {
                 () = cancel.cancelled() => return Err(SessionError::Interrupted),
             }
         }
-        Ok(())
+        // Which writers may have seen first.
+        match cancel.is_cancelled() {
+            true => Err(SessionError::Interrupted),
+            false => Ok(()),
+        }
     }
 }
 

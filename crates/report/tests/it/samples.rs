@@ -236,6 +236,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         },
         credit_starved: Duration::from_millis(1),
         held_back: Duration::from_millis(2),
+        unsent: 0,
     }
 }
 

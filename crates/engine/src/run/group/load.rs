@@ -74,6 +74,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         for member in &self.clients.members {
             figures.served += u32::from(member.completed > 0);
             figures.starved = figures.starved + member.starved;
+            figures.unsent += u32::from(member.has_unsent());
             figures.punctuality = figures.punctuality + member.punctuality();
             figures.fairness.add(member.completed, member.busy);
         }
