@@ -280,6 +280,16 @@ fn a_wrong_password() {
     assert!(!said.stderr.contains("no-such-secret"), "{said:?}");
 }
 
+/// Another try per profile is what locks accounts.
+#[test]
+fn a_wrong_password_is_tried_once_however_many_profiles() {
+    let server = embedded();
+    let place = Place::new();
+    let profiles = ["--profile=read-4k", "--profile=metadata"];
+    let said = place.run(&server.url(), "no-such-secret", &profiles);
+    refused(&place, &said, 3, &["failed to log on as user 'smbench'"]);
+}
+
 #[test]
 fn a_missing_share() {
     let server = embedded();
