@@ -6,7 +6,8 @@
 //! it, and rates are by that time. An event is a request or a flush of a file; what
 //! is flushed at the end is none, but counts as `fsyncs/s`. Where each write has a
 //! flush of its own the two are one event, but latencies of the two are never mixed:
-//! those of requests stand where sysbench has its only ones, those of flushes below.
+//! those of requests and those of flushes have names that sysbench does not know, so
+//! that who looks for its latencies of events finds none, and not shorter ones.
 
 use std::fmt::Write as _;
 
@@ -61,7 +62,7 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     sections.extend(latencies.summaries(&shown.percentiles));
     sections.push(fairness(test, point));
     sections.push(by_operation(point, &shown.percentiles));
-    sections.push(totals(point));
+    sections.push(totals(test, point, &shown.percentiles));
     let mut notes = footnotes(&Curve::of(&doc.load_points)) + &remarks(doc);
     notes.extend(reached(doc).map(|line| wrapped(&line)));
     if !notes.is_empty() {
@@ -215,51 +216,63 @@ fn quantile(latencies: &Histogram<u64>, percentile: f64) -> f64 {
     latencies.value_at_quantile(percentile / 100.0) as f64
 }
 
+/// Latencies of operations of these kinds as one.
+fn pooled(point: &LoadPointDoc, kinds: &[OpKind]) -> Histogram<u64> {
+    let found = kinds.iter().filter_map(|kind| point.ops.get(kind.name()));
+    pool(found.map(OpDoc::response))
+}
+
 /// Latencies, as far as they may be pooled.
-struct Latencies {
-    /// Of events; of requests alone where `flushes` are a part of these.
-    events: Histogram<u64>,
-    /// Of flushes that belong to a write each.
-    flushes: Option<Histogram<u64>>,
+enum Latencies {
+    /// Of events, as sysbench has them.
+    Events(Histogram<u64>),
+    /// Where each write has its own flush: of the two parts of events.
+    Parts {
+        requests: Histogram<u64>,
+        flushes: Histogram<u64>,
+    },
 }
 
 impl Latencies {
     fn of(test: &FileioDoc, point: &LoadPointDoc) -> Self {
-        let of = |kinds: &[OpKind]| {
-            let found = kinds.iter().filter_map(|kind| point.ops.get(kind.name()));
-            pool(found.map(OpDoc::response))
-        };
         match test.fsync_all {
-            true => Self {
-                events: of(&[OpKind::Read, OpKind::Write]),
-                flushes: Some(of(&[OpKind::Flush])).filter(|flushes| !flushes.is_empty()),
+            true => Self::Parts {
+                requests: pooled(point, &[OpKind::Read, OpKind::Write]),
+                flushes: pooled(point, &[OpKind::Flush]),
             },
-            false => Self {
-                events: of(&[OpKind::Read, OpKind::Write, OpKind::Flush]),
-                flushes: None,
-            },
+            false => {
+                let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
+                Self::Events(pooled(point, &kinds))
+            }
         }
     }
 
     fn histograms(&self) -> Vec<String> {
-        let mut histograms = vec![histogram("Latency", &self.events)];
-        let flushes = self.flushes.as_ref();
-        histograms.extend(flushes.map(|flushes| histogram("fsync latency", flushes)));
-        histograms
+        match self {
+            Self::Events(events) => vec![histogram("Latency", events)],
+            Self::Parts { requests, flushes } => vec![
+                histogram("Request latency", requests),
+                histogram("fsync latency", flushes),
+            ],
+        }
     }
 
     fn summaries(&self, percentiles: &[f64]) -> Vec<String> {
-        let mut summaries = vec![summary("Latency", &self.events, percentiles)];
-        if let Some(flushes) = &self.flushes {
-            let all_ns = sum(&self.events) + sum(flushes);
-            let _ = writeln!(
-                summaries[0],
-                "of requests without the fsync of each write; with it an event took {} ms on average",
-                ms(all_ns / self.events.len().max(1) as f64)
-            );
-            summaries.push(summary("fsync latency", flushes, percentiles));
+        match self {
+            Self::Events(events) => vec![summary("Latency", events, percentiles)],
+            Self::Parts { requests, flushes } => {
+                let all_ns = sum(requests) + sum(flushes);
+                let whole = ms(all_ns / requests.len().max(1) as f64);
+                let requests = summary("Request latency", requests, percentiles);
+                vec![
+                    format!(
+                        "Requests without the fsync of each write; with it an event took {whole} \
+                         ms on average\n{requests}"
+                    ),
+                    summary("fsync latency", flushes, percentiles),
+                ]
+            }
         }
-        summaries
     }
 }
 
@@ -340,13 +353,18 @@ fn by_operation(point: &LoadPointDoc, percentiles: &[f64]) -> String {
 }
 
 /// What sysbench has told in releases up to 0.4, of which there are published
-/// figures, and leaves to be worked out since.
-fn totals(point: &LoadPointDoc) -> String {
+/// figures, and leaves to be worked out since. That counted the flushes at the end
+/// of runs that ended by events, and timed reads and writes alone.
+fn totals(test: &FileioDoc, point: &LoadPointDoc, percentiles: &[f64]) -> String {
     let [reads, writes, flushes] =
         [OpKind::Read, OpKind::Write, OpKind::Flush].map(|kind| count(point, kind));
+    let at_end = match count(point, OpKind::FinalFlush) {
+        0 => "",
+        _ => ", without the flushes at the end",
+    };
     let (read, written) = (point.bytes_read as f64, point.bytes_written as f64);
-    format!(
-        "Operations performed:  {reads} Read, {writes} Write, {flushes} Other = {} Total\n\
+    let mut text = format!(
+        "Operations performed:  {reads} Read, {writes} Write, {flushes} Other = {} Total{at_end}\n\
          Read {}  Written {}  Total transferred {}  ({}/sec)\n\
          {:8.2} Requests/sec executed\n",
         reads + writes + flushes,
@@ -355,7 +373,26 @@ fn totals(point: &LoadPointDoc) -> String {
         amount(read + written),
         amount(per_second(point, read + written)),
         per_second(point, (reads + writes) as f64),
-    )
+    );
+    // It timed a write with its own flush, of which only the mean is known here.
+    if test.fsync_all {
+        return text;
+    }
+    let requests = pooled(point, &[OpKind::Read, OpKind::Write]);
+    let _ = write!(
+        text,
+        "Per request (ms): min {}, avg {}, max {}",
+        ms(requests.min() as f64),
+        ms(requests.mean()),
+        ms(requests.max() as f64)
+    );
+    for &percentile in percentiles {
+        let value = ms(quantile(&requests, percentile));
+        let _ = write!(text, ", {} percentile {value}", ordinal(percentile));
+    }
+    text += "\n(of reads and writes; \"Latency\" above is of sysbench 1.0's events, so of \
+             flushes too)\n";
+    text
 }
 
 /// Latencies in sysbench's bins.
@@ -450,13 +487,14 @@ impl Interim {
             let values: Vec<_> = values.collect();
             format!(" {title} (ms,{}): {}", names.join("/"), values.join("/"))
         };
-        let mut latencies = String::new();
-        if !percentiles.is_empty() {
-            latencies += &latency("latency", &self.events);
-            if self.flushing == Flushing::EachWrite && self.flushes.count() > 0 {
-                latencies += &latency("fsync", &self.flushes);
+        let latencies = match self.flushing {
+            _ if percentiles.is_empty() => String::new(),
+            // Not sysbench's name: that is of a write with its flush.
+            Flushing::EachWrite => {
+                latency("request", &self.events) + &latency("fsync", &self.flushes)
             }
-        }
+            Flushing::Sets { .. } => latency("latency", &self.events),
+        };
         format!(
             "[ {end_s:.0}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s{latencies}\n",
             rate(self.bytes.0 as f64 / MIB),
