@@ -132,8 +132,9 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// An amount of data as sysbench prints it, with five significant digits and none
-/// that are zero at the end: `214.62 MiB`, `1.335 GiB`.
+/// An amount of data with sysbench's digits, five significant ones and none that
+/// are zero at the end: `214.62 MiB`, `1.335 GiB`, which it prints as `214.62Mb`,
+/// `1.335Gb`.
 #[must_use]
 pub fn amount(bytes: f64) -> String {
     const UNITS: [(f64, &str); 3] = [
