@@ -1,6 +1,8 @@
 //! Profiles that move blocks of one size: what they come to by the size, and their
 //! numbers. They are not looked at one by one.
 
+use std::collections::BTreeSet;
+
 use smbench_report::published::{CpuOf, Efficiency};
 use smbench_report::study::{Study, TransferMode};
 use smbench_report::units;
@@ -97,21 +99,18 @@ fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> 
 
 /// One measure against the size of requests, a line for each server.
 fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>]) -> Plot {
-    let of_index = measure.quantity == Quantity::Index;
-    let kinds = |whose: CpuOf| {
-        let mut rows = all.iter().map(|found| &found.row);
-        rows.any(|row| row.cpu_of == Some(whose) && row.index().is_some())
-    };
-    let is_mixed = of_index && kinds(CpuOf::Processes) && kinds(CpuOf::Machine);
+    let rows = all.iter().map(|found| &found.row);
+    let is_mixed = measure.quantity == Quantity::Index && whose_cpu(rows).len() > 1;
     let lines = (0..study.doc.servers.len()).filter_map(|server| {
         let found = || all.iter().filter(move |found| found.server == server);
         let points: Vec<_> = found().filter_map(|found| point(found, measure)).collect();
         let first = found().next()?;
-        let whose = first.row.cpu_of.filter(|_| is_mixed);
+        let whose = whose_cpu(found().map(|found| &found.row)).into_iter();
+        let whose: Vec<_> = whose.map(CpuOf::name).collect();
         Some(Line {
-            name: match whose {
-                Some(whose) => format!("{} (CPU of {})", first.name, whose.name()),
-                None => first.name.to_owned(),
+            name: match is_mixed && !whose.is_empty() {
+                true => format!("{} (CPU of {})", first.name, whose.join(" and ")),
+                false => first.name.to_owned(),
             },
             style: server,
             points,
@@ -125,7 +124,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>])
     }
     if is_mixed {
         notes.push(
-            "CPU of processes is less than that of a whole machine: these lines do not compare"
+            "CPU of processes is less than that of a whole machine: P/E of the two do not compare"
                 .to_owned(),
         );
     }
@@ -138,6 +137,13 @@ fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>])
         lines,
         notes,
     }
+}
+
+/// Whose CPU the indices among these are of.
+fn whose_cpu<'a>(rows: impl Iterator<Item = &'a Efficiency>) -> BTreeSet<CpuOf> {
+    rows.filter(|row| row.index().is_some())
+        .filter_map(|row| row.cpu_of)
+        .collect()
 }
 
 fn point(found: &Found<'_>, measure: &Measure) -> Option<Point> {

@@ -418,4 +418,10 @@ fn transfers_are_plotted_by_the_size_of_requests() {
         "{:?}",
         mixed.notes
     );
+    // A line of both says so, whichever its smallest size is of.
+    let largest = &mut study.results[0].run.load_points[0];
+    let cpu = largest.server_cpu.as_mut().unwrap();
+    cpu.scope = Some("processes".to_owned());
+    let both = plot(&study, "00-transmit-index");
+    assert_eq!(both.lines[0].name, "known (CPU of processes and machine)");
 }
