@@ -3,8 +3,8 @@
 //! each pattern as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
-use super::efficiency::{MIXED, cpu_of, is_mixed};
-use super::{Efficiency, Ranked, ranked};
+use super::efficiency::{MIXED, OF_BOTH, cpu_of, is_mixed};
+use super::{CpuOf, Efficiency, Ranked, ranked};
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::study::{Study, TransferDoc};
@@ -175,8 +175,11 @@ fn legend(study: &Study) -> Vec<String> {
 fn whose_cpu(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     for (at, server) in study.doc.servers.iter().enumerate() {
-        let results = study.results.iter().filter(|result| result.server == at);
-        let points = results.flat_map(|result| &result.run.load_points);
+        let results = || {
+            let results = study.results.iter();
+            results.filter(move |result| result.server == at)
+        };
+        let points = results().flat_map(|result| &result.run.load_points);
         let docs = points.filter_map(|point| point.server_cpu.as_ref());
         let docs: Vec<&ServerCpuDoc> = docs.collect();
         let measured = docs.iter().find(|doc| doc.percent.is_some());
@@ -187,6 +190,17 @@ fn whose_cpu(study: &Study) -> Vec<String> {
                 _ => "the processes that serve".to_owned(),
             };
             notes.push(format!("CPU of {}: {whose}; {cores}", server.name));
+        }
+        let of_both = results().filter(|result| {
+            let row = Efficiency::of_run(&server.name, &result.run);
+            row.is_some_and(|row| row.cpu_of == Some(CpuOf::Both))
+        });
+        let of_both: Vec<_> = of_both
+            .map(|result| pattern(study, result.profile))
+            .collect();
+        if !of_both.is_empty() {
+            let patterns = of_both.join("; ");
+            notes.push(format!("CPU of {}: {OF_BOTH}: {patterns}", server.name));
         }
         let mut reasons: Vec<_> = docs
             .iter()

@@ -18,15 +18,18 @@ pub enum CpuOf {
     Processes,
     /// Of all that the server's machine did.
     Machine,
+    /// Of the one in some passes, of the other in others: no figure follows.
+    Both,
 }
 
 impl CpuOf {
-    /// `processes` or `machine`.
+    /// `processes`, `machine` or `both`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Processes => "processes",
             Self::Machine => "machine",
+            Self::Both => "both",
         }
     }
 
@@ -48,7 +51,7 @@ pub struct Efficiency {
     /// Operations per second; `None` where nobody told.
     pub ops_per_s: Option<f64>,
     /// CPU utilisation of the server in percent of all its CPUs; `None` where it
-    /// was not measured.
+    /// was not measured, or is of both kinds.
     pub cpu_percent: Option<f64>,
     /// Microseconds of the server's CPU per operation; `None` likewise.
     pub us_per_op: Option<f64>,
@@ -89,7 +92,10 @@ impl Efficiency {
             ops_per_s: Some(row.ops_per_s),
             cpu_percent: figure(|cpu| cpu.percent),
             us_per_op: figure(|cpu| cpu.us_per_op),
-            cpu_of: kinds.first().copied().filter(|_| kinds.len() == 1),
+            cpu_of: match kinds.len() {
+                0 | 1 => kinds.first().copied(),
+                _ => Some(CpuOf::Both),
+            },
         }
     }
 
@@ -176,6 +182,9 @@ pub(super) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bo
 pub(super) const MIXED: &str = "CPU of some is of the processes that serve, of others of the whole \
      machine, which is more: their P/E do not compare, and they are ranked apart";
 
+/// What is said of [`CpuOf::Both`].
+pub(super) const OF_BOTH: &str = "of two kinds over its passes, so no P/E";
+
 /// The ranking as a table: [`ranked`], with the figures it comes from.
 #[must_use]
 pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
@@ -204,7 +213,13 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
     if is_mixed {
         notes.push(MIXED.to_owned());
     }
-    if rows.iter().any(|row| row.index().is_none()) {
+    let unranked = rows.iter().filter(|row| row.index().is_none());
+    let (of_both, unmeasured): (Vec<&Efficiency>, Vec<&Efficiency>) =
+        unranked.partition(|row| row.cpu_of == Some(CpuOf::Both));
+    for row in of_both {
+        notes.push(format!("CPU of {}: {OF_BOTH}", row.name));
+    }
+    if !unmeasured.is_empty() {
         notes.push("no rank: no use of the server's CPUs was measured".to_owned());
     }
     let mut columns = vec![

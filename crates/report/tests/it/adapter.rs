@@ -144,6 +144,19 @@ fn servers_whose_cpu_is_not_of_the_same_kind_are_ranked_apart() {
 }
 
 #[test]
+fn passes_whose_cpu_is_of_two_kinds_are_told() {
+    let mut study = study();
+    let points = &mut study.results[0].run.load_points;
+    let mut second = points[0].clone();
+    second.repeat = 2;
+    second.server_cpu.as_mut().unwrap().scope = Some("processes".to_owned());
+    points.push(second);
+    let text = adapter(&study).unwrap().to_text();
+    let told = "CPU of fast: of two kinds over its passes, so no P/E: transmit, 4 KiB\n";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
 fn one_table_is_all_that_one_load_point_needs() {
     let mut study = study();
     assert_eq!(tables(&study).len(), 1);

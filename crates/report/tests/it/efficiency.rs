@@ -203,6 +203,13 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     let cpu = both.load_points[1].server_cpu.as_mut().unwrap();
     cpu.scope = Some("processes".to_owned());
     assert_eq!(index(&both), None);
+    let rows = [Efficiency::of_run("x", &both).unwrap()];
+    let text = efficiency("", &rows).to_text();
+    assert!(
+        text.contains("CPU of x: of two kinds over its passes, so no P/E\n"),
+        "{text}"
+    );
+    assert!(!text.contains("measured"), "{text}");
 }
 
 #[test]
