@@ -104,11 +104,15 @@ fn check_memory(test: &Fileio) -> Result<(), Failure> {
     }
 }
 
+/// Whole seconds that figures are kept for, in a test of this length.
+fn kept_every(time: Option<Duration>) -> u64 {
+    Series::interval_of(time.unwrap_or_default()).as_secs()
+}
+
 /// Whole seconds after which interim figures can be printed that were asked for
-/// after so many, in a test of this length.
+/// after so many, likewise.
 fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
-    let kept = Series::interval_of(time.unwrap_or_default());
-    u64::from(asked_s).next_multiple_of(kept.as_secs())
+    u64::from(asked_s).next_multiple_of(kept_every(time))
 }
 
 /// What is printed every so many seconds, as sysbench does; not among a document
@@ -121,8 +125,9 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> 
     let every = told_every(asked, test.time);
     if every != u64::from(asked) && !args.output.quiet {
         complain(format_args!(
-            "--report-interval: {asked} s is rounded up to {every} s, as figures of over an hour are \
-             kept"
+            "--report-interval: {asked} s is rounded up to {every} s: a test of over an hour keeps \
+             figures for every {} s only",
+            kept_every(test.time)
         ));
     }
     let every = every as f64;
