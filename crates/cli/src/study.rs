@@ -13,11 +13,13 @@ use crate::failure::Failure;
 use crate::output::complain;
 
 /// Reads a study; what cannot be read of its folder and does not matter is
-/// complained of.
-pub(crate) fn load(folder: &Path) -> Result<Study, LoadError> {
+/// complained of, with what to do about it.
+pub(crate) fn load(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
     let study = Study::load(folder)?;
     for line in &study.unread {
-        complain(format_args!("{line}; the study is shown without it"));
+        complain(format_args!(
+            "{line}; the study is shown without it{remedy}"
+        ));
     }
     Ok(study)
 }

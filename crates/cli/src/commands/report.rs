@@ -12,7 +12,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
             args.study.display()
         )));
     }
-    let study = study::load(&args.study)?;
+    let study = study::load(&args.study, "")?;
     let default = || args.study.join("report");
     let folder = args.out.clone().unwrap_or_else(default);
     print(&study::publish(&study, &folder)?)?;

@@ -32,7 +32,7 @@ fn show_study(args: &ShowArgs) -> Result<Exit, Failure> {
             args.result.display()
         )));
     }
-    let study = study::load(&args.result)?;
+    let study = study::load(&args.result, "")?;
     print(&study::text(&study))?;
     if let Some(path) = &args.csv_iometer {
         let docs: Vec<_> = study.results.into_iter().map(|result| result.run).collect();

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use smbench_engine::Cancel;
 
-use crate::args::{SuiteArgs, SuitesCommand};
+use crate::args::{CalibrationSource, SuiteArgs, SuitesCommand};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
@@ -78,14 +78,18 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     }
     let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility);
     let exit = runner.run()?;
-    conclude(&out)?;
+    conclude(&out, args.calibration.as_ref())?;
     Ok(exit)
 }
 
 /// Prints what a study has found so far, and where it is, and makes a report of
 /// it.
-fn conclude(folder: &Path) -> Result<(), Failure> {
-    let found = study::load(folder)?;
+fn conclude(folder: &Path, calibration: Option<&CalibrationSource>) -> Result<(), Failure> {
+    let remedy = match calibration {
+        None => "; remove that file, and the suite measures anew",
+        Some(_) => "",
+    };
+    let found = study::load(folder, remedy)?;
     print(&format!(
         "{}\nstudy     {}\n",
         study::text(&found),

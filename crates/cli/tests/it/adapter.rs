@@ -106,6 +106,17 @@ fn sizes_and_directions_become_a_ranked_table() {
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
     assert!(page.contains("ranked by P/E"), "{page}");
     assert!(page.contains("Results: transfers"), "{page}");
+
+    // What cannot be read of it stays, and is told with what to do.
+    place.write("study/calibration.json", "{");
+    let unread = suite(&place, server.password(), &[text(&file), &named]);
+    assert_eq!(unread.code(), Some(0), "{unread:?}");
+    for part in [
+        "smbench: failed to read study/calibration.json: not JSON: ",
+        "; the study is shown without it; remove that file, and the suite measures anew\n",
+    ] {
+        assert!(unread.stderr.contains(part), "{part}: {unread:?}");
+    }
 }
 
 #[test]
