@@ -77,9 +77,10 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
             .smbench(&["import", "iometer", &icf, "--out", "made"])
             .succeeded();
     }
-    // Nor is anything where the third cannot be written.
+    // Where the folder cannot be made it is named, and what is in its way stays.
     let said = place.smbench(&["import", "iometer", &icf, "--out", "made/suite.toml/x"]);
     said.failed_with(3, &["failed to write made/suite.toml/x"]);
+    assert!(place.path("made/suite.toml").is_file());
 
     let mut args = vec!["run", "--clients=1,2", "--file-size=1MiB"];
     args.extend(SHORT);
