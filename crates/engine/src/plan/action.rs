@@ -14,7 +14,8 @@ use serde::Serialize;
 use crate::record::OpKind;
 
 pub use class::{
-    Attribute, Change, CreateDisposition, DirectoryClass, QueryClass, SetClass, Subject,
+    Attribute, Change, CreateDisposition, CreateOption, DirectoryClass, QueryClass, SetClass,
+    Subject,
 };
 pub use dialect::{DialectNeed, dialect_needed};
 
@@ -133,6 +134,9 @@ pub struct Opening {
     pub unbuffered: bool,
     /// Attributes of a file that gets made; none is FILE_ATTRIBUTE_NORMAL.
     pub attributes: Vec<Attribute>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<CreateOption>,
 }
 
 /// Where in a file an action works.

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::plan::action::{Attribute, Change, CreateDisposition};
+use crate::plan::action::{Attribute, Change, CreateDisposition, CreateOption};
 
 /// One `[[operations]]` table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -30,6 +30,8 @@ pub struct OperationSpec {
     pub query_on_disk_id: Option<bool>,
     /// Attributes of a new file.
     pub attributes: Option<Vec<Attribute>>,
+    /// What an open is for.
+    pub options: Option<Vec<CreateOption>>,
     /// An exclusive lock, not a shared one.
     pub exclusive: Option<bool>,
     /// A lock behind all data.
@@ -82,7 +84,7 @@ op_names! {
     Flush = "flush", [];
     Create = "create", [
         "disposition", "directory", "delete_on_close", "durable", "query_on_disk_id",
-        "write_through", "unbuffered", "attributes"
+        "write_through", "unbuffered", "attributes", "options"
     ];
     Lock = "lock", ["exclusive", "past_end"];
     QueryInfo = "query_info", ["class"];
@@ -115,6 +117,7 @@ impl OperationSpec {
             durable: None,
             query_on_disk_id: None,
             attributes: None,
+            options: None,
             exclusive: None,
             past_end: None,
             class: None,
@@ -138,6 +141,7 @@ impl OperationSpec {
             durable,
             query_on_disk_id,
             attributes,
+            options,
             exclusive,
             past_end,
             class,
@@ -154,6 +158,7 @@ impl OperationSpec {
             ("durable", durable.is_some()),
             ("query_on_disk_id", query_on_disk_id.is_some()),
             ("attributes", attributes.is_some()),
+            ("options", options.is_some()),
             ("exclusive", exclusive.is_some()),
             ("past_end", past_end.is_some()),
             ("class", class.is_some()),

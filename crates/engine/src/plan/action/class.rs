@@ -50,6 +50,24 @@ pub enum Attribute {
     Temporary,
 }
 
+/// CreateOptions that tell the server what an open is for, beside those that have a
+/// parameter of their own (MS-SMB2 2.2.13). The rest are ignored or refused by SMB2
+/// servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CreateOption {
+    /// FILE_SEQUENTIAL_ONLY.
+    SequentialOnly,
+    /// FILE_RANDOM_ACCESS.
+    RandomAccess,
+    /// FILE_OPEN_FOR_BACKUP_INTENT.
+    BackupIntent,
+    /// FILE_OPEN_REPARSE_POINT.
+    OpenReparsePoint,
+    /// FILE_OPEN_NO_RECALL.
+    NoRecall,
+}
+
 /// What a QUERY_INFO asks about (MS-FSCC 2.4, 2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

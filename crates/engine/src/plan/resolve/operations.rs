@@ -8,8 +8,8 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 use super::problem::{PlanError, Problem};
 use super::{OPERATIONS_MAX, Written, is_all};
 use crate::plan::action::{
-    Action, Change, CreateDisposition, DialectNeed, DirectoryClass, Opening, QueryClass, SetClass,
-    Subject, WeightedAction, dialect_needed,
+    Action, Change, CreateDisposition, CreateOption, DialectNeed, DirectoryClass, Opening,
+    QueryClass, SetClass, Subject, WeightedAction, dialect_needed,
 };
 use crate::plan::{Plan, Requests};
 use crate::spec::{OpName, OperationSpec};
@@ -223,6 +223,7 @@ fn opening(spec: &OperationSpec) -> Result<Opening, Problem> {
         write_through: is(spec.write_through),
         unbuffered: is(spec.unbuffered),
         attributes,
+        options: spec.options.clone().unwrap_or_default(),
     };
     match objection(&opening) {
         None => Ok(opening),
@@ -252,6 +253,16 @@ fn objection(opening: &Opening) -> Option<(&'static str, &'static str)> {
         return Some((
             "attributes",
             "only a new file gets them: give a disposition that makes one, such as create",
+        ));
+    }
+    // MS-SMB2 2.2.13.
+    if [CreateOption::SequentialOnly, CreateOption::RandomAccess]
+        .iter()
+        .all(|option| opening.options.contains(option))
+    {
+        return Some((
+            "options",
+            "beside random_access servers ignore sequential_only: drop one or the other",
         ));
     }
     match disposition {

@@ -2,7 +2,8 @@
 
 use super::super::tests::{refusal, resolve};
 use crate::plan::action::{
-    Action, Change, CreateDisposition, DirectoryClass, Opening, QueryClass, SetClass, Subject,
+    Action, Change, CreateDisposition, CreateOption, DirectoryClass, Opening, QueryClass, SetClass,
+    Subject,
 };
 use crate::plan::{Plan, Requests, Verify};
 use crate::profile::Profile;
@@ -37,6 +38,7 @@ fn opening() -> Opening {
         write_through: false,
         unbuffered: false,
         attributes: vec![],
+        options: vec![],
     }
 }
 
@@ -117,6 +119,16 @@ fn each_table_becomes_its_action() {
             Action::Create(Opening {
                 disposition: D::OpenIf,
                 delete_on_close: false,
+                ..opening()
+            }),
+        ),
+        (
+            "op = \"create\", options = [\"backup_intent\", \"no_recall\"]",
+            Action::Create(Opening {
+                subject: Subject::WorkFile,
+                disposition: D::Open,
+                delete_on_close: false,
+                options: vec![CreateOption::BackupIntent, CreateOption::NoRecall],
                 ..opening()
             }),
         ),
@@ -204,6 +216,12 @@ fn operations_that_cannot_run_are_refused_in_a_line() {
             "{ op = \"create\", directory = true, disposition = \"supersede\", weight = 100 }"
                 .to_owned(),
             "disposition of operation create: a directory takes open, create or open_if",
+        ),
+        (
+            "{ op = \"create\", options = [\"random_access\", \"sequential_only\"], weight = 100 }"
+                .to_owned(),
+            "options of operation create: beside random_access servers ignore sequential_only: drop \
+             one or the other",
         ),
         (
             "{ op = \"create\", directory = true, durable = true, weight = 100 }".to_owned(),

@@ -8,7 +8,7 @@ use smbench_protocol::command::create_context::CreateContext;
 
 use crate::plan::ScratchName;
 use crate::plan::action::{
-    Action, Attribute, CreateDisposition, Opening, QueryClass, SetClass, Subject,
+    Action, Attribute, CreateDisposition, CreateOption, Opening, QueryClass, SetClass, Subject,
 };
 use crate::run::native::open::set_access;
 
@@ -126,6 +126,7 @@ fn opened<'a, N: ?Sized>(opening: &Opening, name: &'a N) -> CreateRequest<'a, N>
     if opening.unbuffered {
         flags |= options::FILE_NO_INTERMEDIATE_BUFFERING;
     }
+    flags |= create_options(&opening.options);
     CreateRequest {
         disposition,
         options: flags,
@@ -174,6 +175,18 @@ const fn disposition(wanted: CreateDisposition) -> Disposition {
         CreateDisposition::Overwrite => Disposition::Overwrite,
         CreateDisposition::OverwriteIf => Disposition::OverwriteIf,
     }
+}
+
+fn create_options(wanted: &[CreateOption]) -> u32 {
+    wanted.iter().fold(0, |bits, option| {
+        bits | match option {
+            CreateOption::SequentialOnly => options::FILE_SEQUENTIAL_ONLY,
+            CreateOption::RandomAccess => options::FILE_RANDOM_ACCESS,
+            CreateOption::BackupIntent => options::FILE_OPEN_FOR_BACKUP_INTENT,
+            CreateOption::OpenReparsePoint => options::FILE_OPEN_REPARSE_POINT,
+            CreateOption::NoRecall => options::FILE_OPEN_NO_RECALL,
+        }
+    })
 }
 
 fn file_attributes(wanted: &[Attribute]) -> u32 {
