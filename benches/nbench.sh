@@ -22,8 +22,7 @@
 # one operation is one line of the file, whatever it takes on the wire, MB are
 # 10^6 bytes read and written, windows are as long, and what comes before them
 # (log-ons, a second under load) is in none of the numbers.
-# Not alike: smbtorture speaks SMB1, with a process per client, where smbench has
-# one thread for all of them, which is far from being what limits them, and asks for names
+# Not alike: smbtorture speaks SMB1, with a process per client, and asks for names
 # in one request where SMB2 needs a CREATE and a CLOSE as well; smbench begins
 # with a share of its own directory, smbtorture with a folder \clients.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
@@ -61,7 +60,7 @@ head_for() {
 
 smbench_replay() {
   measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$(head_for "$clients")" \
-    --clients "$clients" --threads 1 --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up 1s --ramp-down 200ms \
+    --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up 1s --ramp-down 200ms \
     --out "$scratch/documents" --json "$scratch/document.json"
   # The document with its histograms is large.
   jq --argjson clients "$clients" '.load_points[0] | {valid, mb_per_s: (.throughput_mbps / 8), ops_per_s,
