@@ -13,7 +13,7 @@ const COLUMNS: [&str; 8] = [
     "signing",
     "cipher",
     "operations",
-    "bytes verified",
+    "bytes read",
     "unjudged reads",
     "errors",
 ];
@@ -34,7 +34,7 @@ pub(super) struct Measured {
     /// Without those that failed.
     operations: u64,
     /// Of reads.
-    verified_bytes: u64,
+    read_bytes: u64,
     /// Those of them that met with a write to the same blocks, so that not all of
     /// it could be judged.
     unjudged: u64,
@@ -55,7 +55,7 @@ impl Measured {
         let counts = OpKind::ALL.map(|kind| point.ops.whole(kind).count);
         Self {
             operations: counts.iter().sum(),
-            verified_bytes: reads.bytes,
+            read_bytes: reads.bytes,
             unjudged: verification.unjudged,
             errors: point.ops.errors(),
         }
@@ -77,7 +77,7 @@ impl Table {
             Protection::Encrypted(cipher, algorithm) => (algorithm.to_string(), cipher.to_string()),
         };
         let numbers = match row.measured {
-            Some(run) => [run.operations, run.verified_bytes, run.unjudged, run.errors]
+            Some(run) => [run.operations, run.read_bytes, run.unjudged, run.errors]
                 .map(|number| number.to_string()),
             None => ["not offered", "", "", ""].map(str::to_owned),
         };
