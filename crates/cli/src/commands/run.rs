@@ -3,7 +3,8 @@
 //!
 //! Invariants: every finished load point is on disk before anything else that
 //! can fail is tried, and on standard output if the disk will not have it; a
-//! profile of several that fails costs the others nothing.
+//! profile of several that cannot run, for its own sake and not the server's, costs the
+//! others nothing.
 
 use std::fmt::Display;
 use std::path::Path;
