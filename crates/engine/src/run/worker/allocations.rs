@@ -38,11 +38,12 @@ const WARM_INTERVALS: u64 = 2;
 /// How many more are counted.
 const COUNTED_OPERATIONS: u64 = 3_000;
 const COUNTED_INTERVALS: u64 = 2;
-/// How often that is tried at most. What waits for a socket that is full is held in
+/// How often that is tried at most, from the first that took none.
+const PHASES_MAX: u32 = 5;
+/// How many may go before that one. What waits for a socket that is full is held in
 /// buffers with a limit (1 MiB and a little), which double each time a hiccup of the
-/// machine is longer than any before: some ten times each, for two clients. What
-/// takes memory for so many operations does so every time.
-const PHASES_MAX: u32 = 30;
+/// machine is longer than any before: some ten times each, for two clients.
+const GROWING_MAX: u32 = 25;
 
 /// Recorders there are, so that the worker finds one however late the
 /// coordinator is.
@@ -212,22 +213,24 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
             local.block_on(&runtime, reached)
         };
         let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
-        // Buffers grow to what hiccups make them hold, which may be seen late: one
-        // phase that takes nothing is enough.
         let mut counts = (u64::MAX, 0);
-        for _ in 0..PHASES_MAX {
-            let (operations, intervals) = seen.now();
-            let used = allocation_counter::measure(|| {
-                ended = ended.and_then(|()| {
-                    run_until(
-                        operations + COUNTED_OPERATIONS,
-                        intervals + COUNTED_INTERVALS,
-                    )
+        // Buffers grow to what hiccups make them hold, which may be seen late: it is
+        // warm once a phase has taken nothing, and another must follow.
+        for phases_max in [GROWING_MAX, PHASES_MAX] {
+            for _ in 0..phases_max {
+                let (operations, intervals) = seen.now();
+                let used = allocation_counter::measure(|| {
+                    ended = ended.and_then(|()| {
+                        run_until(
+                            operations + COUNTED_OPERATIONS,
+                            intervals + COUNTED_INTERVALS,
+                        )
+                    });
                 });
-            });
-            counts = (used.count_total, seen.now().0 - operations);
-            if used.count_total == 0 || ended.is_err() {
-                break;
+                counts = (used.count_total, seen.now().0 - operations);
+                if used.count_total == 0 || ended.is_err() {
+                    break;
+                }
             }
         }
         cancel.cancel();
