@@ -130,9 +130,9 @@ pub(crate) fn carry_out(
                     }
                 }
             }
+            Err(failure) if failure.is_of_profile() => Err(failure),
             // The next would fail alike, after as long, or lock the account.
-            Err(failure) if !failure.is_of_profile() => return Err(failure),
-            Err(failure) => Err(failure),
+            Err(failure) => return Err(failure),
         };
         let exit = match ended {
             Ok(exit) => exit,
