@@ -178,7 +178,7 @@ fn sections(lines: &mut Lines) -> Result<Config, Problem> {
              specifications",
         ));
     }
-    setup.conclude(&mut config);
+    setup.conclude(&mut config)?;
     let profiles = config.specs.len() * config.setup.outstanding.len().max(1);
     if profiles > PROFILES_MAX {
         return Err(Problem::at(

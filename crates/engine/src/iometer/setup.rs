@@ -202,7 +202,10 @@ impl Reader {
     }
 
     /// What all of it amounts to.
-    pub(super) fn conclude(self, config: &mut Config) {
+    ///
+    /// # Errors
+    /// Where no load point is left that smbench can run.
+    pub(super) fn conclude(self, config: &mut Config) -> Result<(), Problem> {
         let setup = &mut config.setup;
         let type_line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
         let listed = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
@@ -253,29 +256,17 @@ impl Reader {
                 ),
             });
         }
-        if let Some(&depth) = setup
-            .outstanding
-            .iter()
-            .find(|&&depth| depth > OUTSTANDING_MAX)
-        {
-            config.notes.push(Note {
-                line: type_line,
-                text: format!(
-                    "{depth} outstanding I/Os: smbench has {OUTSTANDING_MAX} at most, more are left \
-                     out"
-                ),
-            });
-            setup.outstanding.retain(|&depth| depth <= OUTSTANDING_MAX);
+        if let Some(depth) = keep_up_to(OUTSTANDING_MAX, &mut setup.outstanding) {
+            let text = format!("{depth} outstanding I/Os: smbench has {OUTSTANDING_MAX} at most");
+            config
+                .notes
+                .push(left_out(&setup.outstanding, type_line, text)?);
         }
-        if let Some(&clients) = setup.workers.iter().find(|&&clients| clients > CLIENTS_MAX) {
-            config.notes.push(Note {
-                line: type_line,
-                text: format!(
-                    "{clients} workers: smbench has {CLIENTS_MAX} clients at most, load points of \
-                     more are left out"
-                ),
-            });
-            setup.workers.retain(|&clients| clients <= CLIENTS_MAX);
+        if let Some(clients) = keep_up_to(CLIENTS_MAX, &mut setup.workers) {
+            let text = format!("{clients} workers: smbench has {CLIENTS_MAX} clients at most");
+            config
+                .notes
+                .push(left_out(&setup.workers, type_line, text)?);
         }
         if let Some(first) = self.workers.into_iter().next() {
             setup.file_size = (first.sectors > 0)
@@ -283,6 +274,29 @@ impl Reader {
             setup.seed = first.seed;
             setup.assigned = first.assigned;
         }
+        Ok(())
+    }
+}
+
+/// Leaves out what is above `max`; the first that was.
+fn keep_up_to(max: u32, values: &mut Vec<u32>) -> Option<u32> {
+    let above = values.iter().copied().find(|&value| value > max);
+    values.retain(|&value| value <= max);
+    above
+}
+
+/// That values were left out, with the reason; an error where none is `left`: the
+/// suite's own are not what the file asks for.
+fn left_out(left: &[u32], line: usize, reason: String) -> Result<Note, Problem> {
+    match left {
+        [] => Err(Problem::at(
+            line,
+            format!("{reason}, so nothing is left to run"),
+        )),
+        _ => Ok(Note {
+            line,
+            text: format!("{reason}, more are left out"),
+        }),
     }
 }
 

@@ -181,18 +181,20 @@ fn cycling(kind: &str, start: &str) -> String {
 }
 
 #[test]
-fn more_clients_than_there_can_be_are_left_out_and_told() {
-    let config = parse("x.icf", cycling("CYCLE_WORKERS", "200000").as_bytes()).unwrap();
-    assert_eq!(config.setup.workers, [0; 0]);
-    let [note] = &config.notes[..] else {
-        panic!("{:?}", config.notes);
-    };
+fn more_than_smbench_can_run_is_left_out_and_told_or_refused_where_nothing_is_left() {
     assert_eq!(
-        (note.line, note.text.as_str()),
-        (
-            26,
-            "200000 workers: smbench has 100000 clients at most, load points of more are left out"
-        )
+        refusal(&cycling("CYCLE_WORKERS", "200000")),
+        "x.icf:26: 200000 workers: smbench has 100000 clients at most, so nothing is left to run"
+    );
+    let deep = cycling("CYCLE_OUTSTANDING_IOS", "1000").replace("1000 1000 1", "1000 3000 1000");
+    let config = parse("x.icf", deep.as_bytes()).unwrap();
+    assert_eq!(config.setup.outstanding, [1000]);
+    assert_eq!(
+        config.notes,
+        [Note {
+            line: 26,
+            text: "2000 outstanding I/Os: smbench has 1024 at most, more are left out".to_owned()
+        }]
     );
 }
 
