@@ -12,7 +12,7 @@ use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
-use smbench_report::{CalibrationDoc, Disclosure, FlushDoc, Place};
+use smbench_report::{Disclosure, FlushDoc, Place};
 
 use crate::args::{
     ConnectArgs, OutputArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
@@ -34,7 +34,7 @@ pub(crate) struct Request {
     /// What the server is said to do on a FLUSH.
     flush: FlushDoc,
     /// What the generator can do at most.
-    calibration: Option<CalibrationDoc>,
+    ceilings: calibrate::Found,
 }
 
 /// The server of a run.
@@ -104,15 +104,14 @@ impl Request {
             plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
             server,
             flush: args.server_flush.unwrap_or_default(),
-            calibration: calibrate::found(output.calibration.as_ref(), &output.out)?,
+            ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
         })
     }
 
     /// What a reader of the results must be told.
     pub(crate) fn disclosure(&self) -> Disclosure {
-        match self.server {
+        let mut told = match self.server {
             Server::Embedded => Disclosure {
-                calibration: self.calibration.clone(),
                 notes: vec![
                     SHARED.to_owned(),
                     "the embedded server keeps its files in memory: for a first look, not for \
@@ -122,11 +121,12 @@ impl Request {
                 // It answers a FLUSH, and that is all: its files are in memory.
                 ..of_this_process(Place::Embedded, FlushDoc::Ignores)
             },
-            Server::Given(_) => Disclosure {
-                calibration: self.calibration.clone(),
-                ..disclosure(&self.plan.target, self.flush)
-            },
-        }
+            Server::Given(_) => disclosure(&self.plan.target, self.flush),
+        };
+        let calibrate::Found { calibration, note } = self.ceilings.clone();
+        told.calibration = calibration;
+        told.notes.extend(note);
+        told
     }
 }
 

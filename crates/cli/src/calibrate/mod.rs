@@ -29,7 +29,7 @@ use smbench_engine::{Cancel, SessionError};
 use smbench_report::calibration::{CALIBRATION_FILE, CalibrationDoc, CeilingDoc, CeilingTarget};
 use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
 use smbench_report::units::{counted, plain};
-use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
+use smbench_report::{Disclosure, FlushDoc, LoadError, Place, RunDoc};
 
 use crate::args::{CalibrateArgs, CalibrationSource, Destination};
 use crate::embedded::{Embedded, Responder};
@@ -98,22 +98,37 @@ pub(crate) fn respond() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// What a run is judged by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) calibration: Option<CalibrationDoc>,
+    /// Why it is not what lies there, where that is a surprise.
+    pub(crate) note: Option<String>,
+}
+
 /// What a run is to be judged by: the file that was named, or what is in the folder
 /// of its results and of this machine.
-pub(crate) fn found(
-    source: Option<&CalibrationSource>,
-    folder: &Path,
-) -> Result<Option<CalibrationDoc>, Failure> {
+pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result<Found, Failure> {
     match source {
-        Some(CalibrationSource::Off) => Ok(None),
-        Some(CalibrationSource::File(path)) => Ok(Some(CalibrationDoc::load(path)?)),
-        None => {
-            let found = CalibrationDoc::load(&folder.join(CALIBRATION_FILE));
-            // Nobody has asked for it.
-            Ok(found
-                .ok()
-                .filter(|found| found.machine == MachineDoc::this()))
-        }
+        Some(CalibrationSource::Off) => Ok(Found::default()),
+        Some(CalibrationSource::File(path)) => Ok(Found {
+            calibration: Some(CalibrationDoc::load(path)?),
+            note: None,
+        }),
+        None => Ok(match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
+            Ok(found) => Found {
+                calibration: Some(found).filter(|found| found.machine == MachineDoc::this()),
+                note: None,
+            },
+            Err(LoadError::NotFound { .. }) => Found::default(),
+            // Nobody has asked for it, so it stops nothing.
+            Err(error) => Found {
+                calibration: None,
+                note: Some(format!(
+                    "not compared with a calibration: failed to {error}"
+                )),
+            },
+        }),
     }
 }
 

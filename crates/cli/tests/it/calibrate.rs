@@ -75,6 +75,12 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
     assert!(page.contains("Calibration of the generator"), "{page}");
     assert!(page.contains("bare loopback"), "{page}");
+
+    // One that nobody asked for and that cannot be read stops no run, and is told.
+    place.write("results/calibration.json", "{");
+    let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
+    let said = run(&["--out=results"]);
+    assert!(said.contains(told) && !said.contains(line), "{said}");
 }
 
 /// The other end of bare sockets has as many as clients want, whatever the soft
