@@ -147,7 +147,8 @@ mod tests {
 
     use super::*;
     use crate::clock::Nanos;
-    use crate::plan::LoadModel;
+    use crate::plan::{LoadModel, Spacing};
+    use crate::record::Times;
 
     #[test]
     fn throughput_is_what_clients_read_and_wrote() {
@@ -182,36 +183,51 @@ mod tests {
                 (
                     0usize..3,
                     prop_oneof![9 => (0u32..100_000).prop_map(Some), 1 => Just(None)],
-                    1u64..10_000_000_000,
+                    (1u64..10_000_000_000, 0u64..10_000_000_000),
                     0usize..5,
                     0usize..4,
                 ),
                 0..200,
             ),
+            is_paced: bool,
         ) {
+            // Paced load has response times beside the service times.
+            let load = match is_paced {
+                true => LoadModel::Rate {
+                    rate: "1000".parse().unwrap(),
+                    arrivals: Spacing::Fixed,
+                },
+                false => LoadModel::default(),
+            };
+            let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
+            let empty = Recorder::expecting(kinds, &load);
             // The first and the last interval are the ramps.
             let phase = |interval| match interval {
                 0 | 4 => Phase::Outside,
                 _ => Phase::Window,
             };
-            let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, service| match bytes {
-                Some(bytes) => recorder.success(kind, bytes, Nanos(service)),
+            let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, times| match bytes {
+                Some(bytes) => recorder.success(kind, bytes, times),
                 None => recorder.failure(kind, Failure::Short),
             };
-            let mut alone = [Recorder::default(), Recorder::default()];
-            let mut parts = vec![vec![Recorder::default(); 4]; 5];
-            for (kind, bytes, service, interval, worker) in operations {
-                let kind = OpKind::ALL[kind];
+            let mut alone = [empty.clone(), empty.clone()];
+            let mut parts = vec![vec![empty.clone(); 4]; 5];
+            for (kind, bytes, (service, late), interval, worker) in operations {
+                let kind = kinds[kind];
+                let times = Times {
+                    service: Nanos(service),
+                    response: Nanos(service + late),
+                };
                 let window = usize::from(phase(interval) == Phase::Window);
-                book(&mut alone[window], kind, bytes, service);
-                book(&mut parts[interval][worker], kind, bytes, service);
+                book(&mut alone[window], kind, bytes, times);
+                book(&mut parts[interval][worker], kind, bytes, times);
             }
             let mut expected = Tally::default();
             expected.add(&alone[0], Phase::Outside);
             expected.add(&alone[1], Phase::Window);
             let mut tally = Tally::default();
             // Recorders are used again, as those of workers are.
-            let mut merged = Recorder::default();
+            let mut merged = empty;
             for (interval, workers) in parts.iter().enumerate() {
                 merged.clear();
                 for worker in workers {
@@ -224,8 +240,11 @@ mod tests {
                 prop_assert_eq!(tally.whole(kind), expected.whole(kind));
                 let (one, other) = (tally.window(kind), expected.window(kind));
                 prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
-                prop_assert_eq!(&one.service, &other.service);
-                prop_assert_eq!((one.service.min(), one.service.max()), (other.service.min(), other.service.max()));
+                for of in [|op: &OpRecord| op.service.clone(), |op: &OpRecord| op.latency().clone()] {
+                    let (one, other) = (of(&one), of(&other));
+                    prop_assert_eq!((one.min(), one.max()), (other.min(), other.max()));
+                    prop_assert_eq!(one, other);
+                }
             }
         }
     }
