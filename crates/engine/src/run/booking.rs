@@ -12,7 +12,7 @@ use crate::record::{Failure, OpKind, Recorder, Times};
 use crate::run::driver::{Acknowledged, Answer, Extent, Sink};
 use crate::run::group::Orders;
 use crate::run::member::Member;
-use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
+use crate::run::operation::{ActionStep, Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::replay;
 use crate::run::supply::Supply;
 use crate::stream::{Mix, Went};
@@ -132,7 +132,7 @@ impl<S: Supply> Clients<S> {
     /// Takes note that what is in flight at `now` will never be answered.
     pub(super) fn give_up_in_flight(&mut self, now: Nanos) {
         for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
-            self.members[slot.member].miss_window(slot.intended, now);
+            self.members[slot.member].miss_window(slot, now);
         }
     }
 
@@ -238,7 +238,7 @@ impl<S: Supply> Clients<S> {
         }
         self.in_flight -= 1;
         if in_window == 0 {
-            member.miss_window(slot.intended, now);
+            member.miss_window(slot, now);
         }
         let went = match (slot.state, answer.extent) {
             (SlotState::Failing, _) => Went::Wrong,
@@ -252,6 +252,7 @@ impl<S: Supply> Clients<S> {
         match next {
             Some(next) => {
                 slot.operation = next;
+                slot.step = ActionStep::Further;
                 slot.intended = now;
                 slot.state = SlotState::Continuing;
                 member.continuing.push_back(answer.slot);

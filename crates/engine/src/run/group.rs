@@ -8,6 +8,7 @@
 //! warm; scratch buffers and the recorder belong to the worker and are lent to
 //! one group at a time, for one poll.
 
+mod held_back;
 mod load;
 mod wait;
 
@@ -29,10 +30,11 @@ use crate::run::booking::{Booking, Clients};
 use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
 use crate::run::health::Gauge;
 use crate::run::member::{DueFor, Member};
-use crate::run::operation::{Dropped, Slot, SlotState};
+use crate::run::operation::{ActionStep, Dropped, Slot, SlotState};
 use crate::run::schedule::{Place, Schedule};
 use crate::run::supply::Supply;
 use crate::stream::Mix;
+use held_back::HeldBack;
 
 /// What the groups of one worker share, one poll at a time.
 pub(super) struct Shared {
@@ -134,9 +136,8 @@ pub(super) struct Group<D, S> {
     clients: Clients<S>,
     /// Whose turn it is to be the first to get credits.
     turn: usize,
-    /// Since when the driver keeps free slots from being filled.
-    held_back_since: Option<Nanos>,
-    held_back: Nanos,
+    /// By the driver, which keeps free slots from being filled.
+    held_back: HeldBack,
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
     alarm_at: Option<Nanos>,
@@ -158,8 +159,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             acknowledged: Vec::new(),
             clients: Clients::new(members, outstanding, mix),
             turn: 0,
-            held_back_since: None,
-            held_back: Nanos(0),
+            held_back: HeldBack::default(),
             timer: None,
             timer_at: Nanos(0),
             alarm_at: None,
@@ -229,7 +229,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 // is not asked for ever.
                 let is_in_vain = self.clients.in_flight == before;
                 if !self.driver.has_room(&shared.scratch) || is_in_vain && was_in_vain {
-                    self.held_back_since.get_or_insert(now);
+                    self.held_back.begin(now);
                     break;
                 }
                 was_in_vain = is_in_vain;
@@ -243,7 +243,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
                     None if orders.stops(now) => return Poll::Ready(Ok(())),
-                    None if self.clients.awaits_clock() || self.held_back_since.is_some() => {}
+                    None if self.clients.awaits_clock() || self.held_back.since().is_some() => {}
                     None => return Poll::Ready(Ok(())),
                 }
             }
@@ -267,6 +267,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     /// point stops, or the driver has no room.
     fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
         self.clients.count_in_flight(now, orders);
+        self.held_back.count(now, &self.clients.members, orders);
         let members = self.clients.members.len();
         for at in 0..members {
             let member = (self.turn + at) % members;
@@ -278,14 +279,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
         }
         self.turn = (self.turn + 1) % members;
-        self.end_holding_back(now, orders);
+        self.held_back.end();
         Filled::AsPlanned
-    }
-
-    fn end_holding_back(&mut self, now: Nanos, orders: &Orders) {
-        if let Some(since) = self.held_back_since.take() {
-            self.held_back = self.held_back + orders.window_between(since, now);
-        }
     }
 
     fn fill_member(
@@ -308,11 +303,15 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             let slot = due.slot;
             let of_slot = &slots[slot as usize];
-            let (operation, intended) = match due.what {
-                DueFor::Further => (Some(of_slot.operation), of_slot.intended),
-                DueFor::Next => (member.next_operation(orders.schedule.phase(now)), now),
+            let (operation, intended, step) = match due.what {
+                DueFor::Further => (Some(of_slot.operation), of_slot.intended, of_slot.step),
+                DueFor::Next => {
+                    let next = member.next_operation(orders.schedule.phase(now));
+                    (next, now, ActionStep::First)
+                }
                 DueFor::Rested(at) | DueFor::Arrival(at) => {
-                    (member.next_operation(orders.schedule.phase(now)), at)
+                    let next = member.next_operation(orders.schedule.phase(now));
+                    (next, at, ActionStep::First)
                 }
             };
             let Some(operation) = operation else {
@@ -362,6 +361,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             *slot = Slot {
                 member: at,
                 operation,
+                step,
                 intended,
                 sent,
                 epoch: member.epoch(&operation),

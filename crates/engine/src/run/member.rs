@@ -9,7 +9,7 @@ use crate::pattern::{self, Salt, Stamp};
 use crate::plan::Plan;
 use crate::record::{OpKind, Phase, Punctuality};
 use crate::run::group::Orders;
-use crate::run::operation::Dropped;
+use crate::run::operation::{ActionStep, Dropped, Slot};
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
@@ -160,6 +160,15 @@ impl<S: Supply> Member<S> {
         (at <= now).then_some(Due { slot, what })
     }
 
+    /// Since when a slot has been due; `None` where none is, and the beginning of all
+    /// times where it takes an answer and not the clock to say so.
+    pub(super) fn due_since(&self, now: Nanos) -> Option<Nanos> {
+        Some(match self.due(now, true)?.what {
+            DueFor::Further | DueFor::Next => Nanos(0),
+            DueFor::Rested(at) | DueFor::Arrival(at) => at,
+        })
+    }
+
     /// When a slot is due by the clock alone; `None` when it takes an answer.
     pub(super) fn due_at(&self) -> Option<Nanos> {
         match &self.pace {
@@ -240,10 +249,10 @@ impl<S: Supply> Member<S> {
     }
 
     /// Takes note that what was due in the window has not been answered in it,
-    /// but at `now` or never.
-    pub(super) fn miss_window(&mut self, due: Nanos, now: Nanos) {
-        if self.is_counted(due) {
-            self.leave_unanswered(due, now);
+    /// but at `now` or never. As with what was due, an action counts once.
+    pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
+        if slot.step == ActionStep::First && self.is_counted(slot.intended) {
+            self.leave_unanswered(slot.intended, now);
         }
     }
 

@@ -85,12 +85,22 @@ impl From<std::io::Error> for Dropped {
     }
 }
 
+/// Which request of its action one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ActionStep {
+    /// What the load model says when to send.
+    First,
+    /// What follows on the answer to another.
+    Further,
+}
+
 /// A place for one action of a client, and the request of it that is under way.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     /// Index of the client in its group.
     pub(super) member: usize,
     pub(super) operation: Operation,
+    pub(super) step: ActionStep,
     /// When it was due, or a request of its action ended that it follows.
     pub(super) intended: Nanos,
     pub(super) sent: Nanos,
@@ -112,6 +122,7 @@ impl Slot {
                 offset: 0,
                 length: 0,
             },
+            step: ActionStep::First,
             intended: Nanos(0),
             sent: Nanos(0),
             epoch: None,

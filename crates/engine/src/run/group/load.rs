@@ -54,7 +54,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
     /// Counts what still goes on at `now`, up to then.
     fn settle(&mut self, now: Nanos, orders: &Orders) {
         self.clients.count_in_flight(now, orders);
-        self.end_holding_back(now, orders);
+        self.held_back.count(now, &self.clients.members, orders);
+        self.held_back.end();
         let end = now.min(orders.schedule.stop);
         for member in &mut self.clients.members {
             member.end_starvation(now, orders);
@@ -66,8 +67,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
 
     fn figures(&self) -> Figures {
         let mut figures = Figures {
-            // All its clients wait when their driver has no room.
-            held_back: Nanos(self.held_back.0 * self.clients.members.len() as u64),
+            held_back: self.held_back.sum(),
             in_flight: self.clients.in_flight_time(),
             ..Figures::default()
         };
