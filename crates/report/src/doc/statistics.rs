@@ -129,7 +129,7 @@ pub struct ConcurrencyDoc {
     /// times their mean service time.
     pub by_littles_law: f64,
     /// The second by the first; `null` when nothing was in flight. Far from 1 it
-    /// says that operations failed, that the window is short against the
-    /// latencies, or that one of the clocks is wrong.
+    /// says that operations failed or ended otherwise than recorded, that the
+    /// window is short against the latencies, or that one of the clocks is wrong.
     pub littles_ratio: Option<f64>,
 }

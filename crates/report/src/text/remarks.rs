@@ -302,9 +302,12 @@ fn imbalance(point: &LoadPointDoc) -> Option<String> {
     let ratio = concurrency.littles_ratio?;
     // Failed operations were in flight, but have no latency.
     (point.valid && (ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| {
+        let reason = match point.differences.is_empty() {
+            true => "window too short for its latencies",
+            false => "what ended otherwise than recorded has no latency",
+        };
         format!(
-            "in flight at {}: {:.2} counted, {:.2} by Little's law: window too short for its \
-             latencies\n",
+            "in flight at {}: {:.2} counted, {:.2} by Little's law: {reason}\n",
             which(point),
             concurrency.in_flight_mean,
             concurrency.by_littles_law
