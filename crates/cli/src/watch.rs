@@ -39,8 +39,8 @@ impl Log {
         })
     }
 
-    /// Adds an interval, unless one before it could not be written: a log has no
-    /// gaps.
+    /// Adds an interval, unless one before it could not be written: a log that ends
+    /// early is plain to see, one with a hole in it is not.
     fn add(&mut self, interval: &MeasuredInterval<'_>) {
         if self.written.is_ok() {
             self.written = self.log.write(interval);
