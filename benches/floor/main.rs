@@ -4,23 +4,29 @@
 //! a file of 1 MiB, then on each connection sends one prebuilt READ with the
 //! message id and the offset patched in, waits for the answer
 //! (its length and status), and sends the next: no workload, no decoding,
-//! no histogram, no time stamps. One thread, as tokio's current-thread runtime
-//! has it. What smbench costs beyond this is smbench's own doing.
+//! no histogram, no clock. One thread, as tokio's current-thread runtime has it,
+//! and one buffer that all connections receive into.
 //!
 //! Only setting sessions up uses the protocol crate; the loop is bare.
 
 mod log_on;
 
+use std::cell::{Cell, RefCell};
 use std::error::Error;
+use std::future::poll_fn;
+use std::io::ErrorKind;
+use std::pin::Pin;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::rc::Rc;
+use std::task::{Poll, ready};
+use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use smbench_protocol::command::read::{READ_RESPONSE_FIXED, ReadRequest};
 use smbench_protocol::frame::PREFIX_LEN;
 use smbench_protocol::header::{Command, Header};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
@@ -29,6 +35,10 @@ use log_on::{LoggedOn, Site};
 const BLOCK_LEN: u32 = 4096;
 const FILE_LEN: u64 = 1 << 20;
 const ANSWER_LEN: usize = PREFIX_LEN + READ_RESPONSE_FIXED + BLOCK_LEN as usize;
+/// What is looked at of an answer: its length, and its header as far as the status.
+const HEAD_LEN: usize = PREFIX_LEN + 12;
+/// As smbench receives at a time.
+const RECEIVE_LEN: usize = 256 * 1024;
 /// Where the message id lies in a framed request.
 const MESSAGE_ID: std::ops::Range<usize> = PREFIX_LEN + 24..PREFIX_LEN + 32;
 /// Where READ's offset lies in a framed request.
@@ -75,20 +85,24 @@ async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Fail
     for _ in 0..clients {
         sessions.push(site.open(&file.name).await?);
     }
-    let begin = Instant::now() + RAMP_UP;
-    let end = begin + Duration::from_secs(seconds);
+    let thread = Rc::new(Thread {
+        answers: RefCell::new(vec![0; RECEIVE_LEN]),
+        operations: Cell::new(0),
+        is_over: Cell::new(false),
+    });
     let readers: Vec<_> = sessions
         .into_iter()
-        .map(|session| tokio::task::spawn_local(read(session, begin, end)))
+        .map(|session| tokio::task::spawn_local(read(session, Rc::clone(&thread))))
         .collect();
-    tokio::time::sleep_until(begin.into()).await;
-    let before = getrusage(UsageWho::RUSAGE_SELF)?;
-    tokio::time::sleep_until(end.into()).await;
-    let after = getrusage(UsageWho::RUSAGE_SELF)?;
-    let mut operations = 0;
+    tokio::time::sleep(RAMP_UP).await;
+    let (before, first) = (getrusage(UsageWho::RUSAGE_SELF)?, thread.operations.get());
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    let (after, last) = (getrusage(UsageWho::RUSAGE_SELF)?, thread.operations.get());
+    thread.is_over.set(true);
     for reader in readers {
-        operations += reader.await??;
+        reader.await??;
     }
+    let operations = last - first;
     file.remove().await?;
     let user = (after.user_time() - before.user_time()).num_microseconds() as f64;
     let system = (after.system_time() - before.system_time()).num_microseconds() as f64;
@@ -101,13 +115,19 @@ async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Fail
     ))
 }
 
-/// Reads one block after the other; how many between `begin` and `end`.
-async fn read(mut on: LoggedOn, begin: Instant, end: Instant) -> Result<u64, std::io::Error> {
+/// What the connections have in common.
+struct Thread {
+    answers: RefCell<Vec<u8>>,
+    /// Reads so far.
+    operations: Cell<u64>,
+    is_over: Cell<bool>,
+}
+
+/// Reads one block after the other.
+async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error> {
     let mut request = request(&on);
-    let mut answer = vec![0; 64 * 1024];
     let mut random = u64::from(on.message_id as u32) | 1;
-    let mut operations = 0;
-    loop {
+    while !thread.is_over.get() {
         // Xorshift: any block, so that the server is asked what smbench asks.
         random ^= random << 13;
         random ^= random >> 7;
@@ -117,36 +137,51 @@ async fn read(mut on: LoggedOn, begin: Instant, end: Instant) -> Result<u64, std
         request[OFFSET].copy_from_slice(&offset.to_le_bytes());
         on.message_id += 1;
         on.stream.write_all(&request).await?;
-        receive(&mut on.stream, &mut answer).await?;
-        let now = Instant::now();
-        if now >= end {
-            return Ok(operations);
-        }
-        if now >= begin {
-            operations += 1;
-        }
+        receive(&mut on.stream, &thread.answers).await?;
+        thread.operations.set(thread.operations.get() + 1);
     }
+    Ok(())
 }
 
 /// One whole, successful answer; interim ones, which Samba sends when its disk
 /// threads are busy, pass by.
-async fn receive(stream: &mut TcpStream, answer: &mut [u8]) -> Result<(), std::io::Error> {
-    let mut received = 0;
-    let mut passed = 0;
+async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(), std::io::Error> {
+    // Of the message that has come in part: how much, and as far as it is looked at.
+    let (mut begun, mut head) = (0, [0; HEAD_LEN]);
     loop {
-        match stream.read(&mut answer[received..]).await? {
-            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
-            len => received += len,
+        let received = poll_fn(|context| {
+            let mut answers = answers.borrow_mut();
+            let mut buffer = ReadBuf::new(&mut answers);
+            ready!(Pin::new(&mut *stream).poll_read(context, &mut buffer))?;
+            Poll::Ready(Ok::<_, std::io::Error>(buffer.filled().len()))
+        });
+        let len = received.await?;
+        if len == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
         }
-        while received - passed >= PREFIX_LEN + 12 {
-            let at = &answer[passed..];
-            let len = PREFIX_LEN + u32::from_be_bytes([at[0], at[1], at[2], at[3]]) as usize;
-            let status = &at[PREFIX_LEN + 8..PREFIX_LEN + 12];
-            match (len, status) {
-                (ANSWER_LEN, [0, 0, 0, 0]) if received - passed == len => return Ok(()),
-                (ANSWER_LEN, [0, 0, 0, 0]) => break,
-                (_, [3, 1, 0, 0]) if received - passed >= len => passed += len,
-                _ => {
+        // Nobody else receives before the next wait.
+        let answers = answers.borrow();
+        let mut came = &answers[..len];
+        while !came.is_empty() {
+            if begun < HEAD_LEN {
+                let len = came.len().min(HEAD_LEN - begun);
+                head[begun..begun + len].copy_from_slice(&came[..len]);
+                (begun, came) = (begun + len, &came[len..]);
+                if begun < HEAD_LEN {
+                    break;
+                }
+            }
+            let len =
+                PREFIX_LEN + u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+            let rest = came.len().min(len.saturating_sub(begun));
+            (begun, came) = (begun + rest, &came[rest..]);
+            if begun < len {
+                break;
+            }
+            match (len, &head[PREFIX_LEN + 8..]) {
+                (ANSWER_LEN, [0, 0, 0, 0]) => return Ok(()),
+                (_, [3, 1, 0, 0]) => begun = 0,
+                (_, status) => {
                     let what = format!("{len} bytes with status {status:02x?} for a READ");
                     return Err(std::io::Error::other(what));
                 }
