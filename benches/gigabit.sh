@@ -5,10 +5,10 @@
 # on the same link, and then sequential 64 KiB reads and the file-server profile
 # with 1 to 64 clients on one thread.
 #
-#   benches/gigabit.sh [--seconds N]       (as root: it makes namespaces)
+#   benches/gigabit.sh [--rounds N] [--seconds N]       (as root: it makes namespaces)
 #
-# Prints tables and whether the bars hold; exits 1 when one does not with either
-# server. Goodput is application data; link rates are bytes of Ethernet frames as
+# Prints tables of medians over rounds, shares being those of iperf3 just before,
+# and whether the bars hold; exits 1 when one does not with either server. Goodput is application data; link rates are bytes of Ethernet frames as
 # the shapers count them. Raw results stay in benches/results.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
@@ -20,7 +20,7 @@ readonly load_address=192.0.2.1 serve_address=192.0.2.2
 # KiB) and 2 ms of the rate; 5 ms of queue is what a small switch has.
 readonly shaper=(tbf rate 1gbit burst 256kb latency 5ms)
 
-option=([seconds]=5)
+option=([rounds]=5 [seconds]=3)
 options "$@"
 [ "${option[seconds]}" -ge 2 ] || die "--seconds: 2 or more, for there must be something to count" 2
 [ "$(id -u)" -eq 0 ] || die "only root can make network namespaces: sudo $0"
@@ -56,28 +56,26 @@ on_link() {
   cat "$scratch/said" >>"$file"
 }
 
-# load_points SERVER PROFILE
-load_points() {
-  printf '\r%-9s %-14s' "$1" "$(basename "$2" .toml)" >&2
-  on_link "$1" "$out/$1.jsonl" load "$serve_netns" "${server_url[$1]}" "$2" "$clients" \
-    "${option[seconds]}" "${server_pid[$1]}"
-}
-
 results gigabit
 {
   facts
   printf 'link     veth, %s in both directions\n\n' "${shaper[*]}"
 } | tee "$out/facts.txt"
-for server in samba embedded; do
-  serve "$server" ip netns exec "$serve_netns" "$bin/smbench" lab "$server" --listen "$serve_address"
-  if [ "$server" = samba ]; then
-    printf '\riperf3   ' >&2
-    on_link samba "$out/iperf3.jsonl" iperf3 "$serve_netns" "$serve_address" "${option[seconds]}"
-  fi
-  for profile in "$here/gigabit/sequential-64k.toml" file-server; do
-    load_points "$server" "$profile"
+for ((round = 1; round <= option[rounds]; round++)); do
+  # Another one first each time.
+  servers=(samba embedded)
+  for ((turn = 0; turn < 2; turn++)); do
+    server=${servers[(round + turn) % 2]}
+    raw=$out/round-$(printf %02d "$round")-$server
+    printf '\rround %d of %d, %-9s' "$round" "${option[rounds]}" "$server" >&2
+    serve "$server" ip netns exec "$serve_netns" "$bin/smbench" lab "$server" --listen "$serve_address"
+    on_link "$server" "$raw-iperf3.jsonl" iperf3 "$serve_netns" "$serve_address" "${option[seconds]}"
+    for profile in "$here/gigabit/sequential-64k.toml" file-server; do
+      on_link "$server" "$raw.jsonl" load "$serve_netns" "${server_url[$server]}" "$profile" "$clients" \
+        "${option[seconds]}" "${server_pid[$server]}"
+    done
+    stop_server "$server"
   done
-  stop_server "$server"
 done
 printf '\r%30s\r' '' >&2
 

@@ -18,7 +18,7 @@ const SETTLED: Duration = Duration::from_millis(1500);
 const TRIES: u32 = 20;
 
 /// What one direction carried.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Carried {
     /// `up` is from the load to the server.
     pub(crate) direction: String,

@@ -1,7 +1,7 @@
 //! The tables, and the bars.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
@@ -27,94 +27,183 @@ struct Yardstick {
     down: iperf::Carried,
 }
 
+/// What a server did in one round, and iperf3 just before.
+struct Round {
+    yardstick: Yardstick,
+    points: Vec<Carried>,
+}
+
+/// A load point over all rounds.
+struct Point<'a> {
+    profile: &'a str,
+    clients: u32,
+    rounds: Vec<(&'a Carried, &'a Yardstick)>,
+}
+
 /// Prints what a folder holds; whether the bars hold with one of the servers.
 pub(crate) fn print(folder: &str) -> Result<bool, String> {
     let folder = Path::new(folder);
-    let yardstick = Yardstick::load(folder)?;
-    for carried in [&yardstick.up, &yardstick.down] {
-        say(&format!(
-            "iperf3, {:<4}  {:>6.1} Mbit/s of data, {:>6.1} Mbit/s on the link",
-            carried.direction,
-            carried.goodput_mbps,
-            carried.link_mbps()
-        ));
-    }
     let mut held = [false; 2];
     for (server, shown) in SERVERS {
-        let points: Vec<Carried> = lines(&folder.join(format!("{server}.jsonl")))?;
+        let rounds = rounds(folder, server)?;
+        say(&format!("{shown}, medians of {} rounds", rounds.len()));
+        for direction in [
+            |by: &Yardstick| by.down.clone(),
+            |by: &Yardstick| by.up.clone(),
+        ] {
+            let carried: Vec<_> = rounds
+                .iter()
+                .map(|round| direction(&round.yardstick))
+                .collect();
+            say(&format!(
+                "iperf3, {:<4}  {:>6.1} Mbit/s of data, {:>6.1} Mbit/s on the link",
+                carried[0].direction,
+                median(carried.iter().map(|one| one.goodput_mbps)),
+                median(carried.iter().map(iperf::Carried::link_mbps)),
+            ));
+        }
         say(&format!(
-            "\n{shown}; down is from the server, shares are of iperf3's in the direction with more\n\
+            "down is from the server, shares are of iperf3's in the direction with more\n\
              {:<15} {:>7} {:>8} | data {:>6} {:>6} {:>6} | link {:>6} {:>6} {:>6} | generator   server",
             "profile", "clients", "ops/s", "down", "up", "share", "down", "up", "share"
         ));
+        let points = Point::of(&rounds);
         for point in &points {
-            tell(point, &yardstick);
+            point.tell();
         }
         say("");
         for (held, met) in held.iter_mut().zip([
-            judge_sequential(shown, &points, &yardstick)?,
-            judge_file_server(shown, &points, &yardstick)?,
+            judge_sequential(shown, &points)?,
+            judge_file_server(shown, &points)?,
         ]) {
             *held |= met;
         }
+        say("");
     }
     Ok(held.iter().all(|held| *held))
 }
 
-fn tell(point: &Carried, yardstick: &Yardstick) {
-    say(&format!(
-        "{:<15} {:>7} {:>8.0} | {:>11.1} {:>6.1} {:>5.1}% | {:>11.1} {:>6.1} {:>5.1}% | {:.2} cores {:.2} cores",
-        point.profile,
-        point.clients,
-        point.ops_per_s,
-        point.down_mbps,
-        point.up_mbps,
-        100.0 * yardstick.goodput_share(point),
-        point.link.down_mbps,
-        point.link.up_mbps,
-        100.0 * yardstick.link_share(point),
-        point.generator_cores,
-        point.link.server_cores,
-    ));
+/// Of an odd or even number of values, of which there is one at least.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        0 => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values[middle],
+    }
 }
 
-fn judge_sequential(server: &str, points: &[Carried], by: &Yardstick) -> Result<bool, String> {
+impl<'a> Point<'a> {
+    /// In the order of the first round; each is in all.
+    fn of(rounds: &'a [Round]) -> Vec<Self> {
+        let of = |first: &'a Carried| Point {
+            profile: &first.profile,
+            clients: first.clients,
+            rounds: rounds
+                .iter()
+                .filter_map(|round| {
+                    let same = |one: &&Carried| {
+                        (&one.profile, one.clients) == (&first.profile, first.clients)
+                    };
+                    Some((round.points.iter().find(same)?, &round.yardstick))
+                })
+                .collect(),
+        };
+        let first = rounds.iter().take(1);
+        first
+            .flat_map(|round| round.points.iter().map(of))
+            .collect()
+    }
+
+    fn over(&self, of: impl Fn(&Carried) -> f64) -> f64 {
+        median(self.rounds.iter().map(|(point, _)| of(point)))
+    }
+
+    /// The share of a round, over rounds: lowest, median, highest.
+    fn share(&self, of: impl Fn(&Yardstick, &Carried) -> f64) -> [f64; 3] {
+        let shares = self.rounds.iter().map(|(point, by)| of(by, point));
+        [
+            shares.clone().fold(f64::INFINITY, f64::min),
+            median(shares.clone()),
+            shares.fold(0.0, f64::max),
+        ]
+    }
+
+    fn goodput_share(&self) -> [f64; 3] {
+        self.share(Yardstick::goodput_share)
+    }
+
+    fn link_share(&self) -> [f64; 3] {
+        self.share(Yardstick::link_share)
+    }
+
+    fn tell(&self) {
+        say(&format!(
+            "{:<15} {:>7} {:>8.0} | {:>11.1} {:>6.1} {:>5.1}% | {:>11.1} {:>6.1} {:>5.1}% | {:.2} cores {:.2} cores",
+            self.profile,
+            self.clients,
+            self.over(|point| point.ops_per_s),
+            self.over(|point| point.down_mbps),
+            self.over(|point| point.up_mbps),
+            100.0 * self.goodput_share()[1],
+            self.over(|point| point.link.down_mbps),
+            self.over(|point| point.link.up_mbps),
+            100.0 * self.link_share()[1],
+            self.over(|point| point.generator_cores),
+            self.over(|point| point.link.server_cores),
+        ));
+    }
+}
+
+fn judge_sequential(server: &str, points: &[Point<'_>]) -> Result<bool, String> {
     let mut points = points.iter().filter(|point| point.profile == SEQUENTIAL);
+    let share = |point: &Point<'_>| point.goodput_share()[1];
     let best = points
         .clone()
-        .max_by(|a, b| by.goodput_share(a).total_cmp(&by.goodput_share(b)))
+        .max_by(|one, other| share(one).total_cmp(&share(other)))
         .ok_or_else(|| format!("{server}: no load point of {SEQUENTIAL}"))?;
-    let enough = points.find(|point| by.goodput_share(point) >= SEQUENTIAL_SHARE);
+    let enough = points.find(|point| share(point) >= SEQUENTIAL_SHARE);
     let shown = enough.unwrap_or(best);
     say(&format!(
-        "{} {server}: sequential 64 KiB reads carry {:.1} % of iperf3's goodput with {} clients, at least {} %",
+        "{} {server}: sequential 64 KiB reads carry {} of iperf3's goodput with {} clients, at least {} %",
         verdict(enough.is_some()),
-        100.0 * by.goodput_share(shown),
+        spread(shown.goodput_share()),
         shown.clients,
         100.0 * SEQUENTIAL_SHARE
     ));
     Ok(enough.is_some())
 }
 
-fn judge_file_server(server: &str, points: &[Carried], by: &Yardstick) -> Result<bool, String> {
+fn judge_file_server(server: &str, points: &[Point<'_>]) -> Result<bool, String> {
     let point = points
         .iter()
         .find(|point| point.profile == FILE_SERVER && point.clients == CLIENTS)
         .ok_or_else(|| {
             format!("{server}: no load point of {FILE_SERVER} with {CLIENTS} clients")
         })?;
-    let share = by.link_share(point);
-    let met = share >= FILE_SERVER_SHARE && point.generator_cores < GENERATOR_CORES;
+    let share = point.link_share();
+    let cores = point.over(|point| point.generator_cores);
+    let met = share[1] >= FILE_SERVER_SHARE && cores < GENERATOR_CORES;
     say(&format!(
-        "{} {server}: file-server with {CLIENTS} clients fills the busier direction to {:.1} %, at least {} %, with \
-         {:.2} cores in the generator, below {GENERATOR_CORES}, and {:.2} in the server",
+        "{} {server}: file-server with {CLIENTS} clients fills the busier direction to {}, at least {} %, with \
+         {cores:.2} cores in the generator, below {GENERATOR_CORES}, and {:.2} in the server",
         verdict(met),
-        100.0 * share,
+        spread(share),
         100.0 * FILE_SERVER_SHARE,
-        point.generator_cores,
-        point.link.server_cores
+        point.over(|point| point.link.server_cores)
     ));
     Ok(met)
+}
+
+fn spread([lowest, median, highest]: [f64; 3]) -> String {
+    let percent = |share: f64| 100.0 * share;
+    format!(
+        "{:.1} % ({:.1} to {:.1})",
+        percent(median),
+        percent(lowest),
+        percent(highest)
+    )
 }
 
 fn verdict(met: bool) -> &'static str {
@@ -129,12 +218,12 @@ impl iperf::Carried {
 }
 
 impl Yardstick {
-    fn load(folder: &Path) -> Result<Self, String> {
-        let mut carried: Vec<iperf::Carried> = lines(&folder.join("iperf3.jsonl"))?;
+    fn load(path: &Path) -> Result<Self, String> {
+        let mut carried: Vec<iperf::Carried> = lines(path)?;
         let mut of = |direction: &str| {
             let at = carried.iter().position(|one| one.direction == direction);
             at.map(|at| carried.swap_remove(at))
-                .ok_or_else(|| format!("iperf3 has nothing for {direction}"))
+                .ok_or_else(|| format!("{}: nothing for {direction}", path.display()))
         };
         Ok(Self {
             up: of("up")?,
@@ -157,6 +246,26 @@ impl Yardstick {
     fn link_share(&self, point: &Carried) -> f64 {
         point.link.busier_mbps() / self.busier(point).link_mbps()
     }
+}
+
+/// All rounds of a server, in their order.
+fn rounds(folder: &Path, server: &str) -> Result<Vec<Round>, String> {
+    let file =
+        |round: u32, what: &str| folder.join(format!("round-{round:02}-{server}{what}.jsonl"));
+    let paths: Vec<(PathBuf, PathBuf)> = (1..)
+        .map(|round| (file(round, ""), file(round, "-iperf3")))
+        .take_while(|(points, _)| points.exists())
+        .collect();
+    if paths.is_empty() {
+        return Err(format!("{}: nothing of {server}", folder.display()));
+    }
+    let load = |(points, iperf3): &(PathBuf, PathBuf)| {
+        Ok(Round {
+            yardstick: Yardstick::load(iperf3)?,
+            points: lines(points)?,
+        })
+    };
+    paths.iter().map(load).collect()
 }
 
 /// The values in a file with one on each line.
