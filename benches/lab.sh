@@ -103,6 +103,9 @@ results() {
   done
 }
 
+# scrub FILE...: what is kept names no folder of this machine.
+scrub() { sed -i "s|$scratch/||g; s|$(cd "$here/.." && pwd)/||g" "$@"; }
+
 # The machine, on standard output.
 facts() {
   local changed=""
@@ -144,8 +147,7 @@ smbtorture_nbench() {
     --option 'client min protocol=NT1' --loadfile "$replay" --num-progs "$progs" \
     --timelimit "${option[seconds]}" 2>&1 | stamped >"$raw.txt" ||
     die "smbtorture failed: $(tail -n 5 "$raw.txt")"
-  # What is kept names no folder of this machine.
-  sed -i "s|$scratch/||g" "$raw.txt"
+  scrub "$raw.txt"
   if grep -q 'exiting with status' "$raw.txt"; then
     die "smbtorture lost a client: $(grep -m 1 -B 2 'exiting with status' "$raw.txt")"
   fi
