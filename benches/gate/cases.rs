@@ -7,7 +7,9 @@ use std::hint::black_box;
 
 use smbench_engine::clock::Nanos;
 use smbench_engine::pattern::{self, Salt, Stamp};
-use smbench_engine::record::{OpKind, Recorder};
+use smbench_engine::plan::{LoadModel, Spacing};
+use smbench_engine::record::{OpKind, Recorder, Times};
+use smbench_engine::spec::RunOptions;
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
@@ -18,6 +20,7 @@ use smbench_protocol::credit::CreditLedger;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::header::{Command, Header};
 
+use crate::worker_loop;
 use smbench_benches::{READ_LEN, builtin_workload, read_response, receive_read_response};
 
 /// A hot path.
@@ -69,7 +72,28 @@ pub(crate) const ALL: &[Case] = &[
     },
     Case {
         name: "record an operation",
-        run: record,
+        run: |calls| record(calls, &LoadModel::default()),
+    },
+    Case {
+        name: "record an operation of a paced load",
+        run: |calls| record(calls, &paced()),
+    },
+    Case {
+        name: "an operation of the worker loop",
+        run: |calls| on_the_loop(calls, RunOptions::default()),
+    },
+    Case {
+        name: "an operation of the worker loop, 16 outstanding",
+        run: |calls| {
+            let outstanding = Some(16);
+            on_the_loop(
+                calls,
+                RunOptions {
+                    outstanding,
+                    ..RunOptions::default()
+                },
+            );
+        },
     },
 ];
 
@@ -176,12 +200,27 @@ fn make_data(calls: u64) {
     }
 }
 
-fn record(calls: u64) {
-    let mut recorder = Recorder::default();
+fn paced() -> LoadModel {
+    LoadModel::Rate {
+        rate: "1000".parse().expect("a number is a rate"),
+        arrivals: Spacing::Fixed,
+    }
+}
+
+fn record(calls: u64, load: &LoadModel) {
+    let mut recorder = Recorder::expecting([OpKind::Read], load);
     let mut service = 1;
     for _ in 0..calls {
         service = service * 7 % 50_000_017;
-        recorder.success(OpKind::Read, READ_LEN, Nanos(service));
+        let times = Times {
+            service: Nanos(service),
+            response: Nanos(2 * service),
+        };
+        recorder.success(OpKind::Read, READ_LEN, times);
     }
     black_box(&recorder);
+}
+
+fn on_the_loop(calls: u64, options: RunOptions) {
+    worker_loop::run(calls, options).expect("the run ends when it has made them");
 }
