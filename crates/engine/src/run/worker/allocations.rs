@@ -15,7 +15,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use super::*;
 use crate::fileio::{Fileio, Flushing, Home, Sequences, Spread, TestMode};
 use crate::loadfile::{self, Unknown};
-use crate::plan::Rate;
+use crate::plan::{Mode, Rate};
 use crate::profile::Profile;
 use crate::run::observe::Unobserved;
 use crate::run::site::{self, Site};
@@ -380,5 +380,30 @@ fn nor_does_what_is_checked_shared_divided_or_recorded() {
             ..RunOptions::default()
         };
         check(&profile, &options);
+    }
+}
+
+#[test]
+fn nor_do_signing_encryption_and_sessions_that_share_a_connection() {
+    let required = Some(Mode::Required);
+    for options in [
+        RunOptions {
+            sign: required,
+            ..RunOptions::default()
+        },
+        RunOptions {
+            encrypt: required,
+            ..RunOptions::default()
+        },
+        RunOptions {
+            sessions_per_connection: Some(2),
+            ..RunOptions::default()
+        },
+    ] {
+        let options = RunOptions {
+            outstanding: Some(4),
+            ..options
+        };
+        check(&profile::load("file-server").unwrap(), &options);
     }
 }
