@@ -281,27 +281,63 @@ NTCreateX "\tree\x" 0x40 0x1 1 NT_STATUS_OK
 Close 1 NT_STATUS_OK
 "#;
     let trace = read_text(text).unwrap();
-    let made = trace.population.made.iter();
-    let made: Vec<_> = made
-        .map(|&(path, made)| (trace.paths[path as usize].display(0), made))
-        .collect();
-    let made: Vec<_> = made
-        .iter()
-        .map(|(path, made)| (path.as_str(), *made))
-        .collect();
     assert_eq!(
-        made,
+        made(&trace),
         [
-            ("Dir", Made::Directory),
-            (r"Dir\sub", Made::Directory),
-            (r"Dir\sub\there.doc", Made::File(1500)),
+            ("Dir".to_owned(), Made::Directory),
+            (r"Dir\sub".to_owned(), Made::Directory),
+            (r"Dir\sub\there.doc".to_owned(), Made::File(1500)),
             // Taken for a file at first, until something was looked for in it.
-            (r"dir\odd", Made::Directory),
-            (r"dir\gone", Made::File(0)),
+            (r"dir\odd".to_owned(), Made::Directory),
+            (r"dir\gone".to_owned(), Made::File(0)),
         ]
     );
     assert_eq!(trace.bytes_per_client(), 1500);
     assert_eq!(trace.files_per_client(), 2);
+}
+
+/// What is there before a client begins.
+fn made(trace: &Trace) -> Vec<(String, Made)> {
+    let made = trace.population.made.iter();
+    made.map(|&(path, made)| (trace.paths[path as usize].display(0), made))
+        .collect()
+}
+
+#[test]
+fn what_is_in_a_directory_that_was_made_cannot_have_been_there() {
+    let text = r#"
+NTCreateX "\D" 0x1 0x3 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\D\x" 0x40 0x1 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\f" 0x40 0x3 1 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Mkdir "\new" NT_STATUS_OK
+NTCreateX "\new\x" 0x40 0x1 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\new\y" 0x40 0x3 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\new\sub\z" 1004 NT_STATUS_OK
+NTCreateX "\old" 0x1 0x1 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Rename "\old" "\renamed" NT_STATUS_OK
+QUERY_PATH_INFORMATION "\renamed\x" 1004 NT_STATUS_OK
+Unlink "\g" 0x6 NT_STATUS_OK
+NTCreateX "\g" 0x40 0x3 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+"#;
+    assert_eq!(
+        made(&read_text(text).unwrap()),
+        [
+            // Opened or made, nobody knows: there, as what follows needs it.
+            ("D".to_owned(), Made::Directory),
+            (r"D\x".to_owned(), Made::File(0)),
+            ("f".to_owned(), Made::File(4096)),
+            ("old".to_owned(), Made::Directory),
+            ("g".to_owned(), Made::File(0)),
+        ]
+    );
 }
 
 fn replays(trace: Trace, loops: Option<u32>) -> Replays {

@@ -19,8 +19,10 @@ use paths::{Paths, clean};
 
 /// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
 const DIRECTORY_FILE: u32 = 1;
-/// CreateDisposition FILE_OPEN and FILE_OVERWRITE: those that make nothing.
+/// CreateDisposition FILE_OPEN and FILE_OVERWRITE, which make nothing, and
+/// FILE_OPEN_IF, which may (MS-SMB2 2.2.13).
 const OPEN: u8 = 1;
+const OPEN_IF: u8 = 3;
 const OVERWRITE: u8 = 4;
 /// Locks end below this (MS-SMB2 3.3.5.14), and files do.
 const OFFSET_MAX: u64 = 1 << 63;
@@ -90,10 +92,8 @@ impl Builder {
                     };
                     match disposition {
                         OPEN | OVERWRITE => self.names.found(node, made),
-                        _ => {
-                            self.names.parent_found(node);
-                            self.names.appeared(node);
-                        }
+                        OPEN_IF => self.names.found_or_made(node, made),
+                        _ => self.names.created(node),
                     }
                     self.close_stale(handle)?;
                     record.extra = self.handles.take(handle, node)?;
@@ -191,10 +191,7 @@ impl Builder {
                 let (path, node) = self.path(path)?;
                 record.subject = path;
                 match went_well {
-                    true => {
-                        self.names.parent_found(node);
-                        self.names.appeared(node);
-                    }
+                    true => self.names.created(node),
                     false => self.missed(node, status),
                 }
             }

@@ -108,17 +108,20 @@ impl Names {
         state
     }
 
-    /// It was found, or its parent was.
+    /// It was found, or its parent was. Where its directory came only with the
+    /// records it cannot have been there before them, so nothing is made for it: the
+    /// replay goes otherwise there.
     pub(super) fn found(&mut self, at: u32, made: Made) {
         self.parent_found(at);
         match (self.state(at), self.nodes[at as usize].made) {
             (State::Unknown, _) => {
-                self.population
-                    .made
-                    .push((self.nodes[at as usize].path, made));
-                let place = self.population.made.len() - 1;
-                self.node(at).made = Some(place);
                 self.appeared(at);
+                let Node { parent, path, .. } = self.nodes[at as usize];
+                if parent.is_none_or(|parent| self.was_there(parent)) {
+                    self.population.made.push((path, made));
+                    let place = self.population.made.len() - 1;
+                    self.node(at).made = Some(place);
+                }
             }
             // What others are in is a directory, whatever it was taken for.
             (_, Some(place)) if made == Made::Directory => {
@@ -126,6 +129,26 @@ impl Names {
             }
             _ => {}
         }
+    }
+
+    /// It was opened, or made if it was not there. Unless it is known to be gone
+    /// it is taken to have been there, with what is read of it.
+    pub(super) fn found_or_made(&mut self, at: u32, made: Made) {
+        match self.state(at) {
+            State::Gone(_) => self.created(at),
+            State::Unknown | State::There(_) => self.found(at, made),
+        }
+    }
+
+    /// It was made.
+    pub(super) fn created(&mut self, at: u32) {
+        self.parent_found(at);
+        self.appeared(at);
+    }
+
+    /// Whether it is made for a replay, under this name.
+    fn was_there(&self, at: u32) -> bool {
+        self.nodes[at as usize].made.is_some()
     }
 
     pub(super) fn parent_found(&mut self, at: u32) {

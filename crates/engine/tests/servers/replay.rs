@@ -211,6 +211,9 @@ NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_OBJECT_NAME_NOT_FOUND
 NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_ACCESS_DENIED
 QUERY_PATH_INFORMATION "\clients\client1\b" 1004 NT_STATUS_OBJECT_PATH_NOT_FOUND
 Unlink "\clients\client1\a" 0x6 NT_STATUS_SHARING_VIOLATION
+Mkdir "\clients\client1\made" NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\made\b" 1004 NT_STATUS_OK
+Rmdir "\clients\client1\made" NT_STATUS_OK
 Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
 "#,
     );
@@ -245,6 +248,12 @@ Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
         (
             OpKind::QueryPath,
             NtStatus::OBJECT_PATH_NOT_FOUND,
+            status(NtStatus::OBJECT_NAME_NOT_FOUND),
+        ),
+        // What nobody has put into a directory that is made here.
+        (
+            OpKind::QueryPath,
+            NtStatus::SUCCESS,
             status(NtStatus::OBJECT_NAME_NOT_FOUND),
         ),
         (
@@ -292,6 +301,13 @@ NTCreateX "\clients\client1\a\b.doc" 0x40 0x1 1 NT_STATUS_OK
 ReadX 1 200000 4096 4096 NT_STATUS_OK
 Close 1 NT_STATUS_OK
 Unlink "\clients\client1\a\b.doc" 0x6 NT_STATUS_OK
+NTCreateX "\clients\client1\D" 0x1 0x3 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\D\x" 0x40 0x1 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\either.doc" 0x40 0x3 1 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
 NTCreateX "\clients\client1\left.doc" 0x40 0x2 1 NT_STATUS_OK
 "#,
     );
