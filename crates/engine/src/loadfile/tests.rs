@@ -326,6 +326,8 @@ QUERY_PATH_INFORMATION "\renamed\x" 1004 NT_STATUS_OK
 Unlink "\g" 0x6 NT_STATUS_OK
 NTCreateX "\g" 0x40 0x3 1 NT_STATUS_OK
 Close 1 NT_STATUS_OK
+Mkdir "\D"
+QUERY_PATH_INFORMATION "\D\y" 1004
 "#;
     assert_eq!(
         made(&read_text(text).unwrap()),
@@ -336,6 +338,73 @@ Close 1 NT_STATUS_OK
             ("f".to_owned(), Made::File(4096)),
             ("old".to_owned(), Made::Directory),
             ("g".to_owned(), Made::File(0)),
+            // It was there before, so that could not be made.
+            (r"D\y".to_owned(), Made::File(0)),
+        ]
+    );
+}
+
+#[test]
+fn a_file_has_the_size_that_is_its_own_and_not_that_of_one_before_it() {
+    let text = r#"
+NTCreateX "\f" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 1000 1000 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Unlink "\f" 0x6 NT_STATUS_OK
+NTCreateX "\f" 0x40 0x2 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+WriteX 1 0 10 10 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Rename "\f" "\F" NT_STATUS_OK
+Rename "\F" "\g" NT_STATUS_OK
+NTCreateX "\g" 0x40 0x1 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\f" 0x40 0x2 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\old" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 0 500 500 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\old" 0x40 0x4 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+WriteX 1 0 700 700 NT_STATUS_OK
+ReadX 1 0 700 700 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\old" 0x40 0x5 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\tree\t" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 0 300 300 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Deltree "\tree" NT_STATUS_OK
+NTCreateX "\tree" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\tree\t" 0x40 0x3 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Rename "\there" "\moved" NT_STATUS_OK
+NTCreateX "\moved" 0x40 0x1 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+ReadX 1 0 200 200 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+"#;
+    let trace = read_text(text).unwrap();
+    let set = trace.records.iter();
+    let set = set.filter(|record| record.verb == Verb::SetFile);
+    let ends: Vec<_> = set.map(|record| record.offset).collect();
+    assert_eq!(ends, [0, 10, 10, 0, 500, 0, 700, 0, 0, 200]);
+    assert_eq!(
+        made(&trace),
+        [
+            ("old".to_owned(), Made::File(500)),
+            ("tree".to_owned(), Made::Directory),
+            (r"tree\t".to_owned(), Made::File(300)),
+            // It is read under its later name.
+            ("there".to_owned(), Made::File(200)),
         ]
     );
 }

@@ -20,7 +20,7 @@ use paths::{Paths, clean};
 /// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
 const DIRECTORY_FILE: u32 = 1;
 /// CreateDisposition FILE_OPEN and FILE_OVERWRITE, which make nothing, and
-/// FILE_OPEN_IF, which may (MS-SMB2 2.2.13).
+/// FILE_OPEN_IF, which may (MS-SMB2 2.2.13). All others end with an empty file.
 const OPEN: u8 = 1;
 const OPEN_IF: u8 = 3;
 const OVERWRITE: u8 = 4;
@@ -91,7 +91,11 @@ impl Builder {
                         _ => Made::Directory,
                     };
                     match disposition {
-                        OPEN | OVERWRITE => self.names.found(node, made),
+                        OPEN => self.names.found(node, made),
+                        OVERWRITE => {
+                            self.names.found(node, made);
+                            self.names.created(node);
+                        }
                         OPEN_IF => self.names.found_or_made(node, made),
                         _ => self.names.created(node),
                     }
@@ -178,11 +182,7 @@ impl Builder {
                 match went_well {
                     true => {
                         self.names.found(source, Made::File(0));
-                        self.names.parent_found(target);
-                        self.names.vanished(source);
-                        self.names.appeared(target);
-                        let end = self.names.end(source);
-                        self.names.written_to(target, end);
+                        self.names.renamed(source, target);
                     }
                     false => self.missed(source, status),
                 }
@@ -199,7 +199,7 @@ impl Builder {
                 let (path, node) = self.path(path)?;
                 record.subject = path;
                 if went_well {
-                    self.names.tree_vanished(node);
+                    self.names.vanished(node);
                 }
             }
             Step::QueryPath { path, class } => {

@@ -57,9 +57,10 @@ pub(super) struct Node {
     state: State,
     /// The record that deleted it and all below it.
     deleted_tree: u64,
-    /// Where in the population it is.
+    /// Where in the population what has this name now is: not once it was emptied,
+    /// or deleted and made anew.
     made: Option<usize>,
-    /// The end of what was read and written of it.
+    /// The end of what was read and written of it since it was empty.
     end: u64,
 }
 
@@ -113,7 +114,7 @@ impl Names {
     /// replay goes otherwise there.
     pub(super) fn found(&mut self, at: u32, made: Made) {
         self.parent_found(at);
-        match (self.state(at), self.nodes[at as usize].made) {
+        match (self.state(at), self.made(at)) {
             (State::Unknown, _) => {
                 self.appeared(at);
                 let Node { parent, path, .. } = self.nodes[at as usize];
@@ -140,15 +141,34 @@ impl Names {
         }
     }
 
-    /// It was made.
+    /// It was made, or emptied. A directory that is there already stays as it is:
+    /// of old files nobody knows that it could not be made.
     pub(super) fn created(&mut self, at: u32) {
         self.parent_found(at);
-        self.appeared(at);
+        let made = self.made(at).map(|place| self.population.made[place].1);
+        if made != Some(Made::Directory) {
+            self.appeared(at);
+        }
+    }
+
+    /// What had the one name has the other one.
+    pub(super) fn renamed(&mut self, from: u32, to: u32) {
+        // Another case alone is the same name.
+        if from == to {
+            return;
+        }
+        let (end, made) = (self.end(from), self.made(from));
+        self.vanished(from);
+        self.created(to);
+        let to = self.node(to);
+        (to.end, to.made) = (end, made);
     }
 
     /// Whether it is made for a replay, under this name.
     fn was_there(&self, at: u32) -> bool {
-        self.nodes[at as usize].made.is_some()
+        let path = self.nodes[at as usize].path;
+        self.made(at)
+            .is_some_and(|place| self.population.made[place].0 == path)
     }
 
     pub(super) fn parent_found(&mut self, at: u32) {
@@ -157,26 +177,22 @@ impl Names {
         }
     }
 
-    /// It is there now.
+    /// It is there from now on, with nothing in it.
     pub(super) fn appeared(&mut self, at: u32) {
         let now = self.now;
-        self.node(at).state = State::There(now);
+        let node = self.node(at);
+        (node.state, node.made, node.end) = (State::There(now), None, 0);
     }
 
-    /// It is not any more.
+    /// Neither it nor anything below it is there any more.
     pub(super) fn vanished(&mut self, at: u32) {
         let now = self.now;
-        self.node(at).state = State::Gone(now);
+        let node = self.node(at);
+        (node.state, node.deleted_tree) = (State::Gone(now), now);
     }
 
-    /// Neither it nor anything below it is.
-    pub(super) fn tree_vanished(&mut self, at: u32) {
-        let now = self.now;
-        self.node(at).deleted_tree = now;
-        self.vanished(at);
-    }
-
-    /// Data up to `end` was there to be read.
+    /// Data up to `end` was there to be read; of what is deleted as well, while it is
+    /// open.
     pub(super) fn read_to(&mut self, at: u32, end: u64) {
         let known = self.nodes[at as usize].end;
         if let (Some(place), true) = (self.nodes[at as usize].made, end > known)

@@ -308,6 +308,14 @@ Close 1 NT_STATUS_OK
 NTCreateX "\clients\client1\either.doc" 0x40 0x3 1 NT_STATUS_OK
 ReadX 1 0 4096 4096 NT_STATUS_OK
 Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\anew.doc" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 65536 65536 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Unlink "\clients\client1\anew.doc" 0x6 NT_STATUS_OK
+NTCreateX "\clients\client1\anew.doc" 0x40 0x2 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+ReadX 1 0 4096 0 NT_STATUS_OK
+Close 1 NT_STATUS_OK
 NTCreateX "\clients\client1\left.doc" 0x40 0x2 1 NT_STATUS_OK
 "#,
     );
