@@ -14,7 +14,7 @@ use super::Point;
 use crate::change::{CONFIDENCE, Interval, Noise, Uncertainty};
 
 /// What happens after the peak of a curve.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dip {
     /// Clients at the lowest load point after the peak.
     pub lowest_clients: u32,
@@ -30,7 +30,7 @@ pub struct Dip {
 }
 
 /// Whether there is a dip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DipVerdict {
     /// The noise is not known: one pass over a window that is too short.
     CannotTell,
@@ -38,13 +38,13 @@ pub enum DipVerdict {
     NoneShown,
     /// There is one.
     Shown {
-        /// Clients at its first load point.
-        from_clients: u32,
-        /// Clients at its last one.
-        to_clients: u32,
-        /// Whether that is the last of the curve.
+        /// Clients at the first and at the last load point of each stretch of it:
+        /// between two of them lie load points that are not below the peak. Never
+        /// empty.
+        stretches: Vec<(u32, u32)>,
+        /// Whether the last one ends with the curve.
         lasts: bool,
-        /// Whether the generator was the limit at any load point of it.
+        /// Whether the generator was the limit at any load point of them.
         is_generator_limited: bool,
     },
 }
@@ -58,20 +58,22 @@ impl Dip {
             .min_by(|one, other| one.height.value.total_cmp(&other.height.value))?;
         let pooled = Pooled::of(points);
         let interval = |point: &Point| pooled?.interval(top, point);
-        let is_below = |point: &&Point| interval(point).is_some_and(|interval| interval.high < 0.0);
-        let from = after.iter().find(is_below);
-        let to = after.iter().rfind(is_below);
-        let verdict = match from.zip(to) {
-            Some((from, to)) => DipVerdict::Shown {
-                from_clients: from.clients,
-                to_clients: to.clients,
-                lasts: after.last() == Some(to),
+        let is_below = |point: &Point| interval(point).is_some_and(|interval| interval.high < 0.0);
+        let stretches: Vec<_> = after
+            .chunk_by(|one, next| is_below(one) == is_below(next))
+            .filter(|stretch| is_below(&stretch[0]))
+            .map(|stretch| (stretch[0].clients, stretch[stretch.len() - 1].clients))
+            .collect();
+        let verdict = match stretches.is_empty() {
+            false => DipVerdict::Shown {
+                stretches,
+                lasts: after.last().is_some_and(is_below),
                 is_generator_limited: after
                     .iter()
-                    .any(|point| is_below(&point) && point.is_generator_limited),
+                    .any(|point| is_below(point) && point.is_generator_limited),
             },
-            None if after.iter().any(|point| interval(point).is_some()) => DipVerdict::NoneShown,
-            None => DipVerdict::CannotTell,
+            true if after.iter().any(|point| interval(point).is_some()) => DipVerdict::NoneShown,
+            true => DipVerdict::CannotTell,
         };
         let noise_percent = interval(lowest).map(|interval| {
             // The lower bound had the two been equal.
@@ -204,8 +206,7 @@ mod tests {
         assert_eq!(
             found.verdict,
             DipVerdict::Shown {
-                from_clients: 52,
-                to_clients: 60,
+                stretches: vec![(52, 60)],
                 lasts: true,
                 is_generator_limited: false
             }
@@ -231,10 +232,33 @@ mod tests {
         assert_eq!(
             dip(points).unwrap().verdict,
             DipVerdict::Shown {
-                from_clients: 16,
-                to_clients: 16,
+                stretches: vec![(16, 16)],
                 lasts: false,
                 is_generator_limited: true
+            }
+        );
+    }
+
+    #[test]
+    fn load_points_between_that_are_not_below_the_peak_are_no_part_of_a_dip() {
+        let at = |clients: u32, value: f64| point(clients, &[value * 0.999, value * 1.001]);
+        let fallen = [20, 44, 48, 60];
+        let mut points: Vec<_> = clients()
+            .skip_while(|clients| *clients < 16)
+            .map(|clients| match clients {
+                16 => at(clients, 1000.0),
+                _ if fallen.contains(&clients) => at(clients, 900.0),
+                _ => at(clients, 998.0),
+            })
+            .collect();
+        let between = points.iter_mut().find(|point| point.clients == 32);
+        between.unwrap().is_generator_limited = true;
+        assert_eq!(
+            dip(points).unwrap().verdict,
+            DipVerdict::Shown {
+                stretches: vec![(20, 20), (44, 48), (60, 60)],
+                lasts: true,
+                is_generator_limited: false
             }
         );
     }
@@ -275,16 +299,10 @@ mod tests {
         ];
         let found = dip(lost).unwrap();
         assert_eq!(found.noise, Some(Noise::Passes));
-        assert!(
-            matches!(
-                found.verdict,
-                DipVerdict::Shown {
-                    from_clients: 16,
-                    ..
-                }
-            ),
-            "{found:?}"
-        );
+        let DipVerdict::Shown { stretches, .. } = &found.verdict else {
+            panic!("{found:?}");
+        };
+        assert_eq!(stretches[..], [(16, 16)]);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! The tables themselves.
 
-use super::{Contender, Dip, DipVerdict, Point, adapter, percentages};
+mod dips;
+
+pub use dips::dips;
+
+use super::{Contender, Point, adapter, percentages};
 use crate::change::{Change, Noise};
 use crate::metric::Metric;
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
@@ -299,93 +303,4 @@ fn remarks(contenders: &[Contender]) -> impl Iterator<Item = String> {
 fn missing(contenders: &[Contender]) -> impl Iterator<Item = String> {
     let missing = contenders.iter().filter(|found| found.points.is_empty());
     missing.map(|found| format!("{} has no valid load point yet", found.name))
-}
-
-/// What happens after the peak of each server; `None` where no curve goes on.
-#[must_use]
-pub fn dips(contenders: &[Contender]) -> Option<Table> {
-    let found: Vec<_> = contenders
-        .iter()
-        .map(|contender| (contender, contender.dip()))
-        .collect();
-    found.iter().find(|(_, dip)| dip.is_some())?;
-    let rows = found.iter().filter_map(|(contender, dip)| {
-        let peak = contender.peak()?;
-        let mut cells = vec![contender.name.as_str().into(), clients(peak)];
-        match dip {
-            None => {
-                cells.extend(["-", "-", "-"].map(Cell::from));
-                cells.push("none: the peak is the last load point".into());
-            }
-            Some(dip) => cells.extend([
-                Cell::number(dip.lowest_percent, units::change(dip.lowest_percent)),
-                Cell::number(dip.lowest_clients.into(), dip.lowest_clients.to_string()),
-                Cell::or_dash(
-                    dip.noise_percent
-                        .map(|noise| Cell::number(-noise, units::change(-noise))),
-                ),
-                verdict(dip).into(),
-            ]),
-        }
-        Some(cells)
-    });
-    let noise = |kind: Noise| {
-        let mut dips = found.iter().filter_map(|(_, dip)| *dip);
-        dips.any(|dip| dip.noise == Some(kind))
-    };
-    let mut notes = vec![
-        "dip: load points after the peak that lie below it by more than noise allows (95 %, all \
-         pairs)"
-            .to_owned(),
-    ];
-    if noise(Noise::Passes) {
-        notes.push(
-            "noise: relative standard deviation over passes, of all load points of a server together"
-                .to_owned(),
-        );
-    }
-    if noise(Noise::Window) {
-        notes.push(
-            "one pass: noise within its windows, by batch means, not from run to run: repeat it"
-                .to_owned(),
-        );
-    }
-    Some(Table {
-        title: "dip after the peak".to_owned(),
-        columns: vec![
-            Column::text("server"),
-            Column::number("peak at"),
-            Column::number("lowest after it"),
-            Column::number("at clients"),
-            Column::number("noise allows"),
-            Column::text("dip"),
-        ],
-        rows: rows.collect(),
-        notes,
-    })
-}
-
-fn verdict(dip: &Dip) -> String {
-    match dip.verdict {
-        DipVerdict::CannotTell => "cannot tell: one pass, short windows".to_owned(),
-        DipVerdict::NoneShown => "none shown".to_owned(),
-        DipVerdict::Shown {
-            from_clients,
-            to_clients,
-            lasts,
-            is_generator_limited,
-        } => {
-            let place = match lasts {
-                true => format!("from {} on", units::counted(from_clients.into(), "client")),
-                false if from_clients == to_clients => {
-                    format!("at {}", units::counted(to_clients.into(), "client"))
-                }
-                false => format!("from {from_clients} to {to_clients} clients"),
-            };
-            match is_generator_limited {
-                true => format!("{place}, where the generator was the limit"),
-                false => place,
-            }
-        }
-    }
 }

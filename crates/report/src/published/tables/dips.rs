@@ -1,0 +1,148 @@
+//! The table of dips: what happens after the peak of each server.
+
+use super::clients;
+use crate::change::Noise;
+use crate::published::{Contender, Dip, DipVerdict};
+use crate::table::{Cell, Column, Table};
+use crate::units;
+
+/// What happens after the peak of each server; `None` where no curve goes on.
+#[must_use]
+pub fn dips(contenders: &[Contender]) -> Option<Table> {
+    let found: Vec<_> = contenders
+        .iter()
+        .map(|contender| (contender, contender.dip()))
+        .collect();
+    found.iter().find(|(_, dip)| dip.is_some())?;
+    let rows = found.iter().filter_map(|(contender, dip)| {
+        let peak = contender.peak()?;
+        let mut cells = vec![contender.name.as_str().into(), clients(peak)];
+        match dip {
+            None => {
+                cells.extend(["-", "-", "-"].map(Cell::from));
+                cells.push("none: the peak is the last load point".into());
+            }
+            Some(dip) => cells.extend([
+                Cell::number(dip.lowest_percent, units::change(dip.lowest_percent)),
+                Cell::number(dip.lowest_clients.into(), dip.lowest_clients.to_string()),
+                Cell::or_dash(
+                    dip.noise_percent
+                        .map(|noise| Cell::number(-noise, units::change(-noise))),
+                ),
+                verdict(dip).into(),
+            ]),
+        }
+        Some(cells)
+    });
+    let noise = |kind: Noise| {
+        let mut dips = found.iter().filter_map(|(_, dip)| dip.as_ref());
+        dips.any(|dip| dip.noise == Some(kind))
+    };
+    let mut notes = vec![
+        "dip: load points after the peak that lie below it by more than noise allows (95 %, all \
+         pairs)"
+            .to_owned(),
+    ];
+    if noise(Noise::Passes) {
+        notes.push(
+            "noise: relative standard deviation over passes, of all load points of a server together"
+                .to_owned(),
+        );
+    }
+    if noise(Noise::Window) {
+        notes.push(
+            "one pass: noise within its windows, by batch means, not from run to run: repeat it"
+                .to_owned(),
+        );
+    }
+    Some(Table {
+        title: "dip after the peak".to_owned(),
+        columns: vec![
+            Column::text("server"),
+            Column::number("peak at"),
+            Column::number("lowest after it"),
+            Column::number("at clients"),
+            Column::number("noise allows"),
+            Column::text("dip"),
+        ],
+        rows: rows.collect(),
+        notes,
+    })
+}
+
+fn verdict(dip: &Dip) -> String {
+    match &dip.verdict {
+        DipVerdict::CannotTell => "cannot tell: one pass, short windows".to_owned(),
+        DipVerdict::NoneShown => "none shown".to_owned(),
+        DipVerdict::Shown {
+            stretches,
+            lasts,
+            is_generator_limited,
+        } => {
+            let places = places(stretches, *lasts);
+            match is_generator_limited {
+                true => format!("{places}, where the generator was the limit"),
+                false => places,
+            }
+        }
+    }
+}
+
+/// Where a dip is: `at 20 clients and from 60 on`, `from 20 to 28 and at 40 clients`.
+fn places(stretches: &[(u32, u32)], lasts: bool) -> String {
+    let end = stretches.len().saturating_sub(1);
+    // What they are is said once: at the first number, or behind the last one.
+    let named = if lasts { 0 } else { end };
+    let place = |(at, &(from, to)): (usize, &(u32, u32))| {
+        let clients = |number: u32| match at == named {
+            true => units::counted(number.into(), "client"),
+            false => number.to_string(),
+        };
+        match from == to {
+            _ if lasts && at == end => format!("from {} on", clients(from)),
+            true => format!("at {}", clients(to)),
+            false => format!("from {from} to {}", clients(to)),
+        }
+    };
+    let places: Vec<_> = stretches.iter().enumerate().map(place).collect();
+    match places.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("{} and {last}", others.join(", "))
+        }
+        _ => places.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dip_is_named_stretch_by_stretch() {
+        let cases: [(&[(u32, u32)], bool, &str); 8] = [
+            (&[(60, 60)], true, "from 60 clients on"),
+            (&[(52, 60)], true, "from 52 clients on"),
+            (&[(20, 20)], false, "at 20 clients"),
+            (&[(20, 28)], false, "from 20 to 28 clients"),
+            (&[(20, 20), (60, 60)], true, "at 20 clients and from 60 on"),
+            (
+                &[(20, 28), (52, 60)],
+                true,
+                "from 20 to 28 clients and from 52 on",
+            ),
+            (
+                &[(20, 28), (40, 40)],
+                false,
+                "from 20 to 28 and at 40 clients",
+            ),
+            (
+                &[(20, 20), (28, 36), (60, 60)],
+                true,
+                "at 20 clients, from 28 to 36 and from 60 on",
+            ),
+        ];
+        for (stretches, lasts, told) in cases {
+            assert_eq!(places(stretches, lasts), told);
+        }
+    }
+}
