@@ -163,6 +163,7 @@ mod tests {
             name: String::new(),
             metric: Metric::Throughput,
             points,
+            left_out: Vec::new(),
             plateau: None,
             remarks: Vec::new(),
         };

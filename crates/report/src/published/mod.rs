@@ -23,6 +23,7 @@ use crate::curve::{Curve, Row};
 use crate::doc::RunDoc;
 use crate::metric::Metric;
 use crate::study::ComparisonKind;
+use crate::units;
 
 /// What one server, or one setting of it, did at each number of clients.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,9 @@ pub struct Contender {
     pub metric: Metric,
     /// The load points that may be quoted, by ascending clients.
     pub points: Vec<Point>,
+    /// Clients of the load points that were asked for and are not among `points`, in
+    /// ascending order: not valid, without what `metric` counts, or never reached.
+    pub left_out: Vec<u32>,
     /// The first and the last of the load points around the peak that lie within
     /// 95 % of it, in clients; `None` where that is not known.
     pub plateau: Option<(u32, u32)>,
@@ -65,17 +69,27 @@ impl Contender {
         let curve = Curve::of(&run.load_points);
         let metric = curve.metric();
         let rows = curve.rows.iter().filter(|row| row.is_quotable());
+        let points: Vec<_> = rows.filter_map(|row| Point::of_row(row, metric)).collect();
+        let asked_for = run.plan.load_points.iter().copied();
+        let mut left_out: Vec<_> = asked_for
+            .chain(curve.rows.iter().map(|row| row.clients))
+            .filter(|&clients| points.iter().all(|point| point.clients != clients))
+            .collect();
+        left_out.sort_unstable();
+        left_out.dedup();
+        let gaps = (!points.is_empty()).then(|| gaps(&left_out)).flatten();
         Self {
             name: name.to_owned(),
             metric,
-            points: rows.filter_map(|row| Point::of_row(row, metric)).collect(),
+            points,
+            left_out,
             plateau: curve.peak().map(|peak| {
                 (
                     peak.within_95_percent_from_clients,
                     peak.within_95_percent_clients,
                 )
             }),
-            remarks: run.idle_flushes().into_iter().collect(),
+            remarks: run.idle_flushes().into_iter().chain(gaps).collect(),
         }
     }
 
@@ -97,6 +111,7 @@ impl Contender {
                 response_p99_ns: None,
                 is_generator_limited: false,
             }],
+            left_out: Vec::new(),
             plateau: None,
             remarks: Vec::new(),
         }
@@ -137,6 +152,17 @@ impl Point {
             is_generator_limited: row.is_generator_limited(),
         })
     }
+}
+
+/// Load points that are left out, in words; `None` where none is.
+fn gaps(left_out: &[u32]) -> Option<String> {
+    let (last, others) = left_out.split_last()?;
+    let others = others.iter().map(|clients| format!("{clients}, "));
+    let last = units::counted((*last).into(), "client");
+    Some(format!(
+        "no valid result at {}{last}",
+        others.collect::<String>()
+    ))
 }
 
 /// The percentages of a table, one for each contender's peak: of `Gain` the gain

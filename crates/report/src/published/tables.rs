@@ -84,6 +84,7 @@ fn nothing(name: &str) -> Contender {
         name: name.to_owned(),
         metric: Metric::Throughput,
         points: Vec::new(),
+        left_out: Vec::new(),
         plateau: None,
         remarks: Vec::new(),
     }

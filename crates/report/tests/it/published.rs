@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use smbench_report::doc::{FlushDoc, SCHEMA_VERSION, StorageDoc, ToolDoc};
+use smbench_report::doc::{FlushDoc, LoadPointDoc, SCHEMA_VERSION, StorageDoc, ToolDoc};
 use smbench_report::published::{Contender, comparison, tables};
 use smbench_report::render;
 use smbench_report::study::{
@@ -186,6 +186,59 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     change: of the peak over that of honours, the baseline, in whole percent, from unrounded peaks
     95 % interval: Welch's over passes, of the percentage
     ");
+}
+
+#[test]
+fn load_points_that_are_not_valid_are_no_end_of_a_curve() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = study(folder.path());
+    let broken = |point: &mut LoadPointDoc| {
+        point.valid = false;
+        point.invalid_reason = Some("every client dropped out".to_owned());
+    };
+    // One server is lost after its peak, and never reaches the last load point; of
+    // the other one load point within the curve is not valid.
+    let lost = &mut study.results[0].run.load_points;
+    lost.retain(|point| point.clients < 16);
+    let lost = lost.iter_mut().filter(|point| point.clients == 12);
+    lost.for_each(broken);
+    let within = study.results[1].run.load_points.iter_mut();
+    within.filter(|point| point.clients == 8).for_each(broken);
+    let tables = tables(&study);
+    let titled = |title: &str| tables.iter().find(|table| table.title == title).unwrap();
+    let dips = &titled("dip after the peak").rows;
+    assert_eq!(
+        [&dips[0], &dips[1]].map(|row| Table::cell(row, 5)),
+        [
+            "none: the peak is the last valid load point; no valid result at 12, 16 clients",
+            "none shown",
+        ]
+    );
+    for title in ["peak, and response time there", "flush ignored"] {
+        let notes = &titled(title).notes;
+        for remark in [
+            "ignores: no valid result at 12, 16 clients",
+            "honours: no valid result at 8 clients",
+        ] {
+            assert!(notes.iter().any(|note| note == remark), "{notes:?}");
+        }
+    }
+    // Behind the peak it is in the verdict.
+    let of_second = study.results[1].run.load_points.iter_mut();
+    let of_second = of_second.filter(|point| point.clients > 8);
+    of_second.for_each(|point| {
+        point.throughput_mbps /= 10.0;
+        point.valid = point.clients == 16;
+    });
+    let again = smbench_report::published::tables(&study);
+    let dips = again
+        .iter()
+        .find(|table| table.title == "dip after the peak");
+    let verdict = Table::cell(&dips.unwrap().rows[1], 5);
+    assert_eq!(
+        verdict,
+        "from 16 clients on; no valid result at 8, 12 clients"
+    );
 }
 
 /// A flush to memory costs nothing, whatever the server makes of it.

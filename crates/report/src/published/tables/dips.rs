@@ -2,7 +2,7 @@
 
 use super::clients;
 use crate::change::Noise;
-use crate::published::{Contender, Dip, DipVerdict};
+use crate::published::{Contender, Dip, DipVerdict, gaps};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -17,10 +17,20 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
     let rows = found.iter().filter_map(|(contender, dip)| {
         let peak = contender.peak()?;
         let mut cells = vec![contender.name.as_str().into(), clients(peak)];
+        // A server that breaks after its peak has no load point there that counts.
+        let up_to_peak = |clients: &u32| *clients < peak.clients;
+        let behind = contender.left_out.partition_point(up_to_peak);
+        let gaps = gaps(&contender.left_out[behind..]);
+        let with_gaps = |verdict: String| match &gaps {
+            Some(gaps) => format!("{verdict}; {gaps}"),
+            None => verdict,
+        };
         match dip {
             None => {
                 cells.extend(["-", "-", "-"].map(Cell::from));
-                cells.push("none: the peak is the last load point".into());
+                let valid = if gaps.is_some() { "valid " } else { "" };
+                let none = format!("none: the peak is the last {valid}load point");
+                cells.push(with_gaps(none).into());
             }
             Some(dip) => cells.extend([
                 Cell::number(dip.lowest_percent, units::change(dip.lowest_percent)),
@@ -29,7 +39,7 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
                     dip.noise_percent
                         .map(|noise| Cell::number(-noise, units::change(-noise))),
                 ),
-                verdict(dip).into(),
+                with_gaps(verdict(dip)).into(),
             ]),
         }
         Some(cells)
