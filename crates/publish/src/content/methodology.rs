@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use smbench_report::doc::PlanDoc;
 use smbench_report::study::Study;
 use smbench_report::text;
 
@@ -12,7 +13,7 @@ use crate::report::{Block, Section};
 const DEFINITIONS: [&str; 8] = [
     "A load point is a number of clients, each an authenticated SMB session of its own. All of \
      them are connected before the load begins. Only what completes in the measured window \
-     counts; the ramps before and after it run at full load and are left out.",
+     counts.",
     "Throughput is the application data read and written in the window, in Mbit/s of 10^6 bits. \
      Operations per second are those completed without error.",
     "A response time counts from the instant at which an operation was due to the instant at \
@@ -31,7 +32,11 @@ const DEFINITIONS: [&str; 8] = [
 
 pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     let mut section = Section::new("Methodology");
-    section.list(DEFINITIONS.map(str::to_owned).into());
+    let [load_point, others @ ..] = DEFINITIONS.map(str::to_owned);
+    let mut definitions = vec![load_point];
+    definitions.extend(ramps(profiles));
+    definitions.extend(others);
+    section.list(definitions);
     let doc = &study.doc;
     let points: Vec<_> = doc.load_points.iter().map(u32::to_string).collect();
     if !points.is_empty() {
@@ -48,6 +53,50 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
         section.part(asked_for(profile));
     }
     section
+}
+
+/// What there is besides the windows, of which profiles where they differ.
+fn ramps(profiles: &[Profile<'_>]) -> Vec<String> {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for profile in profiles {
+        for server in &profile.servers {
+            let text = ramps_of(&server.run.plan);
+            match told.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) if names.contains(&profile.name) => {}
+                Some((_, names)) => names.push(profile.name),
+                None => told.push((text, vec![profile.name])),
+            }
+        }
+    }
+    let differ = told.len() > 1;
+    let told = told.into_iter();
+    told.map(|(text, names)| match differ {
+        true => format!("{}: {text}", names.join(", ")),
+        false => text.to_owned(),
+    })
+    .collect()
+}
+
+fn ramps_of(plan: &PlanDoc) -> &'static str {
+    let replay = plan.workload.replay.as_ref();
+    let is_linear = plan.ramp.as_deref() == Some("linear");
+    match (plan.ramp_up_s > 0.0, plan.ramp_down_s > 0.0) {
+        _ if replay.is_some_and(|replay| replay.loops.is_some()) => {
+            "There are no ramps: a window begins with the load and ends with the last client, so all \
+             that is done is measured."
+        }
+        (false, false) => "There are no ramps: a window begins with the load, and ends with it.",
+        (true, true) if is_linear => {
+            "In the ramp before a window clients join one by one; in the one after it the load is \
+             full. Both are left out."
+        }
+        (true, false) if is_linear => {
+            "In the ramp before a window clients join one by one; it is left out."
+        }
+        (true, true) => "The ramps before and after a window run at full load and are left out.",
+        (true, false) => "The ramp before a window runs at full load and is left out.",
+        (false, true) => "The ramp after a window runs at full load and is left out.",
+    }
 }
 
 /// What was asked for, once for servers of which the same was.

@@ -1,7 +1,10 @@
 //! The page as text: what it says and what it refers to.
 
+use std::collections::BTreeMap;
+
 use smbench_publish::{report, to_html, to_markdown};
-use smbench_report::doc::{MachineDoc, StorageDoc};
+use smbench_report::doc::{MachineDoc, ReplayDoc, StorageDoc};
+use smbench_report::study::Study;
 
 use crate::samples::full;
 
@@ -64,6 +67,49 @@ fn everything_that_must_be_disclosed_is() {
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
+}
+
+#[test]
+fn ramps_are_described_as_they_were() {
+    const LEFT_OUT: &str = "ramps before and after a window run at full load and are left out.";
+    const JOINING: &str = "In the ramp before a window clients join one by one; it is left out.";
+    const NONE: &str = "There are no ramps: a window begins with the load and ends with the last \
+                        client, so all that is done is measured.";
+    let told = |study: &Study| to_markdown(&report(study));
+    let mut study = full();
+    let text = told(&study);
+    assert!(text.contains(&format!("- The {LEFT_OUT}\n")), "{text}");
+    for result in &mut study.results {
+        let plan = &mut result.run.plan;
+        (plan.ramp, plan.ramp_down_s) = (Some("linear".to_owned()), 0.0);
+    }
+    let text = told(&study);
+    assert!(text.contains(&format!("- {JOINING}\n")), "{text}");
+    assert!(!text.contains(LEFT_OUT), "{text}");
+    // Another profile beside it, in which each client ends by itself.
+    let mut replay = study.results[0].clone();
+    study.doc.profiles.push("office".to_owned());
+    replay.profile = 1;
+    replay.run.plan.workload.replay = Some(ReplayDoc {
+        source: "office.txt".to_owned(),
+        sha256: String::new(),
+        lines: 1,
+        operations: BTreeMap::new(),
+        skipped: BTreeMap::new(),
+        closed: 0,
+        bytes_read: 0,
+        bytes_written: 0,
+        timing: "fast".to_owned(),
+        loops: Some(1),
+        length_s: None,
+    });
+    study.results.push(replay);
+    let text = told(&study);
+    assert!(
+        text.contains(&format!("- file-server: {JOINING}\n")),
+        "{text}"
+    );
+    assert!(text.contains(&format!("- office: {NONE}\n")), "{text}");
 }
 
 #[test]
