@@ -161,6 +161,13 @@ pub struct StudyResult {
     pub run: RunDoc,
 }
 
+/// What to do about a file beside results that is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoResult {
+    LeaveOut,
+    Refuse,
+}
+
 impl StudyDoc {
     /// What a profile transfers, if it is such a one.
     #[must_use]
@@ -214,21 +221,35 @@ impl StudyDoc {
 
 impl Study {
     /// Reads what `folder` holds. A calibration that cannot be read is left out: no
-    /// figure of a server comes from it.
+    /// figure of a server comes from it. So is, where there is no `study.json`, what
+    /// is no result beside those that are.
     ///
     /// # Errors
     ///
     /// [`LoadError::NotFound`] where there is no folder, or neither a
-    /// `study.json` nor any result in it; otherwise as [`RunDoc::load`].
+    /// `study.json` nor any JSON in it; otherwise as [`RunDoc::load`].
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
+        Self::read(folder, NoResult::LeaveOut)
+    }
+
+    /// The same where nothing may be left out but a calibration.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load`], and of whatever cannot be read.
+    pub(crate) fn load_whole(folder: &Path) -> Result<Self, LoadError> {
+        Self::read(folder, NoResult::Refuse)
+    }
+
+    fn read(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
         let mut study = match StudyDoc::load(folder)? {
             Some(doc) => Self::of_suite(doc, folder),
-            None => Self::of_documents(folder),
+            None => Self::of_documents(folder, otherwise),
         }?;
         match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
             Ok(calibration) => study.calibration = Some(calibration),
             Err(LoadError::NotFound { .. }) => {}
-            Err(error) => study.unread.push(format!("failed to {error}")),
+            Err(error) => study.unread.push(left_out(&error)),
         }
         Ok(study)
     }
@@ -267,7 +288,7 @@ impl Study {
     }
 
     /// Every document of the folder as a server of its own, named as its file.
-    fn of_documents(folder: &Path) -> Result<Self, LoadError> {
+    fn of_documents(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
         let unreadable = |source| LoadError::Unreadable {
             path: folder.to_owned(),
             source,
@@ -306,15 +327,23 @@ impl Study {
             unread: Vec::new(),
             results: Vec::new(),
         };
+        let mut first = None;
         for path in &paths {
-            study.add(path, RunDoc::load(path)?);
+            match RunDoc::load(path) {
+                Ok(run) => study.add(path, run),
+                Err(error) if otherwise == NoResult::Refuse => return Err(error),
+                Err(error) => {
+                    study.unread.push(left_out(&error));
+                    first = first.or(Some(error));
+                }
+            }
         }
-        if study.results.is_empty() {
-            return Err(LoadError::NotFound {
+        match study.results.is_empty() {
+            false => Ok(study),
+            true => Err(first.unwrap_or_else(|| LoadError::NotFound {
                 path: folder.join(STUDY_FILE),
-            });
+            })),
         }
-        Ok(study)
     }
 
     fn add(&mut self, path: &Path, run: RunDoc) {
@@ -346,6 +375,10 @@ impl Study {
             run,
         });
     }
+}
+
+fn left_out(error: &LoadError) -> String {
+    format!("failed to {error}")
 }
 
 fn stem(path: &Path) -> String {

@@ -78,7 +78,8 @@ pub enum CompareError {
 }
 
 impl Input {
-    /// Reads a result document, or a study where `path` is a folder.
+    /// Reads a result document, or a study where `path` is a folder. All of its
+    /// results must be readable: no condition may hold for want of one.
     ///
     /// # Errors
     ///
@@ -87,7 +88,7 @@ impl Input {
         if !path.is_dir() {
             return RunDoc::load(path).map(|run| Self::of_run(path, run));
         }
-        let study = Study::load(path)?;
+        let study = Study::load_whole(path)?;
         let runs = study.results.into_iter().map(|result| InputRun {
             server: Some(study.doc.servers[result.server].name.clone()),
             profile: study.doc.profiles[result.profile].clone(),

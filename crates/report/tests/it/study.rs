@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use smbench_report::RunDoc;
+use smbench_report::compare::Input;
 use smbench_report::doc::{OutcomeDoc, SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyServerDoc};
 
@@ -126,8 +127,25 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     assert_eq!(found.doc.profiles, ["file-server"]);
     assert_eq!(found.doc.load_points, [1, 2, 4, 8, 16]);
     assert_eq!(found.results[1].run, document(&curve()));
-    fs::write(folder.path().join("c.json"), "{").unwrap();
-    assert!(missing(folder.path()).contains("c.json: not JSON"));
+    // What is no result is left out, and named.
+    assert_eq!(found.unread, Vec::<String>::new());
+    let other = folder.path().join("aa.json");
+    fs::write(&other, "{").unwrap();
+    fs::write(folder.path().join("z.json"), "{\"schema_version\": 1}").unwrap();
+    let beside = Study::load(folder.path()).unwrap();
+    assert_eq!(beside.doc, found.doc);
+    assert_eq!(beside.results, found.results);
+    let expected = format!("failed to read {}: not JSON: ", other.display());
+    assert!(beside.unread[0].starts_with(&expected), "{beside:?}");
+    assert!(beside.unread[1].contains("z.json: not a valid result: "));
+    assert_eq!(beside.unread.len(), 2);
+    // But nothing passes a comparison unseen.
+    let refused = Input::load(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("aa.json: not JSON"), "{refused}");
+    // Where nothing else is there, the reason is told.
+    fs::remove_file(folder.path().join("a.json")).unwrap();
+    fs::remove_file(folder.path().join("b.json")).unwrap();
+    assert!(missing(folder.path()).contains("aa.json: not JSON"));
 }
 
 #[test]
