@@ -1,10 +1,10 @@
 //! Documents as files.
 //!
 //! A file is replaced whole or not at all, so a reader never meets half a
-//! document; every error is one line that names the file.
+//! document, not even after a power cut; every error is one line that names the file.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -154,7 +154,14 @@ pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
         name.to_string_lossy(),
         std::process::id()
     ));
-    fs::write(&temporary, to_json(doc))
+    let write = || {
+        let mut file = fs::File::create(&temporary)?;
+        file.write_all(to_json(doc).as_bytes())?;
+        // The name may reach the disk before the data does: after a power cut there
+        // would be nothing in it.
+        file.sync_all()
+    };
+    write()
         .and_then(|()| fs::rename(&temporary, path))
         .map_err(|error| {
             // Nothing more can be done when the removal fails as well.
