@@ -88,24 +88,19 @@ pub(super) fn parse<'a>(
     text: &'a str,
     words: &mut Words<'a>,
 ) -> Result<Option<Line<'a>>, LineError> {
-    let mut words = split(text, words)?;
+    let mut words = split(text, words).map_err(|error| unknown_verb(text).unwrap_or(error))?;
     let Some(first) = words.first() else {
         return Ok(None);
     };
     let mut at = None;
-    if first.starts_with(|first: char| first.is_ascii_digit()) {
+    if is_time(first) {
         at = Some(seconds(first)?);
         words = &words[1..];
     }
     let Some((name, arguments)) = words.split_first() else {
         return Err(LineError::NoVerb);
     };
-    let Some(verb) = Verb::of(name) else {
-        return Err(match name.starts_with("SMB2_") {
-            true => LineError::OtherFormat,
-            false => LineError::Unknown(shown(name)),
-        });
-    };
+    let verb = verb(name)?;
     let expected = arguments_of(verb);
     let arity = expected.split(' ').count();
     let (arguments, status) = match arguments.len() {
@@ -129,6 +124,32 @@ pub(super) fn parse<'a>(
         step,
         status,
     }))
+}
+
+/// Whether the first word of a line says when.
+fn is_time(first: &str) -> bool {
+    first.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn verb(name: &str) -> Result<Verb, LineError> {
+    Verb::of(name).ok_or_else(|| match name.starts_with("SMB2_") {
+        true => LineError::OtherFormat,
+        false => LineError::Unknown(shown(name)),
+    })
+}
+
+/// Whether it is the verb that makes no sense in a line whose words do not either:
+/// what follows one that nobody knows may be anything.
+fn unknown_verb(text: &str) -> Option<LineError> {
+    let mut words = text.split_whitespace();
+    let name = match words.next()? {
+        time if is_time(time) => words.next()?,
+        name => name,
+    };
+    match name.starts_with('"') {
+        true => None,
+        false => verb(name).err(),
+    }
 }
 
 /// What follows a verb, before the status.

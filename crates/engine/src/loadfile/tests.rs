@@ -196,7 +196,10 @@ fn what_makes_no_sense_is_named_with_its_line() {
 
 #[test]
 fn what_is_unknown_can_be_left_out_and_is_counted() {
-    let text = "Frob 1 2\nFrob 2\nReadX 8 0 1 1 NT_STATUS_OK\nMkdir \"\\a\" NT_STATUS_OK\n";
+    let long = "9 ".repeat(40);
+    let text = format!(
+        "Frob 1 2\nFrob {long}\n1.5 Frob \"odd 2\nReadX 8 0 1 1 NT_STATUS_OK\nMkdir \"\\a\" NT_STATUS_OK\n"
+    );
     let trace = parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
     let skipped: Vec<_> = trace
         .summary()
@@ -204,10 +207,13 @@ fn what_is_unknown_can_be_left_out_and_is_counted() {
         .iter()
         .map(|(what, &n)| (what.as_str(), n))
         .collect();
-    assert_eq!(skipped, [("Frob", 2), ("ReadX", 1)]);
-    assert_eq!((trace.len(), trace.summary().lines), (1, 4));
+    assert_eq!(skipped, [("Frob", 3), ("ReadX", 1)]);
+    assert_eq!((trace.len(), trace.summary().lines), (1, 5));
     // What is malformed is not unknown.
-    assert!(parse("my.txt", &b"Mkdir"[..], Unknown::Skip).is_err());
+    for line in ["Mkdir", "Mkdir \"a", "1.5 \"odd", &format!("Close {long}")] {
+        let refused = parse("my.txt", line.as_bytes(), Unknown::Skip);
+        assert!(refused.is_err(), "{line}");
+    }
     let whole = parse(
         "my.txt",
         &b"Mkdir \"\\a\" NT_STATUS_OK\n"[..],
