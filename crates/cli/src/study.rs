@@ -105,6 +105,7 @@ fn header(study: &Study) -> String {
                 .unwrap_or_else(|| "started for the study".to_owned()),
         ];
         told.extend(server.settings.iter().cloned());
+        told.extend(server.client.iter().cloned());
         told.extend(server.notes.iter().cloned());
         lines.push(("server", format!("{}: {}", server.name, told.join("; "))));
     }

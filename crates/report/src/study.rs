@@ -69,6 +69,10 @@ pub struct StudyServerDoc {
     /// Lines of its configuration that the study set: those of `smb.conf`.
     #[serde(default)]
     pub settings: Vec<String>,
+    /// What its clients did otherwise than those of other servers, as the suite has
+    /// it: `oplock = batch`. Absent where they did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client: Vec<String>,
 }
 
 /// A profile that moves blocks of one size, sequentially and without delay.
@@ -368,6 +372,7 @@ impl Study {
             url: Some(run.server.url.clone()),
             notes: run.server.notes.clone(),
             settings: Vec::new(),
+            client: Vec::new(),
         });
         self.results.push(StudyResult {
             server: doc.servers.len() - 1,

@@ -14,13 +14,12 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
     let points = |study: &StudyDoc| list(&mut study.load_points.iter().map(u32::to_string));
     let servers = |study: &StudyDoc| {
         list(&mut study.servers.iter().map(|server| {
-            let url = server.url.as_deref();
-            let settings = || server.settings.join("; ");
-            format!(
-                "`{}` ({})",
-                server.name,
-                url.map_or_else(settings, str::to_owned)
-            )
+            let place = match &server.url {
+                Some(url) => std::slice::from_ref(url),
+                None => &server.settings,
+            };
+            let told = [place, &server.client].concat();
+            format!("`{}` ({})", server.name, told.join("; "))
         }))
     };
     other("the name", old.name.clone(), new.name.clone())

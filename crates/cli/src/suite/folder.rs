@@ -38,7 +38,7 @@ pub(super) struct Slot {
 pub(super) struct Folder {
     path: PathBuf,
     study: StudyDoc,
-    /// Load points of each profile, as its plan has them.
+    /// Load points of each profile, as its plans have them.
     points: Vec<Vec<u32>>,
     /// What has been measured, without load points that were cut short.
     measured: HashMap<Slot, RunDoc>,
@@ -88,7 +88,7 @@ impl Folder {
             points: suite
                 .plans
                 .iter()
-                .map(|plan| plan.load_points.clone())
+                .map(|of_servers| of_servers[0].load_points.clone())
                 .collect(),
             measured: HashMap::new(),
             remains: noted(&mut running),
@@ -108,7 +108,7 @@ impl Folder {
             return Ok(());
         }
         let mut run = RunDoc::load(&path)?;
-        let plan = &suite.plans[slot.profile];
+        let plan = suite.plan(slot);
         if let Some(difference) = between_plans(&run.plan, &PlanDoc::from(plan)) {
             return Err(other_study(&self.path, &difference));
         }
@@ -310,6 +310,7 @@ mod tests {
                 url: None,
                 notes: Vec::new(),
                 settings: Vec::new(),
+                client: Vec::new(),
             };
             let study = StudyDoc {
                 schema_version: 1,

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use smbench_engine::plan::Limits;
 use smbench_engine::server_cpu::CpuSource;
+use smbench_engine::spec::RunOptions;
 use smbench_engine::storage::Storage;
 use smbench_engine::target::{Secret, Target};
 use smbench_lab::{SambaOptions, ScratchSamba};
@@ -12,6 +13,7 @@ use smbench_report::doc::StorageDoc;
 use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};
 
+use super::client;
 use crate::failure::Failure;
 use crate::password::Sources;
 use crate::request;
@@ -26,6 +28,8 @@ pub(super) struct Host {
     pub(super) kind: HostKind,
     /// Where its CPU time is looked up.
     pub(super) cpu: CpuSource,
+    /// What its clients do otherwise than the suite says.
+    pub(super) run: RunOptions,
     /// Whether the command line named it.
     pub(super) named: bool,
 }
@@ -75,6 +79,7 @@ impl Host {
             url,
             notes: self.notes.clone(),
             settings,
+            client: client::lines(&self.run),
         }
     }
 

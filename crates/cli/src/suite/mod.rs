@@ -11,6 +11,7 @@
 //! Not here: what a study is and how its folder is read
 //! ([`smbench_report::study`]), and what is measured ([`smbench_engine`]).
 
+mod client;
 mod difference;
 mod folder;
 mod host;

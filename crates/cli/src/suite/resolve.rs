@@ -11,6 +11,7 @@ use smbench_engine::spec::RunOptions;
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{ComparisonDoc, StudyDoc, TransferDoc};
 
+use super::folder::Slot;
 use super::host::Host;
 use super::servers::hosts;
 use super::source::Source;
@@ -36,14 +37,19 @@ const QUICK: [Duration; 3] = [
 pub(super) struct Suite {
     /// What was asked for, as of now.
     pub(super) study: StudyDoc,
-    /// One pass over all load points, for each profile; the target is another
-    /// one for each server.
-    pub(super) plans: Vec<Plan>,
+    /// One pass over all load points, for each profile and then for each server;
+    /// without its target. The load points are those of the profile.
+    pub(super) plans: Vec<Vec<Plan>>,
     /// As in `study`.
     pub(super) hosts: Vec<Host>,
 }
 
 impl Suite {
+    /// What a pass is, but for its target.
+    pub(super) fn plan(&self, slot: Slot) -> &Plan {
+        &self.plans[slot.profile][slot.server]
+    }
+
     /// Judges a suite. Connects to nothing.
     pub(super) fn resolve(source: &Source, args: &SuiteArgs) -> Result<Self, Failure> {
         let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
@@ -68,7 +74,7 @@ impl Suite {
         let chosen = chosen(source, args)?;
         let plans = chosen
             .iter()
-            .map(|chosen| plan(source, args, &load_points, chosen))
+            .map(|chosen| plan(source, args, &load_points, chosen, None))
             .collect::<Result<Vec<_>, _>>()?;
         let names: Vec<_> = plans.iter().map(|plan| plan.profile.clone()).collect();
         if let Some(twice) = twice(&names) {
@@ -77,6 +83,19 @@ impl Suite {
             )));
         }
         let hosts = hosts(source, &args.servers)?;
+        let of_host =
+            |common: &Plan, chosen: &Chosen, host: &Host| match host.run == RunOptions::default() {
+                true => Ok(common.clone()),
+                false => plan(source, args, &load_points, chosen, Some(host)),
+            };
+        let plans = plans
+            .iter()
+            .zip(&chosen)
+            .map(|(common, chosen)| {
+                let plans = hosts.iter().map(|host| of_host(common, chosen, host));
+                plans.collect::<Result<Vec<_>, _>>()
+            })
+            .collect::<Result<Vec<_>, _>>()?;
         let comparisons = spec.comparisons.iter();
         let comparisons = comparisons
             .map(|entry| comparison(entry, &hosts).map_err(refuse))
@@ -216,12 +235,13 @@ fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
     }
 }
 
-/// One pass of a profile.
+/// One pass of a profile, on a server with options of its own or on any other.
 fn plan(
     source: &Source,
     args: &SuiteArgs,
     points: &[u32],
     chosen: &Chosen,
+    host: Option<&Host>,
 ) -> Result<Plan, Failure> {
     let Chosen { profile, run, doc } = chosen;
     if run.clients.is_some() || run.repeat.is_some() {
@@ -244,7 +264,9 @@ fn plan(
         repeat: Some(1),
         ..RunOptions::default()
     };
-    let options = given.or(fixed).or(run.clone()).or(source.spec.run.clone());
+    let own = host.map(|host| host.run.clone()).unwrap_or_default();
+    let written = own.or(run.clone()).or(source.spec.run.clone());
+    let options = given.or(fixed).or(written);
     Plan::resolve(
         profile,
         &options,
@@ -254,10 +276,15 @@ fn plan(
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
     .map_err(|PlanError { place, problem }| match place {
-        Place::Option(field) if !is_given.contains(&field) => Failure::Usage(format!(
-            "suite {}, profile {}: {problem}",
-            source.origin, profile.origin
-        )),
+        Place::Option(field) if !is_given.contains(&field) => {
+            let server = host.map(|host| format!(", server `{}`", host.name));
+            Failure::Usage(format!(
+                "suite {}, profile {}{}: {problem}",
+                source.origin,
+                profile.origin,
+                server.unwrap_or_default()
+            ))
+        }
         place => Failure::Plan(PlanError { place, problem }),
     })
 }

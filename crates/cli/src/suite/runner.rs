@@ -102,7 +102,7 @@ impl<'a> Runner<'a> {
     /// Ramps and windows of what is left of a pass.
     fn planned(&self, slot: Slot) -> Duration {
         let points = self.folder.remaining(slot).len() as u32;
-        of_point(&self.suite.plans[slot.profile]) * points
+        of_point(self.suite.plan(slot)) * points
     }
 
     fn place(&self, slot: Slot) -> String {
@@ -126,7 +126,7 @@ impl<'a> Runner<'a> {
         let place = self.place(slot);
         self.line.within(format!("{place}, {} left", left.told()));
         let host = &self.suite.hosts[slot.server];
-        let whole = &self.suite.plans[slot.profile];
+        let whole = self.suite.plan(slot);
         let before = self.folder.remains().to_vec();
         let standing = host.stand(|folder| {
             let folder = folder.to_owned();

@@ -2,9 +2,11 @@
 
 use clap::ValueEnum as _;
 use smbench_engine::server_cpu::CpuSource;
+use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{Target, UrlPassword};
 use smbench_report::FlushDoc;
 
+use super::client;
 use super::host::{Account, Host, HostKind, samba_policy};
 use super::resolve::twice;
 use super::source::Source;
@@ -75,6 +77,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
         notes: Vec::new(),
         kind: HostKind::Given(Box::new(Account { target, sources })),
         cpu: CpuSource::default(),
+        run: RunOptions::default(),
         named: true,
     })
 }
@@ -88,6 +91,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         ))
     };
     check_name(&entry.name).map_err(refuse)?;
+    client::check(&entry.run).map_err(refuse)?;
     let (flush, kind) = match (&entry.url, &entry.samba) {
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
@@ -140,6 +144,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         notes: entry.notes.clone(),
         kind,
         cpu: cpu.unwrap_or_default(),
+        run: entry.run.clone(),
         named: false,
     })
 }

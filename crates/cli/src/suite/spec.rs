@@ -16,6 +16,8 @@
 //! url = "smb://ann@nas/bench"
 //! password_env = "NAS_PASSWORD"
 //! flush = "honours"
+//! [servers.run]                # what its clients ask for, where others do not
+//! oplock = "batch"
 //! [[servers]]
 //! name = "Samba"
 //! samba = ["strict sync = no"] # a scratch Samba with these lines in smb.conf
@@ -160,6 +162,8 @@ pub(super) struct ServerEntry {
     pub(super) kdc: Option<String>,
     pub(super) service_principal: Option<String>,
     pub(super) server_metrics: Option<String>,
+    /// What clients of this one do otherwise than `[run]` says.
+    pub(super) run: RunOptions,
 }
 
 /// One `[[comparisons]]` table.

@@ -68,6 +68,10 @@ fn of_server(study: &Study, number: usize) -> Section {
         part.text("Configured with:");
         part.blocks.push(Block::Verbatim(server.settings.clone()));
     }
+    if !server.client.is_empty() {
+        part.text("Its clients, otherwise than the study's others:");
+        part.blocks.push(Block::Verbatim(server.client.clone()));
+    }
     let results = study.results.iter();
     let results: Vec<_> = results.filter(|result| result.server == number).collect();
     if results.is_empty() {

@@ -15,6 +15,7 @@ fn server(name: &str) -> StudyServerDoc {
         url: None,
         notes: Vec::new(),
         settings: Vec::new(),
+        client: Vec::new(),
     }
 }
 

@@ -16,6 +16,7 @@ fn server(name: &str) -> StudyServerDoc {
         url: None,
         notes: Vec::new(),
         settings: vec!["strict sync = yes".to_owned()],
+        client: Vec::new(),
     }
 }
 

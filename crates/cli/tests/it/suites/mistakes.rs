@@ -129,6 +129,17 @@ fn hostile_suites_are_refused_in_one_line() {
             &["server `a`", "server_metrics: "],
         ),
         (
+            &format!("{url}run.seed = 2"),
+            &["server `a`", "run has other keys than oplock, dialect, "],
+        ),
+        (
+            &format!("{url}run.connections_per_session = 0"),
+            &[
+                "profile file-server, server `a`: ",
+                "connections_per_session",
+            ],
+        ),
+        (
             &format!("{url}password_env = \"SMBENCH_TEST_UNSET\""),
             &["no password for user ann: set SMBENCH_TEST_UNSET"],
         ),

@@ -2,6 +2,7 @@
 
 mod endings;
 mod mistakes;
+mod tuning;
 
 use std::fs;
 use std::path::Path;
