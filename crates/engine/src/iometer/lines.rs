@@ -5,6 +5,34 @@ const NAMED_SINCE: [u32; 3] = [1998, 5, 21];
 /// Where a version's first number is less, it is none of a year.
 const YEARS: u32 = 1900;
 
+/// How lines begin that name what stands below them, or end or begin a section: no
+/// value of a key comes from behind one. Other lines beginning with `'` may as well
+/// name the columns of the value below.
+const KEYS: [&str; 22] = [
+    "'END",
+    "'Version",
+    "'TEST SETUP",
+    "'RESULTS DISPLAY",
+    "'ACCESS SPECIFICATIONS",
+    "'MANAGER",
+    "'Test Description",
+    "'Run Time",
+    "'Ramp Up Time",
+    "'Default ",
+    "'Record ",
+    "'Worker",
+    "'Disk ",
+    "'Target",
+    "'Queue Depth Cycling",
+    "'Test Type",
+    "'Number of outstanding IOs",
+    "'# of outstanding IOs",
+    "'Assigned access specs",
+    "'Access specification name",
+    "'Local network interface",
+    "'VI outstanding IOs",
+];
+
 /// What is wrong with a line, and what would be right.
 #[derive(Debug)]
 pub(super) struct Problem {
@@ -21,11 +49,11 @@ impl Problem {
     }
 }
 
-/// The lines that are not empty, with their numbers, trimmed.
+/// The lines with their numbers, trimmed. Those that are empty matter only where a
+/// value is expected.
 pub(super) struct Lines {
     lines: Vec<(usize, String)>,
     at: usize,
-    count: usize,
 }
 
 /// Whether a line begins like this, whatever the case.
@@ -43,35 +71,32 @@ impl Lines {
             Err(_) => bytes.iter().copied().map(char::from).collect(),
         };
         let is_text = |c: &char| !c.is_control() || *c == '\t';
-        let lines: Vec<_> = (1..)
+        let lines = (1..)
             .zip(text.trim_start_matches('\u{feff}').lines())
             .map(|(at, line)| {
                 let line: String = line.chars().filter(is_text).collect();
                 (at, line.trim().to_owned())
             })
             .collect();
-        Self {
-            count: lines.len(),
-            lines: lines
-                .into_iter()
-                .filter(|(_, line)| !line.is_empty())
-                .collect(),
-            at: 0,
-        }
+        Self { lines, at: 0 }
     }
 
     /// Lines of the file, at least 1.
     pub(super) fn count(&self) -> usize {
-        self.count.max(1)
+        self.lines.len().max(1)
     }
 
+    /// The next line that is not empty.
     pub(super) fn peek(&self) -> Option<&(usize, String)> {
-        self.lines.get(self.at)
+        let mut left = self.lines.iter().skip(self.at);
+        left.find(|(_, text)| !text.is_empty())
     }
 
+    /// The same, and goes on behind it.
     pub(super) fn next(&mut self) -> Option<(usize, String)> {
         let line = self.peek().cloned();
-        self.at += 1;
+        // Lines are counted from 1.
+        self.at = line.as_ref().map_or(self.lines.len(), |(at, _)| *at);
         line
     }
 
@@ -82,15 +107,19 @@ impl Lines {
             .ok_or_else(|| Problem::at(count, format!("the file ends within {section}")))
     }
 
-    /// What stands below a key, other lines beginning with `'` left out; `None`
-    /// where the next thing ends something.
+    /// What stands below a key, behind lines beginning with `'` that name its columns;
+    /// `None` where it is empty, as that of a test without a description is: an empty
+    /// line and then another key, or that at once where an editor took the line away.
     pub(super) fn value(&mut self, key: &str) -> Result<Option<(usize, String)>, Problem> {
-        while let Some((_, text)) = self.peek() {
-            if begins(text, "'END") {
-                return Ok(None);
-            }
-            if !text.starts_with('\'') {
+        let mut is_empty = false;
+        while let Some((_, text)) = self.lines.get(self.at) {
+            let names_columns = text.starts_with("'\t") || text.starts_with("' ");
+            if text.is_empty() {
+                is_empty = true;
+            } else if !text.starts_with('\'') {
                 break;
+            } else if is_empty && !names_columns || KEYS.iter().any(|key| begins(text, key)) {
+                return Ok(None);
             }
             self.at += 1;
         }

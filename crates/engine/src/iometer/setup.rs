@@ -118,6 +118,13 @@ impl Reader {
                 ));
             }
             let Some((line, value)) = lines.value(&key)? else {
+                // Of a test that nobody has described it is what Iometer saves.
+                if !begins(&key, "'Test Description") {
+                    config.notes.push(Note {
+                        line: at,
+                        text: format!("{} has no value", key.trim_start_matches('\'')),
+                    });
+                }
                 continue;
             };
             self.entry(&key, line, &value, config)?;
