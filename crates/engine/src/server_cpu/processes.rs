@@ -5,23 +5,44 @@
 //! started: Samba has a process for each connection. Time of processes that have
 //! ended is with their parents, so the sum only grows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use procfs::net::{TcpNetEntry, TcpState};
-use procfs::process::{FDTarget, Process, Stat, all_processes};
+use procfs::process::{FDTarget, Stat, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
 
-/// Programs that take connections for a server elsewhere: in a container, or
-/// on another machine.
-const FORWARDERS: [&str; 6] = [
-    "docker-proxy",
-    "rootlessport",
+/// Programs that take connections for a server elsewhere, in a container or on
+/// another machine, as the kernel knows them: by 15 characters at most.
+const FORWARDERS: [&str; 27] = [
+    "autossh",
     "conmon",
-    "ssh",
-    "socat",
+    "docker-proxy",
+    "envoy",
+    "gvproxy",
     "haproxy",
+    "kubectl",
+    "nc",
+    "nc.openbsd",
+    "nc.traditional",
+    "ncat",
+    "nginx",
+    "passt",
+    "passt.avx2",
+    "pasta",
+    "pasta.avx2",
+    "rootlesskit",
+    "rootlessport",
+    "slirp4netns",
+    "socat",
+    "socat1",
+    "ssh",
+    "sshd",
+    "sshd-session",
+    "stunnel",
+    "stunnel4",
+    "systemd-socket-",
 ];
 
 /// The processes that listen on a port.
@@ -36,7 +57,7 @@ impl Listeners {
     /// descriptor of every process: not for when a load is on.
     pub(super) fn of(server: SocketAddr) -> Result<Self, String> {
         let inodes = listening(server)?;
-        let mut pids = BTreeSet::new();
+        let mut found = BTreeMap::new();
         let mut refused = false;
         // Any of them may end while it is looked at.
         for process in all_processes().map_err(unreadable)?.flatten() {
@@ -46,11 +67,12 @@ impl Listeners {
             };
             let mut targets = descriptors.flatten().map(|descriptor| descriptor.target);
             if targets.any(|target| matches!(target, FDTarget::Socket(at) if inodes.contains(&at)))
+                && let Ok(stat) = process.stat()
             {
-                pids.insert(process.pid);
+                found.insert(process.pid, stat.comm);
             }
         }
-        let Some(&first) = pids.first() else {
+        let Some(name) = found.values().next().cloned() else {
             let port = server.port();
             return Err(match refused {
                 true => format!(
@@ -63,14 +85,17 @@ impl Listeners {
                 ),
             });
         };
-        let stat = Process::new(first).and_then(|process| process.stat());
-        let name = stat.map_err(unreadable)?.comm;
-        if FORWARDERS.contains(&name.as_str()) {
+        // Also where it is one of several: what these did is not all the server did.
+        let is_forwarder = |name: &&String| FORWARDERS.contains(&name.as_str());
+        if let Some(name) = found.values().find(is_forwarder) {
             return Err(format!(
                 "{name} only passes connections on to the server; give --server-metrics"
             ));
         }
-        Ok(Self { name, pids })
+        Ok(Self {
+            name,
+            pids: found.into_keys().collect(),
+        })
     }
 
     /// The first of them, for a reader.
@@ -173,6 +198,9 @@ fn ticks(stat: &Stat) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
 
     use super::*;
     use crate::clock;
@@ -197,5 +225,36 @@ mod tests {
         drop(socket);
         let gone = Listeners::of(address).unwrap_err();
         assert!(gone.contains("--server-metrics"), "{gone}");
+    }
+
+    /// Who has the socket beside another with a lower number, and is known by less
+    /// than its name.
+    #[test]
+    fn one_that_passes_connections_on_is_told_wherever_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, known_as) in [
+            ("pasta.avx2", "pasta.avx2"),
+            ("systemd-socket-proxyd", "systemd-socket-"),
+        ] {
+            let program = folder.path().join(name);
+            symlink("/bin/sleep", &program).unwrap();
+            let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+            let shared = OwnedFd::from(socket.try_clone().unwrap());
+            let mut other = Command::new(&program)
+                .arg("60")
+                .stdin(shared)
+                .spawn()
+                .unwrap();
+            let found = Listeners::of(socket.local_addr().unwrap());
+            other.kill().unwrap();
+            other.wait().unwrap();
+            assert_eq!(
+                found,
+                Err(format!(
+                    "{known_as} only passes connections on to the server; give --server-metrics"
+                ))
+            );
+        }
+        assert!(FORWARDERS.iter().all(|name| name.len() <= 15));
     }
 }
