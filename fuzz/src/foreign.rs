@@ -27,9 +27,11 @@ pub fn exposition(data: &[u8]) {
         Ok((share, cpus)) => {
             assert!((0.0..=1.0).contains(&share), "{share}");
             assert!(cpus > 0);
-            // In more time nothing is too fast that was not.
-            let again = fuzzing::busy_between(opening, closing, 2 * elapsed);
-            assert_eq!(again, Ok((share, cpus)));
+            // In more time nothing is too fast that was not, only too slow.
+            match fuzzing::busy_between(opening, closing, 2 * elapsed) {
+                Ok(again) => assert_eq!(again, (share, cpus)),
+                Err(reason) => assert!(reason.contains("slower than time"), "{reason}"),
+            }
         }
         Err(reason) => assert!(!reason.contains('\n'), "{reason}"),
     }

@@ -21,6 +21,11 @@ const FAMILIES: [(&str, &str); 2] = [
 /// clocks differ, and a scrape takes a while.
 const TOO_FAST: f64 = 2.0;
 const TOO_FAST_S: f64 = 2.0;
+/// How much slower than time the counters of all CPUs together may run, and by how
+/// many seconds of each besides: some CPUs may have been switched off, and counters
+/// are of ticks of 10 ms, which in short windows are few.
+const TOO_SLOW: f64 = 0.5;
+const TOO_SLOW_S: f64 = 0.1;
 
 /// Modes in which a CPU is not busy: it waits for work or for a disk, or is not
 /// there, as a hypervisor has others run on it.
@@ -100,9 +105,16 @@ impl Counters {
             return Err("its counters stood still over the window".to_owned());
         }
         // Also what is too large to be summed.
-        let possible = elapsed.as_secs_f64() * TOO_FAST + TOO_FAST_S;
-        if all > possible * cpus.len() as f64 {
+        let (elapsed_s, each) = (elapsed.as_secs_f64(), all / cpus.len() as f64);
+        if each > elapsed_s * TOO_FAST + TOO_FAST_S {
             return Err("its counters ran faster than time".to_owned());
+        }
+        // Of so little of the window nothing follows for all of it.
+        if each < elapsed_s * TOO_SLOW - TOO_SLOW_S {
+            return Err(format!(
+                "its counters ran slower than time, {each:.1} s of {elapsed_s:.1} s for each CPU: it \
+                 may answer from a cache"
+            ));
         }
         Ok((busy / all, u32::try_from(cpus.len()).unwrap_or(u32::MAX)))
     }
@@ -258,6 +270,28 @@ mod tests {
         );
     }
 
+    /// Also where the little that was counted looks like a share.
+    #[test]
+    fn counters_that_lag_far_behind_time_are_not_believed() {
+        let of = |idle: f64, user: f64| {
+            counters(&format!(
+                "node_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {idle}\n\
+                 node_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}} {user}\n"
+            ))
+        };
+        let busy = |idle: f64, user: f64, elapsed_s: f64| {
+            let elapsed = Duration::from_secs_f64(elapsed_s);
+            let share = of(10.0 + idle, 5.0 + user).busy_since(&of(10.0, 5.0), elapsed);
+            share.map(|(share, _)| (share * 1000.0).round() / 1000.0)
+        };
+        let told = busy(0.001, 1.0, 60.0).unwrap_err();
+        assert!(told.contains("slower than time, 1.0 s of 60.0 s"), "{told}");
+        // Half of the time there was, as where half of the CPUs were switched off.
+        assert_eq!(busy(15.0, 15.0, 60.0), Ok(0.5));
+        // A short window is a few ticks long, of which some may be missing.
+        assert_eq!(busy(0.03, 0.01, 0.2), Ok(0.25));
+    }
+
     #[test]
     fn what_makes_no_sense_is_no_number() {
         let before = counters(&text(10.0, 5.0, 3.0));
@@ -270,6 +304,10 @@ mod tests {
         for (after, says) in [
             (text(9.0, 6.0, 3.0), "went back"),
             (text(10.0, 5.0, 3.0), "stood still"),
+            (
+                text(10.3, 5.3, 3.3),
+                "slower than time, 0.4 s of 2.0 s for each CPU: it may answer from a cache",
+            ),
             (text(23.0, 6.0, 3.0), "faster than time"),
             (text(1e308, 1.7e308, 1.7e308), "faster than time"),
             (text(f64::NAN, 5.0, 3.0), "makes no sense"),
