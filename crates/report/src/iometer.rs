@@ -148,7 +148,7 @@ fn access_specification(doc: &RunDoc, output: &mut impl Write) -> io::Result<()>
             line.weight_percent,
             line.read_percent,
             line.random_percent,
-            line.delay_s * 1e3,
+            (line.delay_s * 1e3).round(),
             line.burst,
             line.align_bytes,
             line.reply_bytes

@@ -297,6 +297,14 @@ fn patterns_are_access_specifications_and_replies_halve_transactions() {
     let back: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
     assert_eq!(back.plan.workload.pattern, doc.plan.workload.pattern);
     assert_eq!(back.plan.workload.pattern[0].delay_s, 0.02);
+    // Iometer reads whole milliseconds.
+    let mut slow = doc;
+    slow.plan.workload.pattern[0].delay_s = 1.005;
+    let file = written(&[slow]);
+    assert!(
+        file.contains("\n4096,100,67,25,1005,8,512,1024,\n"),
+        "{file}"
+    );
 }
 
 #[test]
