@@ -24,6 +24,16 @@ pub(crate) fn load(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
     Ok(study)
 }
 
+/// Reads a study without the calibration that its folder may have, which nobody
+/// wants to know of, nor that it cannot be read.
+pub(crate) fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
+    Ok(Study {
+        calibration: None,
+        unread: Vec::new(),
+        ..Study::load(folder)?
+    })
+}
+
 /// The whole study. Ends with a newline.
 pub(crate) fn text(study: &Study) -> String {
     let mut sections = vec![header(study)];

@@ -28,8 +28,8 @@ pub struct Study {
     pub doc: StudyDoc,
     /// What the generator can do at most, where the study's folder tells.
     pub calibration: Option<CalibrationDoc>,
-    /// What the folder holds besides, but could not be read: a line each, which
-    /// names the file.
+    /// The calibration that the folder holds, but that could not be read: a line,
+    /// which names the file.
     pub unread: Vec<String>,
     /// What there is so far, by server and then by profile, as in `doc`.
     pub results: Vec<StudyResult>,

@@ -132,7 +132,8 @@ pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result
     }
 }
 
-/// What a study is to be judged by: as it has it, or as it is measured now.
+/// What a study is to be judged by: the file that was named, which takes the place of
+/// what the study has; or as it has it, or as it is measured now.
 pub(crate) fn keep(
     source: Option<&CalibrationSource>,
     folder: &Path,
@@ -140,12 +141,10 @@ pub(crate) fn keep(
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let path: PathBuf = folder.join(CALIBRATION_FILE);
-    if path.exists() {
-        return Ok(());
-    }
     let doc = match source {
         Some(CalibrationSource::Off) => return Ok(()),
         Some(CalibrationSource::File(path)) => CalibrationDoc::load(path)?,
+        None if path.exists() => return Ok(()),
         None => match measured(QUICK, line, cancel) {
             Err(Failure::Interrupted) => return Ok(()),
             measured => measured?,

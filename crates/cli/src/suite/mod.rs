@@ -86,11 +86,11 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
 /// Prints what a study has found so far, and where it is, and makes a report of
 /// it.
 fn conclude(folder: &Path, calibration: Option<&CalibrationSource>) -> Result<(), Failure> {
-    let remedy = match calibration {
-        None => "; remove that file, and the suite measures anew",
-        Some(_) => "",
+    let found = match calibration {
+        Some(CalibrationSource::Off) => study::uncalibrated(folder)?,
+        Some(CalibrationSource::File(_)) => study::load(folder, "")?,
+        None => study::load(folder, "; remove that file, and the suite measures anew")?,
     };
-    let found = study::load(folder, remedy)?;
     print(&format!(
         "{}\nstudy     {}\n",
         study::text(&found),

@@ -108,6 +108,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     assert!(page.contains("Results: transfers"), "{page}");
 
     // What cannot be read of it stays, and is told with what to do.
+    let calibrated = fs::read_to_string(place.path("study/calibration.json")).unwrap();
     place.write("study/calibration.json", "{");
     let unread = suite(&place, server.password(), &[text(&file), &named]);
     assert_eq!(unread.code(), Some(0), "{unread:?}");
@@ -117,6 +118,25 @@ fn sizes_and_directions_become_a_ranked_table() {
     ] {
         assert!(unread.stderr.contains(part), "{part}: {unread:?}");
     }
+    // Left out where nobody wants it; one that is named takes its place.
+    let judged = |calibration: &str| {
+        let args = [text(&file), &named, calibration];
+        let said = suite(&place, server.password(), &args);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert!(!said.stderr.contains("calibration"), "{said:?}");
+        let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
+        [
+            said.stdout.contains("calibration: "),
+            page.contains("bare loopback"),
+        ]
+    };
+    assert_eq!(judged("--calibration=off"), [false; 2]);
+    place.write("other.json", &calibrated);
+    assert_eq!(judged("--calibration=other.json"), [true; 2]);
+    let kept = || fs::read_to_string(place.path("study/calibration.json")).unwrap();
+    assert_eq!(json(&kept()), json(&calibrated));
+    assert_eq!(judged("--calibration=off"), [false; 2]);
+    assert_eq!(json(&kept()), json(&calibrated));
 }
 
 #[test]
