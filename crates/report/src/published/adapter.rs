@@ -3,8 +3,8 @@
 //! each pattern as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
-use super::efficiency::{MIXED, OF_BOTH, cpu_of, is_mixed};
-use super::{CpuOf, Efficiency, Ranked, ranked};
+use super::efficiency::{MIXED, OF_BOTH};
+use super::{CpuOf, Efficiency, Ranked, cpu_of, is_mixed, ranked};
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::study::{Study, TransferDoc};

@@ -33,7 +33,7 @@ impl CpuOf {
         }
     }
 
-    fn of(doc: &ServerCpuDoc) -> Option<Self> {
+    pub(crate) fn of(doc: &ServerCpuDoc) -> Option<Self> {
         match doc.scope.as_deref()? {
             "machine" => Some(Self::Machine),
             _ => Some(Self::Processes),
@@ -172,7 +172,7 @@ pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
 
 /// Whether indices of several kinds are among these, which do not compare.
 #[must_use]
-pub(super) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bool {
+pub(crate) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bool {
     let measured = rows.into_iter().filter(|row| row.index().is_some());
     let kinds: BTreeSet<_> = measured.map(|row| row.cpu_of).collect();
     kinds.len() > 1
@@ -244,7 +244,7 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
 }
 
 /// Whose CPU utilisation it is.
-pub(super) fn cpu_of(row: &Efficiency) -> Cell {
+pub(crate) fn cpu_of(row: &Efficiency) -> Cell {
     let whose = row.cpu_of.filter(|_| row.cpu_percent.is_some());
     Cell::or_dash(whose.map(|whose| whose.name().into()))
 }

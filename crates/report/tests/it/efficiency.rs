@@ -4,6 +4,7 @@
 use insta::assert_snapshot;
 use smbench_report::doc::RunDoc;
 use smbench_report::published::{CpuOf, Efficiency, Ranked, efficiency, ranked};
+use smbench_report::render;
 use smbench_report::table::Table;
 
 use crate::samples::{document, on_a_busy_server, point, run};
@@ -202,6 +203,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     assert!(index(&both).is_some());
     let cpu = both.load_points[1].server_cpu.as_mut().unwrap();
     cpu.scope = Some("processes".to_owned());
+    cpu.source = "smbd (process 7) and what it started, on this machine".to_owned();
     assert_eq!(index(&both), None);
     let rows = [Efficiency::of_run("x", &both).unwrap()];
     let text = efficiency("", &rows).to_text();
@@ -210,6 +212,42 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
         "{text}"
     );
     assert!(!text.contains("measured"), "{text}");
+    // Nor is there a mean of the two in the text of the run, and whose they are is told.
+    let text = render(&both);
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.starts_with("CPU of the server"));
+    assert_eq!(
+        lines.next().unwrap(),
+        "CPU of the server: smbd (process 7) and what it started, on this machine; 4 cores; in other \
+         passes all that its machine did, as told by http://files.example:9100/metrics; 4 cores"
+    );
+    let row: Vec<_> = lines.nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[..6], ["4", "-", "-", "-", "-", "-"]);
+    let told = "-: of two kinds over the passes, of which there is no mean";
+    assert_eq!(lines.next().unwrap(), told);
+}
+
+#[test]
+fn load_points_whose_cpu_is_of_different_kinds_are_told_apart() {
+    let mut run = document(&run(vec![
+        on_a_busy_server(point(4, 1, 400)),
+        on_a_busy_server(point(8, 1, 400)),
+    ]));
+    let kinds = |run: &RunDoc| {
+        let text = render(run);
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.starts_with("CPU of the server"));
+        let rows = lines.skip(2).take(2);
+        rows.map(|line| line.split_whitespace().next_back().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(!kinds(&run).contains(&"machine".to_owned()));
+    let cpu = run.load_points[1].server_cpu.as_mut().unwrap();
+    cpu.scope = Some("processes".to_owned());
+    assert_eq!(kinds(&run), ["machine", "processes"]);
+    assert!(render(&run).contains("the two do not compare\n"));
 }
 
 #[test]
