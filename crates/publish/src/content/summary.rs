@@ -1,7 +1,7 @@
 //! What a report begins with: what was studied, and the peaks.
 
 use smbench_report::doc::{OutcomeDoc, RunDoc};
-use smbench_report::published::{Contender, adapter, contenders, dips, peaks};
+use smbench_report::published::{Contender, adapter, contenders, dips, efficiency_at_peaks, peaks};
 use smbench_report::study::Study;
 use smbench_report::table::Table;
 use smbench_report::units::counted;
@@ -49,6 +49,12 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
                 ..peaks(&of_interest(contenders.clone(), profile))
             });
             section.blocks.extend(dips(&contenders).map(Block::Table));
+            if let Some(table) = efficiency_at_peaks(study, profile.number) {
+                section.table(Table {
+                    title: format!("{}: {}", profile.name, table.title),
+                    ..table
+                });
+            }
         }
     }
     section

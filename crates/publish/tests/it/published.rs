@@ -2,6 +2,7 @@
 //! report.
 
 use smbench_publish::{Block, Report, report};
+use smbench_report::doc::ServerCpuDoc;
 use smbench_report::study::{ComparisonKind, Study};
 use smbench_report::table::Table;
 
@@ -90,4 +91,45 @@ fn increases_with_processors() {
     for (name, percent) in [("2 CPU", "40 %"), ("4 CPU", "43 %"), ("8 CPU", "21 %")] {
         assert!(has(&tables, name, percent), "{name}: {tables:#?}");
     }
+}
+
+/// Where the CPU of servers is known the report begins with their ranking as well.
+#[test]
+fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
+    let mut study = of_peaks(&[("busy", 900.0), ("idle", 800.0)]);
+    let summary = |study: &Study| {
+        let tables = report(study).sections.swap_remove(0).blocks.into_iter();
+        let tables = tables.filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let mut ranked = tables.filter(|table| table.title.contains("P/E"));
+        (ranked.next(), ranked.next())
+    };
+    assert_eq!(summary(&study), (None, None));
+    for (result, percent) in study.results.iter_mut().zip([90.0, 40.0]) {
+        for point in &mut result.run.load_points {
+            point.server_cpu = Some(ServerCpuDoc {
+                source: "http://files.example:9100/metrics".to_owned(),
+                not_measured: None,
+                scope: Some("machine".to_owned()),
+                cores: Some(4),
+                busy_s: Some(1.0),
+                percent: Some(percent),
+                us_per_op: Some(1.0),
+                mbps_per_percent: Some(point.throughput_mbps / percent),
+                ops_per_s_per_percent: Some(point.ops_per_s / percent),
+            });
+        }
+    }
+    let (ranked, None) = summary(&study) else {
+        panic!("more than one");
+    };
+    let ranked = ranked.unwrap();
+    assert_eq!(ranked.title, "file-server: ranked by P/E at the peak");
+    let rows = ranked.rows.iter();
+    let rows: Vec<_> = rows
+        .map(|row| [0, 1, 5].map(|at| Table::cell(row, at)))
+        .collect();
+    assert_eq!(rows, [["1", "idle", "20.00"], ["2", "busy", "10.00"]]);
 }

@@ -3,7 +3,7 @@
 //! each pattern as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
-use super::efficiency::{MIXED, OF_BOTH};
+use super::efficiency::{self, MIXED, OF_BOTH};
 use super::{CpuOf, Efficiency, Ranked, cpu_of, is_mixed, ranked};
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
@@ -182,15 +182,9 @@ fn whose_cpu(study: &Study) -> Vec<String> {
         let points = results().flat_map(|result| &result.run.load_points);
         let docs = points.filter_map(|point| point.server_cpu.as_ref());
         let docs: Vec<&ServerCpuDoc> = docs.collect();
-        let measured = docs.iter().find(|doc| doc.percent.is_some());
-        if let Some(doc) = measured {
-            let cores = counted(doc.cores.unwrap_or(0).into(), "core");
-            let whose = match doc.scope.as_deref() {
-                Some("machine") => format!("all that its machine did, as told by {}", doc.source),
-                _ => "the processes that serve".to_owned(),
-            };
-            notes.push(format!("CPU of {}: {whose}; {cores}", server.name));
-        }
+        let measured = efficiency::whose_cpu(&server.name, docs.iter().copied());
+        let all = if measured.is_some() { "partly " } else { "" };
+        notes.extend(measured);
         let of_both = results().filter(|result| {
             let row = Efficiency::of_run(&server.name, &result.run);
             row.is_some_and(|row| row.cpu_of == Some(CpuOf::Both))
@@ -208,7 +202,6 @@ fn whose_cpu(study: &Study) -> Vec<String> {
             .collect();
         reasons.dedup();
         if let Some(reason) = reasons.first() {
-            let all = if measured.is_some() { "partly " } else { "" };
             notes.push(format!(
                 "CPU of {}: {all}not measured, so no P/E and no rank: {reason}",
                 server.name

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::study::Study;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -241,6 +242,46 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
         rows: ranked.iter().map(cells).collect(),
         notes,
     }
+}
+
+/// The ranking of a study's servers at their peaks under one profile; `None` where no
+/// CPU utilisation was measured, and of an adapter study, which has all of its
+/// profiles in one table ([`super::adapter`]).
+#[must_use]
+pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
+    if !study.doc.transfers.is_empty() {
+        return None;
+    }
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    for result in study.of_profile(profile) {
+        let server = study.doc.servers.get(result.server);
+        let name = server.map_or("", |server| &server.name);
+        let points = result.run.load_points.iter();
+        notes.extend(whose_cpu(
+            name,
+            points.filter_map(|point| point.server_cpu.as_ref()),
+        ));
+        rows.extend(Efficiency::of_run(name, &result.run));
+    }
+    rows.iter().find(|row| row.index().is_some())?;
+    let mut table = efficiency("ranked by P/E at the peak", &rows);
+    table.notes.extend(notes);
+    Some(table)
+}
+
+/// Whose CPU utilisation was measured of a server, and of how many cores; `None`
+/// where none was.
+pub(super) fn whose_cpu<'a>(
+    name: &str,
+    mut docs: impl Iterator<Item = &'a ServerCpuDoc>,
+) -> Option<String> {
+    let doc = docs.find(|doc| doc.percent.is_some())?;
+    let cores = units::counted(doc.cores.unwrap_or(0).into(), "core");
+    let whose = match doc.scope.as_deref() {
+        Some("machine") => format!("all that its machine did, as told by {}", doc.source),
+        _ => "the processes that serve".to_owned(),
+    };
+    Some(format!("CPU of {name}: {whose}; {cores}"))
 }
 
 /// Whose CPU utilisation it is.

@@ -4,15 +4,15 @@ mod dips;
 
 pub use dips::dips;
 
-use super::{Contender, Point, adapter, percentages};
+use super::{Contender, Point, adapter, efficiency_at_peaks, percentages};
 use crate::change::{Change, Noise};
 use crate::metric::Metric;
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// All tables of a study, profile by profile: the peaks, the dips, and what the
-/// study compares.
+/// All tables of a study, profile by profile: the peaks, the dips, the efficiency at
+/// the peaks, and what the study compares.
 #[must_use]
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut tables: Vec<_> = adapter(study).into_iter().collect();
@@ -38,6 +38,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
             of_profile.push(peaks);
             of_profile.extend(dips(&measured));
         }
+        of_profile.extend(efficiency_at_peaks(study, at));
         let comparisons = study.doc.comparisons.iter();
         of_profile.extend(comparisons.map(|part| asked_for(study, at, part)));
         for table in &mut of_profile {

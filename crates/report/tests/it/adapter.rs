@@ -166,3 +166,38 @@ fn one_table_is_all_that_one_load_point_needs() {
     study.doc.transfers.clear();
     assert_eq!(adapter(&study), None);
 }
+
+/// What an adapter study has in one table others have profile by profile, where any
+/// CPU was measured.
+#[test]
+fn servers_of_other_studies_are_ranked_by_efficiency_in_each_profile() {
+    let mut study = study();
+    study.doc.transfers.clear();
+    let ranked = |study: &Study| {
+        let tables = tables(study).into_iter();
+        let ranked = tables.filter(|table| table.title.ends_with(": ranked by P/E at the peak"));
+        ranked.map(|table| table.to_text()).collect::<Vec<_>>()
+    };
+    let found = ranked(&study);
+    let [transmit, web] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(transmit.starts_with("transmit-4096: ") && web.starts_with("web-server: "));
+    let rows: Vec<_> = transmit.lines().skip(2).take(3).collect();
+    for (row, begin) in rows
+        .iter()
+        .zip(["1 frugal 16.4 501 10 % 1.64", "2 fast ", "- unknown "])
+    {
+        let words: Vec<_> = row.split_whitespace().collect();
+        assert!(words.join(" ").starts_with(begin), "{transmit}");
+    }
+    assert!(
+        transmit.contains("CPU of fast: all that its machine did, as told by http://"),
+        "{transmit}"
+    );
+    for result in &mut study.results {
+        let cpu = result.run.load_points[0].server_cpu.as_mut().unwrap();
+        cpu.percent = None;
+    }
+    assert_eq!(ranked(&study), [""; 0]);
+}
