@@ -62,9 +62,12 @@ fn load_points(profile: &Profile<'_>) -> Section {
             .notes
             .push(text::peak_line(&server.curve).trim_end().to_owned());
         part.table(table);
+        let machine = server.run.machine.as_ref();
+        let cpus = machine.and_then(|machine| machine.cpus);
         let more = [
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
+            Some(text::generator_cpu(&server.curve, cpus)),
         ];
         for mut table in more.into_iter().flatten() {
             table.title = format!("{}: {}", server.name, table.title);

@@ -1,4 +1,4 @@
-//! What the server's CPUs had to do for it, beside the generator's.
+//! What the server's CPUs and the generator's had to do for it.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use crate::published::{CpuOf, Efficiency, cpu_of, is_mixed};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 6] = [
     "clients",
     "cores busy",
     "of all",
     "us/op",
     "Mbit/s per %",
     "ops/s per %",
-    "generator cores",
 ];
 
 /// What each row cost the server; only a title that says why where nothing was
@@ -91,30 +90,61 @@ fn whose<'a>(docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Vec<String> {
     found.into_values().collect()
 }
 
+/// What each row cost the generator, whose machine has so many CPUs for it; that is
+/// always measured.
+#[must_use]
+pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
+    let cores = cpus.map(|cpus| format!("; {}", units::counted(cpus.into(), "core")));
+    let cells = |row: &Row<'_>| {
+        let used = row
+            .passes
+            .iter()
+            .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s);
+        let busy = busy(row, used.sum());
+        let percent = busy
+            .zip(cpus.filter(|&cpus| cpus > 0))
+            .map(|(busy, cpus)| busy / f64::from(cpus) * 100.0);
+        figures(row, busy, percent, row.cpu_us_per_op)
+    };
+    Table {
+        title: format!(
+            "CPU of the generator: that of smbench itself{}",
+            cores.unwrap_or_default()
+        ),
+        columns: COLUMNS.map(Column::number).into(),
+        rows: curve.rows.iter().map(cells).collect(),
+        notes: Vec::new(),
+    }
+}
+
 fn cells(row: &Row<'_>, efficiency: &Efficiency) -> Vec<Cell> {
-    let passes = row.passes.len() as f64;
-    let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
-    let busy = |seconds: f64| (window_s > 0.0).then(|| seconds / window_s);
     let mean_s = row
         .server_cpu(|doc| doc.busy_s)
         .filter(|_| efficiency.cpu_of != Some(CpuOf::Both));
-    let percent = efficiency.cpu_percent;
+    let busy = mean_s.and_then(|mean_s| busy(row, mean_s * row.passes.len() as f64));
+    figures(row, busy, efficiency.cpu_percent, efficiency.us_per_op)
+}
+
+/// Cores that so many CPU seconds over all passes kept busy.
+fn busy(row: &Row<'_>, seconds: f64) -> Option<f64> {
+    let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
+    (window_s > 0.0).then(|| seconds / window_s)
+}
+
+/// What a row did, for so many cores, percent of all and microseconds per operation.
+fn figures(
+    row: &Row<'_>,
+    busy: Option<f64>,
+    percent: Option<f64>,
+    us_per_op: Option<f64>,
+) -> Vec<Cell> {
     let for_each = |value: f64| Cell::of(percent.map(|percent| per(value, percent)), units::rate);
-    let generator_s: f64 = row
-        .passes
-        .iter()
-        .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s)
-        .sum();
     vec![
         Cell::count(row.clients.into()),
-        Cell::of(
-            mean_s.and_then(|mean_s| busy(mean_s * passes)),
-            units::cores,
-        ),
+        Cell::of(busy, units::cores),
         Cell::of(percent, units::percent),
-        Cell::of(efficiency.us_per_op, units::cpu_us),
+        Cell::of(us_per_op, units::cpu_us),
         for_each(row.throughput_mbps),
         for_each(row.ops_per_s),
-        Cell::of(busy(generator_s), units::cores),
     ]
 }

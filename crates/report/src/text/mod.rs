@@ -10,7 +10,7 @@ mod operations;
 mod points;
 mod remarks;
 
-pub use cpu::server_cpu;
+pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use operations::operations;
 pub use points::{load_points, peak_line, repeats};
@@ -35,7 +35,7 @@ pub fn render(doc: &RunDoc) -> String {
     } else {
         sections.push(load_points(&curve).to_text() + &footnotes(&curve));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
-        sections.extend(server_cpu(&curve).map(|table| table.to_text()));
+        sections.extend(cpu_use(doc, &curve));
         sections.push(peak_line(&curve));
         sections.extend(operations(&curve).map(|table| table.to_text()));
     }
@@ -45,6 +45,15 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(remarks);
     }
     sections.join("\n")
+}
+
+/// Whose CPU did how much, the server's first.
+pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = String> {
+    let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
+    let tables = server_cpu(curve)
+        .into_iter()
+        .chain([generator_cpu(curve, cpus)]);
+    tables.map(|table| table.to_text())
 }
 
 /// Columns of the terminal that texts are for.

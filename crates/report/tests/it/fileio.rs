@@ -11,7 +11,7 @@ use smbench_engine::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally
 use smbench_engine::units::Size;
 use smbench_report::fileio::{Interim, Shown, report};
 
-use crate::samples::{book, document, point, run};
+use crate::samples::{book, document, on_a_busy_server, point, run};
 
 const BLOCK: u64 = 16_384;
 
@@ -275,6 +275,29 @@ fn a_write_and_its_own_fsync_are_one_event_of_two_latencies() {
         let bins = block(&format!("{title} (values are in milliseconds)"));
         let bins: Vec<_> = bins.lines().skip(1).collect();
         assert!(bins.len() == 1 && bins[0].ends_with("* 4"), "{bins:?}");
+    }
+}
+
+#[test]
+fn cpu_of_server_and_generator_is_told() {
+    let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
+    let text = |run: &RunRecord| report(&document(run), &shown()).unwrap();
+    assert!(text(&run).contains("\nCPU of the server: not measured: the server is on another"));
+    run.load_points = run.load_points.into_iter().map(on_a_busy_server).collect();
+    let text = text(&run);
+    for (whose, figures) in [
+        // 10 s and 0.5 s of CPU for 8 operations in a second.
+        (
+            "server: all that its machine did",
+            ["10.00", "250 %", "1250000"],
+        ),
+        ("generator: that of smbench itself", ["0.50", "-", "62500"]),
+    ] {
+        let title = format!("CPU of the {whose}");
+        let mut lines = text.lines().skip_while(|line| !line.starts_with(&title));
+        let row: Vec<_> = lines.nth(2).unwrap().split("  ").map(str::trim).collect();
+        let row: Vec<_> = row.into_iter().filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(row[..4], [&["1"][..], &figures].concat(), "{text}");
     }
 }
 

@@ -45,6 +45,13 @@ fn a_plain_run() {
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
 
+    CPU of the generator: that of smbench itself
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
+          1        0.05       -   99.8             -            -
+          4        0.05       -   25.6             -            -
+          8        0.05       -   25.0             -            -
+         16        0.05       -   50.0             -            -
+
     peak 65.5 Mbit/s at 8 clients, mean response 1.21 ms; within 95 % from 4 to 8 clients
 
     operations at 8 clients
@@ -74,6 +81,12 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
     us/op: CPU time of the generator, not of the server, per operation
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
+
+    CPU of the generator: that of smbench itself
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
+          1        0.05       -    500             -            -
+          4        0.05       -    167             -            -
+          8        0.05       -    250             -            -
 
     peak 300 ops/s at 4 clients, mean response 1.50 ms; no other load point within 95 %
 
@@ -112,6 +125,11 @@ fn several_passes_with_one_left_out() {
          16       2  64.7 ± 10.4  1976 ± 318  1.21 ms ± 2.34 us  2.00 ms ± 0.00 us
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
+
+    CPU of the generator: that of smbench itself
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
+          8        0.05       -   26.7             -            -
+         16        0.05       -   25.3             -            -
 
     peak 64.7 Mbit/s at 16 clients, mean response 1.21 ms; no other load point within 95 %
 
@@ -155,6 +173,11 @@ fn failures_and_leftovers_are_spelled_out() {
     ! 4 clients, pass 1: not valid: 4 of 1264 operations failed
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
+
+    CPU of the generator: that of smbench itself
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
+          2        0.05       -    397             -            -
+          4        0.05       -    397             -            -
 
     no peak: no valid load point saw an operation
 
@@ -300,6 +323,28 @@ fn a_busy_generator_is_named_where_nobody_has_judged_it() {
              limit, not the server"
         ]
     );
+}
+
+/// Whose CPU it is, of how many cores, and what was done for it.
+#[test]
+fn cpu_of_server_and_generator_have_the_same_columns() {
+    let mut doc = document(&run(vec![on_a_busy_server(point(1, 1, 400))]));
+    doc.machine = Some(MachineDoc {
+        cpus: Some(2),
+        ..MachineDoc::default()
+    });
+    let text = render(&doc);
+    let of = text.split_once("\nCPU of the server: ").unwrap().1;
+    let of = of.split_once("\n\npeak ").unwrap().0;
+    assert_snapshot!(of, @"
+    all that its machine did, as told by http://files.example:9100/metrics; 4 cores
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
+          1        1.00    25 %   1996         0.655         20.0
+
+    CPU of the generator: that of smbench itself; 2 cores
+    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
+          1        0.05   2.5 %   99.8          6.55          200
+    ");
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Figures while a test runs, as sysbench prints them every so many seconds.
+
+use smbench_engine::fileio::Flushing;
+use smbench_engine::record::{Direction, OpKind, OpRecord, Recorder};
+
+use super::latency::quantile;
+use super::{MIB, NS_PER_MS};
+
+/// What completed in some stretch of the window.
+#[derive(Clone, Debug)]
+pub struct Interim {
+    flushing: Flushing,
+    length_s: f64,
+    /// Bytes read and written.
+    bytes: (u64, u64),
+    /// Latencies of events; of requests alone where each write has its own flush.
+    events: OpRecord,
+    flushes: OpRecord,
+}
+
+impl Interim {
+    /// Nothing yet of a test that flushes so.
+    #[must_use]
+    pub fn new(flushing: Flushing) -> Self {
+        Self {
+            flushing,
+            length_s: 0.0,
+            bytes: (0, 0),
+            events: OpRecord::default(),
+            flushes: OpRecord::default(),
+        }
+    }
+
+    /// Adds what was recorded in so many further seconds.
+    pub fn add(&mut self, recorder: &Recorder, length_s: f64) {
+        self.length_s += length_s;
+        for (kind, op) in recorder.ops().filter(|(kind, _)| kind.is_asked_for()) {
+            match kind.direction() {
+                Some(Direction::Read) => self.bytes.0 += op.bytes,
+                Some(Direction::Write) => self.bytes.1 += op.bytes,
+                None => {}
+            }
+            if kind == OpKind::Flush {
+                self.flushes.merge(op);
+            }
+            if kind != OpKind::Flush || self.flushing != Flushing::EachWrite {
+                self.events.merge(op);
+            }
+        }
+    }
+
+    /// Seconds that were added.
+    #[must_use]
+    pub const fn length_s(&self) -> f64 {
+        self.length_s
+    }
+
+    /// The line that sysbench prints of it, so many seconds after the window's
+    /// opening. Ends with a newline.
+    #[must_use]
+    pub fn line(&self, end_s: f64, percentiles: &[f64]) -> String {
+        let rate = |amount: f64| match self.length_s > 0.0 {
+            true => amount / self.length_s,
+            false => 0.0,
+        };
+        let names: Vec<_> = percentiles.iter().map(|p| format!("{p}%")).collect();
+        let latency = |title: &str, of: &OpRecord| {
+            let values = percentiles.iter().map(|&percentile| {
+                let value = quantile(of.latency(), percentile) / NS_PER_MS;
+                format!("{value:.3}")
+            });
+            let values: Vec<_> = values.collect();
+            format!(" {title} (ms,{}): {}", names.join("/"), values.join("/"))
+        };
+        let latencies = match self.flushing {
+            _ if percentiles.is_empty() => String::new(),
+            // Not sysbench's name: that is of a write with its flush.
+            Flushing::EachWrite => {
+                latency("request", &self.events) + &latency("fsync", &self.flushes)
+            }
+            Flushing::Sets { .. } => latency("latency", &self.events),
+        };
+        format!(
+            "[ {end_s:.0}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s{latencies}\n",
+            rate(self.bytes.0 as f64 / MIB),
+            rate(self.bytes.1 as f64 / MIB),
+            rate(self.flushes.count() as f64),
+        )
+    }
+}
