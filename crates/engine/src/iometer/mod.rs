@@ -26,6 +26,7 @@ mod lines;
 mod profile;
 mod setup;
 mod specification;
+mod workers;
 
 use std::fs::File;
 use std::io::{self, Read as _};

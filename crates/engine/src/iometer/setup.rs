@@ -1,10 +1,10 @@
-//! The test setup and the workers: what of them says how much load there is, and
-//! for how long. All else is a [`Note`], where it would make a difference.
+//! The test setup, and what it amounts to with the workers: how much load there is,
+//! and for how long. All else is a [`Note`], where it would make a difference.
 
-use super::profile::FILE_BYTES;
 use std::time::Duration;
 
 use super::lines::{Lines, Problem, begins};
+use super::workers::Managers;
 use super::{Config, Note, Setup};
 use crate::clients::CLIENTS_MAX;
 use crate::plan::OUTSTANDING_MAX;
@@ -12,7 +12,6 @@ use crate::plan::pattern::SECTOR_BYTES;
 use crate::units::Size;
 
 const SETUP: &str = "'TEST SETUP";
-const MANAGERS: &str = "'MANAGER LIST";
 /// More steps of a cycle than anybody waits for.
 const STEPS_MAX: usize = 1000;
 
@@ -23,7 +22,7 @@ pub(super) struct Reader {
     worker_cycling: Option<Cycle>,
     queue_cycling: Option<Cycle>,
     test_type: Option<(usize, String)>,
-    workers: Vec<Worker>,
+    managers: Managers,
 }
 
 /// From where, up to where if it says, and how.
@@ -61,17 +60,8 @@ impl Cycle {
     }
 }
 
-/// A worker that does I/O to disks.
-#[derive(Default)]
-struct Worker {
-    outstanding: Option<(usize, u32)>,
-    sectors: u64,
-    seed: Option<u64>,
-    assigned: Vec<String>,
-}
-
 /// The whole numbers of a line, whatever is between them.
-fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
+pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
     let words = text.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
     match numbers.len() >= expected && !text.contains('-') {
@@ -83,7 +73,8 @@ fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> 
     }
 }
 
-fn word(text: &str) -> &str {
+/// What a line begins with.
+pub(super) fn word(text: &str) -> &str {
     text.split([',', ' ', '\t']).next().unwrap_or_default()
 }
 
@@ -96,7 +87,8 @@ fn step_kind(text: &str) -> StepKind {
     }
 }
 
-fn small(number: u64) -> u32 {
+/// A number that something is counted with.
+pub(super) fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
@@ -196,16 +188,7 @@ impl Reader {
         lines: &mut Lines,
         config: &mut Config,
     ) -> Result<(), Problem> {
-        loop {
-            let (_, key) = lines.within(MANAGERS)?;
-            if begins(&key, "'END manager list") {
-                return Ok(());
-            }
-            // Also `'Worker type`, which is within one.
-            if key.eq_ignore_ascii_case("'Worker") {
-                self.workers.extend(worker(lines, &mut config.notes)?);
-            }
-        }
+        self.managers.read(lines, &mut config.notes)
     }
 
     /// What all of it amounts to.
@@ -215,24 +198,14 @@ impl Reader {
     pub(super) fn conclude(self, config: &mut Config) -> Result<(), Problem> {
         let setup = &mut config.setup;
         let type_line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
-        let listed = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
+        let listed = u32::try_from(self.managers.workers.len()).unwrap_or(u32::MAX);
         let workers = match listed {
             0 => self.default_workers,
             some => Some(some),
         };
-        let depths = self.workers.iter().filter_map(|worker| worker.outstanding);
-        let depth = depths.clone().map(|(_, depth)| depth).next();
-        if let Some((line, other)) = depths.clone().find(|of| Some(of.1) != depth) {
-            config.notes.push(Note {
-                line,
-                text: format!(
-                    "{other} outstanding I/Os, other than those of the first worker: all clients \
-                     of smbench have as many"
-                ),
-            });
-        }
+        config.notes.extend(self.managers.differences());
         setup.workers = workers.into_iter().collect();
-        setup.outstanding = depth.into_iter().collect();
+        setup.outstanding = self.managers.outstanding().into_iter().collect();
         let kind = self.test_type.as_ref().map_or("NORMAL", |(_, kind)| kind);
         let (cycles_workers, cycles_depth) = match kind {
             "CYCLE_WORKERS" | "CYCLE_WORKERS_AND_TARGETS" => (true, false),
@@ -275,11 +248,12 @@ impl Reader {
                 .notes
                 .push(left_out(&setup.workers, type_line, text)?);
         }
-        if let Some(first) = self.workers.into_iter().next() {
-            setup.file_size = (first.sectors > 0)
-                .then(|| Size(first.sectors.saturating_mul(SECTOR_BYTES.into())));
-            setup.seed = first.seed;
-            setup.assigned = first.assigned;
+        if let Some(first) = self.managers.workers.into_iter().next() {
+            let sectors = first.sectors.value;
+            setup.file_size =
+                (sectors > 0).then(|| Size(sectors.saturating_mul(SECTOR_BYTES.into())));
+            setup.seed = first.seed.value;
+            setup.assigned = first.assigned.value;
         }
         Ok(())
     }
@@ -304,83 +278,6 @@ fn left_out(left: &[u32], line: usize, reason: String) -> Result<Note, Problem> 
             line,
             text: format!("{reason}, more are left out"),
         }),
-    }
-}
-
-/// Reads a worker to its end; `None` where it has nothing to do with disks.
-fn worker(lines: &mut Lines, notes: &mut Vec<Note>) -> Result<Option<Worker>, Problem> {
-    let mut worker = Worker::default();
-    let mut is_disk = true;
-    loop {
-        let (_, key) = lines.within(MANAGERS)?;
-        if begins(&key, "'End worker") {
-            return Ok(is_disk.then_some(worker));
-        }
-        let is = |name| begins(&key, name);
-        if is("'Worker type") {
-            let Some((at, value)) = lines.value(&key)? else {
-                continue;
-            };
-            is_disk = word(&value).eq_ignore_ascii_case("DISK");
-            if !is_disk {
-                notes.push(Note {
-                    line: at,
-                    text: format!("worker type {value} is not supported: the worker is left out"),
-                });
-            }
-        } else if is("'Number of outstanding IOs") || is("'# of outstanding IOs") {
-            let Some((at, value)) = lines.value(&key)? else {
-                continue;
-            };
-            let fields: Vec<_> = value.split(',').map(str::trim).collect();
-            worker.outstanding = Some((at, small(numbers(at, fields[0], 1)?[0])));
-            if fields
-                .get(1)
-                .is_some_and(|rate| rate.eq_ignore_ascii_case("ENABLED"))
-            {
-                notes.push(Note {
-                    line: at,
-                    text: "test connection rate is not supported: sessions stay".to_owned(),
-                });
-            }
-            if fields
-                .get(3)
-                .is_some_and(|seed| seed.eq_ignore_ascii_case("ENABLED"))
-            {
-                worker.seed = fields.get(4).and_then(|seed| seed.parse().ok());
-            }
-        } else if is("'Disk maximum size") {
-            let Some((at, value)) = lines.value(&key)? else {
-                continue;
-            };
-            let of_disk = numbers(at, &value, 2)?;
-            worker.sectors = of_disk[0];
-            let text = format!(
-                "disks are tested whole: here that is a file of {} for each client; give --file-size \
-                 to go beyond the server's memory",
-                Size(FILE_BYTES)
-            );
-            // Once is enough for all workers.
-            if of_disk[0] == 0 && notes.iter().all(|note| note.text != text) {
-                notes.push(Note { line: at, text });
-            }
-            if of_disk[1] > 0 {
-                notes.push(Note {
-                    line: at,
-                    text: format!(
-                        "starting sector {}: files are used from their begin",
-                        of_disk[1]
-                    ),
-                });
-            }
-        } else if is("'Assigned access specs") {
-            while let Some((_, text)) = lines.peek()
-                && !text.starts_with('\'')
-            {
-                worker.assigned.push(text.clone());
-                lines.next();
-            }
-        }
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+mod lines;
+mod workers;
+
 use super::*;
 use crate::plan::{Limits, Plan, Requests};
 use crate::profile::{self, Profile};
@@ -132,63 +135,6 @@ fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
             ("Datei für Büro, 2 outstanding", 2),
             ("Datei für Büro, 4 outstanding", 4),
             ("Datei für Büro, 8 outstanding", 8),
-        ]
-    );
-}
-
-/// An empty value is that of its own key, and no value is taken from behind another
-/// key; lines that name columns, and empty lines above a value, are none.
-#[test]
-fn a_value_is_that_of_the_key_above_it() {
-    let setup = |lines: &str| {
-        let text = minimal("512,100,0,0,0,1,0,0\n");
-        let (version, rest) = text.split_once('\n').unwrap();
-        let whole = format!(
-            "{version}\n'TEST SETUP ===\n{lines}'Ramp Up Time (s)\n\t7\n'END test setup\n{rest}"
-        );
-        let config = parse("x.icf", whole.as_bytes()).unwrap();
-        assert_eq!(
-            config.setup.ramp_up,
-            Some(Duration::from_secs(7)),
-            "{lines}"
-        );
-        config
-    };
-    const TIME: &str = "'Run Time\n'\thours      minutes    seconds\n\t0 10 30\n";
-    let half = Some(Duration::from_secs(630));
-    for (above, description) in [
-        ("'Test Description\n\t\n", None),
-        ("'Test Description\n\n\n", None),
-        ("'Test Description\n", None),
-        ("'Test Description\n\n\tmine\n\n", Some("mine")),
-    ] {
-        let config = setup(&format!("{above}{TIME}"));
-        assert_eq!(config.setup.description.as_deref(), description, "{above}");
-        assert_eq!(config.setup.run_time, half, "{above}");
-        assert_eq!(config.notes, []);
-    }
-    // Blank above the columns, and columns that are named without a tab.
-    for time in [
-        "'Run Time\n\n'\thours\n\t0 10 30\n",
-        "'Run Time\n'hours\n0 10 30\n",
-    ] {
-        assert_eq!(setup(time).setup.run_time, half, "{time}");
-    }
-    // A key that nobody knows keeps its blank to itself as well.
-    let config = setup("'Test Description\n\t\n'Colour\n\tred\n'Run Time\n");
-    assert_eq!(
-        (config.setup.description, config.setup.run_time),
-        (None, None)
-    );
-    let told = |line, text: &str| Note {
-        line,
-        text: text.to_owned(),
-    };
-    assert_eq!(
-        config.notes,
-        [
-            told(6, "Colour is not known"),
-            told(7, "Run Time has no value")
         ]
     );
 }

@@ -1,0 +1,321 @@
+//! The managers and their workers: how many clients there are, and what each does.
+//! Clients of smbench are all alike, so what workers do otherwise than the first is a
+//! [`Note`].
+
+use super::Note;
+use super::lines::{Lines, Problem, begins};
+use super::profile::FILE_BYTES;
+use super::setup::{numbers, small, word};
+use crate::plan::pattern::SECTOR_BYTES;
+use crate::units::Size;
+
+const SECTION: &str = "'MANAGER LIST";
+/// The pattern of data that is not random, as the others and smbench's are.
+const REPEATING_BYTES: u64 = 0;
+
+/// Keys of managers, and of workers in them, that hold nothing to be taken.
+const PASSED_OVER: [&str; 12] = [
+    "'Manager network address",
+    "'End manager",
+    "'Default target settings for worker",
+    "'End default target settings",
+    "'Local network interface",
+    "'VI outstanding IOs",
+    "'End assigned access specs",
+    "'Target assignments",
+    "'End target",
+    "'Target type",
+    "'Target manager ID",
+    "'\t",
+];
+
+/// What a line says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told<T> {
+    line: usize,
+    pub(super) value: T,
+}
+
+/// What the list says.
+#[derive(Default)]
+pub(super) struct Managers {
+    /// Names, and where they stand.
+    managers: Vec<Told<String>>,
+    /// Those that do I/O to disks.
+    pub(super) workers: Vec<Worker>,
+}
+
+/// A worker that does I/O to disks. What nothing is said of stands where it begins.
+pub(super) struct Worker {
+    outstanding: Option<Told<u32>>,
+    /// Of each disk; 0 for all there are.
+    pub(super) sectors: Told<u64>,
+    pub(super) seed: Told<Option<u64>>,
+    pub(super) assigned: Told<Vec<String>>,
+    targets: Told<Vec<String>>,
+}
+
+impl Worker {
+    fn at(line: usize) -> Self {
+        fn nothing<T: Default>(line: usize) -> Told<T> {
+            let value = T::default();
+            Told { line, value }
+        }
+        Self {
+            outstanding: None,
+            sectors: nothing(line),
+            seed: nothing(line),
+            assigned: nothing(line),
+            targets: nothing(line),
+        }
+    }
+}
+
+impl Managers {
+    /// Reads the section to its end.
+    pub(super) fn read(&mut self, lines: &mut Lines, notes: &mut Vec<Note>) -> Result<(), Problem> {
+        loop {
+            let (at, key) = lines.within(SECTION)?;
+            if begins(&key, "'END manager list") {
+                return Ok(());
+            }
+            // Also `'Worker type`, which is within one.
+            if key.eq_ignore_ascii_case("'Worker") {
+                self.workers.extend(worker(at, lines, notes)?);
+            } else if begins(&key, "'Manager ID") {
+                let named = lines.value(&key)?;
+                self.managers.extend(named.map(|(line, value)| {
+                    Told {
+                        line,
+                        value: value
+                            .split_once(',')
+                            .map_or("", |(_, name)| name)
+                            .to_owned(),
+                    }
+                }));
+            } else {
+                notes.extend(unknown(at, &key));
+            }
+        }
+    }
+
+    /// Requests that each worker has outstanding, as the first says that does.
+    pub(super) fn outstanding(&self) -> Option<u32> {
+        let mut told = self.workers.iter().filter_map(|of| of.outstanding.as_ref());
+        told.next().map(|first| first.value)
+    }
+
+    /// What has no place in a test of clients that are all alike: of each kind the
+    /// first line that says so.
+    pub(super) fn differences(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let mut tell = |line: usize, text: String| notes.push(Note { line, text });
+        if let Some(other) = self.managers.get(1) {
+            let name = &other.value;
+            tell(
+                other.line,
+                format!("{name} is a further manager: smbench makes all load from one machine"),
+            );
+        }
+        let depths = self.workers.iter().filter_map(|of| of.outstanding.as_ref());
+        if let Some(Told { line, value }) = other(depths) {
+            tell(
+                *line,
+                format!(
+                    "{value} outstanding I/Os, other than those of the first worker: all clients of \
+                     smbench have as many"
+                ),
+            );
+        }
+        if let Some(Told { line, value }) = other(self.workers.iter().map(|of| &of.sectors)) {
+            let size = match value {
+                0 => "whole disks".to_owned(),
+                sectors => format!(
+                    "disks of {}",
+                    Size(sectors.saturating_mul(SECTOR_BYTES.into()))
+                ),
+            };
+            tell(
+                *line,
+                format!(
+                    "{size}, other than those of the first worker: all clients of smbench have files \
+                     as large"
+                ),
+            );
+        }
+        if let Some(Told { line, .. }) = other(self.workers.iter().map(|of| &of.seed)) {
+            tell(
+                *line,
+                "a seed other than that of the first worker: smbench makes those of all clients of \
+                 one"
+                .to_owned(),
+            );
+        }
+        if let Some(Told { line, .. }) = other(self.workers.iter().map(|of| &of.assigned)) {
+            tell(
+                *line,
+                "access specifications other than those of the first worker: all clients of smbench \
+                 do the same, what that one does"
+                    .to_owned(),
+            );
+        }
+        let targets = || self.workers.iter().map(|of| &of.targets);
+        if let Some(Told { line, .. }) = other(targets()) {
+            tell(
+                *line,
+                "targets other than those of the first worker: all clients of smbench work on the \
+                 one share of a run"
+                    .to_owned(),
+            );
+        }
+        if let Some(Told { line, value }) = targets().find(|of| of.value.len() > 1) {
+            let count = value.len();
+            tell(
+                *line,
+                format!(
+                    "{count} targets of one worker, each with its outstanding I/Os: a client of \
+                     smbench has as many in all"
+                ),
+            );
+        }
+        notes
+    }
+}
+
+/// The first that is other than the first of all.
+fn other<'a, T: PartialEq>(mut told: impl Iterator<Item = &'a Told<T>>) -> Option<&'a Told<T>> {
+    let first = told.next()?;
+    told.find(|other| other.value != first.value)
+}
+
+/// A key that nobody knows; values of others are none.
+fn unknown(line: usize, key: &str) -> Option<Note> {
+    let is_known = PASSED_OVER.iter().any(|known| begins(key, known));
+    (key.starts_with('\'') && !is_known).then(|| Note {
+        line,
+        text: format!("{} is not known", key.trim_start_matches('\'')),
+    })
+}
+
+/// Reads a worker, which begins at a line, to its end; `None` where it has nothing to
+/// do with disks.
+fn worker(
+    line: usize,
+    lines: &mut Lines,
+    notes: &mut Vec<Note>,
+) -> Result<Option<Worker>, Problem> {
+    let mut worker = Worker::at(line);
+    let mut found = Vec::new();
+    let mut is_disk = true;
+    loop {
+        let (at, key) = lines.within(SECTION)?;
+        if begins(&key, "'End worker") {
+            // Of one that is left out all that matters is that.
+            if is_disk {
+                notes.extend(found);
+            }
+            return Ok(is_disk.then_some(worker));
+        }
+        let is = |name| begins(&key, name);
+        if is("'Assigned access specs") {
+            worker.assigned.line = at;
+            while let Some((_, text)) = lines.peek()
+                && !text.starts_with('\'')
+            {
+                worker.assigned.value.push(text.clone());
+                lines.next();
+            }
+        } else if is("'Worker type") {
+            let Some((at, value)) = lines.value(&key)? else {
+                continue;
+            };
+            is_disk = word(&value).eq_ignore_ascii_case("DISK");
+            if !is_disk {
+                notes.push(Note {
+                    line: at,
+                    text: format!("worker type {value} is not supported: the worker is left out"),
+                });
+            }
+        } else if is("'Number of outstanding IOs") || is("'# of outstanding IOs") {
+            if let Some((at, value)) = lines.value(&key)? {
+                worker.load(at, &value, &mut found)?;
+            }
+        } else if is("'Disk maximum size") {
+            if let Some((at, value)) = lines.value(&key)? {
+                // Once is enough for all workers.
+                let mut texts = worker.disk(at, &value)?;
+                texts.retain(|text| notes.iter().all(|note| note.text != *text));
+                found.extend(texts.into_iter().map(|text| Note { line: at, text }));
+            }
+        } else if key.eq_ignore_ascii_case("'Target") {
+            if let Some((_, value)) = lines.value(&key)? {
+                worker.targets.value.push(value);
+                worker.targets.value.sort();
+            }
+        } else {
+            if is("'Target assignments") {
+                worker.targets.line = at;
+            }
+            found.extend(unknown(at, &key));
+        }
+    }
+}
+
+impl Worker {
+    /// Takes the line of outstanding I/Os.
+    fn load(&mut self, line: usize, text: &str, notes: &mut Vec<Note>) -> Result<(), Problem> {
+        let fields: Vec<_> = text.split(',').map(str::trim).collect();
+        self.outstanding = Some(Told {
+            line,
+            value: small(numbers(line, fields[0], 1)?[0]),
+        });
+        let is_enabled = |at: usize| {
+            fields
+                .get(at)
+                .is_some_and(|field| field.eq_ignore_ascii_case("ENABLED"))
+        };
+        if is_enabled(1) {
+            notes.push(Note {
+                line,
+                text: "test connection rate is not supported: sessions stay".to_owned(),
+            });
+        }
+        let seed = fields.get(4).filter(|_| is_enabled(3));
+        self.seed = Told {
+            line,
+            value: seed.and_then(|seed| seed.parse().ok()),
+        };
+        Ok(())
+    }
+
+    /// Takes the line of disk sizes; what is not taken of it.
+    fn disk(&mut self, line: usize, text: &str) -> Result<Vec<String>, Problem> {
+        let of_disk = numbers(line, text, 2)?;
+        self.sectors = Told {
+            line,
+            value: of_disk[0],
+        };
+        let mut notes = Vec::new();
+        if of_disk[0] == 0 {
+            notes.push(format!(
+                "disks are tested whole: here that is a file of {} for each client; give --file-size \
+                 to go beyond the server's memory",
+                Size(FILE_BYTES)
+            ));
+        }
+        if of_disk[1] > 0 {
+            notes.push(format!(
+                "starting sector {}: files are used from their begin",
+                of_disk[1]
+            ));
+        }
+        if of_disk.get(2) == Some(&REPEATING_BYTES) {
+            notes.push(
+                "data of repeating bytes: smbench writes random data, which takes a server that \
+                 compresses longer"
+                    .to_owned(),
+            );
+        }
+        Ok(notes)
+    }
+}
