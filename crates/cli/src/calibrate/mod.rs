@@ -46,8 +46,25 @@ const RAMP: Duration = Duration::from_millis(100);
 /// Of each ceiling, where a suite measures them before it begins.
 pub(crate) const QUICK: Duration = Duration::from_millis(200);
 
-/// Operations that are measured: share of reads in percent, and bytes.
-const OPERATIONS: [(f64, u64); 3] = [(100.0, 4 << 10), (100.0, 64 << 10), (0.0, 4 << 10)];
+/// What is measured of an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Every target, on one thread and on all.
+    Whole,
+    /// What a run is held against: the embedded server, on all threads.
+    Server,
+}
+
+/// Operations that are measured: share of reads in percent, bytes, and how far. A run
+/// is held against sizes up to four times apart from its own: 1 KiB to 4 MiB.
+const OPERATIONS: [(f64, u64, Extent); 6] = [
+    (100.0, 4 << 10, Extent::Whole),
+    (100.0, 64 << 10, Extent::Whole),
+    (100.0, 1 << 20, Extent::Server),
+    (0.0, 4 << 10, Extent::Whole),
+    (0.0, 64 << 10, Extent::Whole),
+    (0.0, 1 << 20, Extent::Server),
+];
 
 /// Measures, prints and keeps.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
@@ -164,8 +181,12 @@ fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<Calibrat
     threads.dedup();
     let mut ceilings = Vec::new();
     for answers in CeilingTarget::ALL {
-        for (read_percent, bytes) in OPERATIONS {
-            for &threads in &threads {
+        for (read_percent, bytes, extent) in OPERATIONS {
+            let is_wanted = |threads: &&u32| match extent {
+                Extent::Whole => true,
+                Extent::Server => answers == CeilingTarget::Embedded && **threads == cores,
+            };
+            for &threads in threads.iter().filter(is_wanted) {
                 let op = if read_percent > 0.0 { "read" } else { "write" };
                 line.within(format!(
                     "calibration: {}, {op} {}, {}",

@@ -20,7 +20,7 @@ fn calibrate(place: &Place, more: &[&str]) -> crate::support::Said {
 #[test]
 fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let place = Place::new();
-    let said = calibrate(&place, &["--duration=50ms", "--out=results", "--json=-"]);
+    let said = calibrate(&place, &["--duration=100ms", "--out=results", "--json=-"]);
     said.succeeded();
     let doc = json(&said.stdout);
     let kept = fs::read_to_string(place.path("results/calibration.json")).unwrap();
@@ -28,10 +28,21 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let cpus = doc["machine"]["cpus"].as_u64().unwrap();
     let ceilings = doc["ceilings"].as_array().unwrap();
     let threads: &[u64] = if cpus > 1 { &[1, cpus] } else { &[1] };
-    assert_eq!(ceilings.len(), 9 * threads.len());
+    assert_eq!(ceilings.len(), 12 * threads.len() + 2);
     for target in ["null", "loopback", "embedded"] {
-        for (op, bytes) in [("read", 4096), ("read", 65_536), ("write", 4096)] {
+        for (op, bytes) in [
+            ("read", 4096),
+            ("read", 65_536),
+            ("read", 1 << 20),
+            ("write", 4096),
+            ("write", 65_536),
+            ("write", 1 << 20),
+        ] {
             for &threads in threads {
+                // Those are only what runs are held against.
+                if bytes == 1 << 20 && (target, threads) != ("embedded", cpus) {
+                    continue;
+                }
                 let is_this = |found: &&Value| {
                     found["target"] == target
                         && found["op"] == op
@@ -67,6 +78,18 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let line = "calibration: this machine did at most ";
     assert!(run(&["--out=results"]).contains(line));
     assert!(!run(&["--out=results", "--calibration=off"]).contains(line));
+    for size in ["64 KiB", "1 MiB"] {
+        let profile = format!(
+            "read_percent = 0\n[files]\nsize = \"1MiB\"\n[[sizes]]\nsize = \"{}\"\nweight = 100\n",
+            size.replace(' ', "")
+        );
+        place.write("writes.toml", &profile);
+        let written = run(&["--out=results", "--profile=writes.toml"]);
+        assert!(
+            written.contains(&format!(" writes of {size} per second")),
+            "{written}"
+        );
+    }
     let elsewhere = run(&["--out=other", "--calibration=results/calibration.json"]);
     assert!(elsewhere.contains(line), "{elsewhere}");
     // What is not a result is not taken for one.
