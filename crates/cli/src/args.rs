@@ -26,7 +26,7 @@ use value::{destinations, files, parse_profile};
 
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
-pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs};
+pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use load::{LoadArgs, WindowArgs};

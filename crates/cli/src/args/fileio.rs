@@ -78,6 +78,16 @@ pub(crate) struct TestArgs {
     /// Blocks that make one sequential request; 0 is one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) file_merged_requests: u32,
+    /// How requests are made. Over SMB there is one way: others are told, and change nothing
+    #[arg(long, value_name = "MODE", default_value = "sync", value_parser = ["sync", "async", "mmap"])]
+    pub(crate) file_io_mode: String,
+    /// How files are opened: direct is told, and changes nothing; sync and dsync are refused
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true,
+          value_delimiter = ',', value_parser = parse_flag)]
+    pub(crate) file_extra_flags: Vec<String>,
+    /// How files are flushed. SMB has one way: the other is told, and changes nothing
+    #[arg(long, value_name = "METHOD", default_value = "fsync", value_parser = ["fsync", "fdatasync"])]
+    pub(crate) file_fsync_mode: String,
     /// Compare every byte read with what was written
     #[arg(long, value_name = "on|off", default_value = "off", default_missing_value = "on",
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = switches())]
@@ -185,6 +195,18 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
         Err(_) => parse_duration(text).map_err(|error| error.to_string()),
+    }
+}
+
+/// A flag that files may be opened with; an empty one is none.
+fn parse_flag(text: &str) -> Result<String, &'static str> {
+    match text {
+        "" | "direct" => Ok(text.to_owned()),
+        "sync" | "dsync" => Err(
+            "writes that are on the disk when they are answered are not to be had: give \
+             --file-fsync-all=on, which has each write flushed",
+        ),
+        _ => Err("sysbench knows sync, dsync and direct"),
     }
 }
 

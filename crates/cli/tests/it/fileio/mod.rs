@@ -1,6 +1,7 @@
-//! `fileio`: files that are prepared and known again, and what is refused. Beside
-//! the tool whose options it has: `sysbench`.
+//! `fileio`: files that are prepared and known again. Beside the tool whose options it
+//! has: `sysbench`.
 
+mod options;
 mod sysbench;
 
 use std::fs::{self, File};
@@ -9,7 +10,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 
-use crate::support::{Lab, Place, Said, embedded, text, wait_until};
+use crate::support::{Place, Said, text, wait_until};
 
 const SYSBENCH: Tool = Tool::new("sysbench", "sysbench");
 
@@ -225,101 +226,6 @@ fn files_are_prepared_once_and_known_again() {
     fileio("run", &anew).succeeded();
     fileio("cleanup", &[]).succeeded();
     assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
-}
-
-#[test]
-fn what_cannot_be_is_told_before_anything_is_written() {
-    let place = Place::new();
-    let server = embedded();
-    let url = server.url();
-    let run = |more: &[&str]| {
-        let mut args = vec!["fileio", "run", "--target", &url, "--out=results"];
-        args.extend(more);
-        place.smbench_as(server.password(), &args)
-    };
-    let mode = "--file-test-mode=rndrw";
-    for (options, parts) in [
-        (
-            &[][..],
-            &["--file-test-mode is missing: give seqwr, seqrewr"][..],
-        ),
-        (
-            &[mode, "--file-num=128", "--file-total-size=1M"],
-            &[
-                "--file-total-size: 1 MiB in 128 files is 8 KiB in each, less than a block of 16 KiB",
-            ],
-        ),
-        (
-            &[mode, "--time=0"],
-            &["--time: neither a time nor a number of events: the test would never end"],
-        ),
-        (&[mode, "--file-num=0"], &["--file-num: there are 0 files"]),
-        (
-            &[mode, "--file-block-size=0"],
-            &["--file-block-size: requests of no bytes"],
-        ),
-        (
-            &[mode, "--file-block-size=9M"],
-            &["--file-block-size: requests of 9 MiB are too large: at most 8 MiB"],
-        ),
-        (&[mode, "--file-rw-ratio=-1"], &["--file-rw-ratio"]),
-        (
-            &[mode, "--rand-type=pareto", "--rand-pareto-h=2"],
-            &["--rand-pareto-h: give more than 0 and less than 1"],
-        ),
-        (&[mode, "--threads=0"], &["--threads"]),
-        (
-            &[mode, "--percentile=101"],
-            &["expected percentiles, 0 to 100"],
-        ),
-    ] {
-        let said = run(options);
-        said.failed_with(2, parts);
-    }
-    for command in ["prepare", "cleanup"] {
-        let said = place.smbench(&["fileio", command]);
-        said.failed_with(2, &[command, "needs --target"]);
-    }
-    assert!(!place.path("results").exists());
-    assert!(
-        server.memory().paths().is_empty(),
-        "{:?}",
-        server.memory().paths()
-    );
-
-    // What only the server can tell.
-    let small = Lab::start(&place, &["embedded", "--capacity=8MiB"]);
-    for (options, parts) in [
-        (
-            &["--file-total-size=64M"][..],
-            &[
-                "8 MiB free, but the files need 64 MiB more",
-                "--file-total-size",
-            ][..],
-        ),
-        (
-            &[
-                "--file-total-size=4M",
-                "--file-num=2",
-                "--file-block-size=128K",
-                "--dialect=2.0.2",
-            ],
-            &["--file-block-size", "128 KiB", "at most 64 KiB"],
-        ),
-    ] {
-        for command in ["prepare", "run"] {
-            let mut args = vec!["fileio", command, "--target", &small.url, "--out=results"];
-            args.extend(["--file-test-mode=seqwr", "--time=1"]);
-            args.extend(options);
-            let said = place.smbench_as(&small.password, &args);
-            said.failed_with(2, parts);
-        }
-    }
-    let said = place.smbench_as(
-        &small.password,
-        &["fileio", "cleanup", "--target", &small.url],
-    );
-    assert_eq!(said.code(), Some(0), "{said:?}");
 }
 
 #[test]
