@@ -12,7 +12,7 @@ use crate::record::{Failure, OpKind, Recorder, Times};
 use crate::run::driver::{Acknowledged, Answer, Extent, Sink};
 use crate::run::group::Orders;
 use crate::run::member::Member;
-use crate::run::operation::{ActionStep, Dropped, Slot, SlotState, Unfit, judge};
+use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::replay;
 use crate::run::supply::Supply;
 use crate::stream::{Mix, Went};
@@ -252,7 +252,6 @@ impl<S: Supply> Clients<S> {
         match next {
             Some(next) => {
                 slot.operation = next;
-                slot.step = ActionStep::Further;
                 slot.intended = now;
                 slot.state = SlotState::Continuing;
                 member.continuing.push_back(answer.slot);

@@ -30,7 +30,7 @@ use crate::run::booking::{Booking, Clients};
 use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
 use crate::run::health::Gauge;
 use crate::run::member::{DueFor, Member};
-use crate::run::operation::{ActionStep, Dropped, Slot, SlotState};
+use crate::run::operation::{Dropped, Slot, SlotState};
 use crate::run::schedule::{Place, Schedule};
 use crate::run::supply::Supply;
 use crate::stream::Mix;
@@ -252,6 +252,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     now = clock::now();
                     orders.turn(&mut shared.desk, now);
                     self.clients.count_in_flight(now, orders);
+                    // Who is answered now had nothing to send until now.
+                    self.count_held_back(now, orders);
                     self.complete(received, now, shared)?;
                 }
                 Poll::Pending => {
@@ -267,7 +269,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     /// point stops, or the driver has no room.
     fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
         self.clients.count_in_flight(now, orders);
-        self.held_back.count(now, &self.clients.members, orders);
+        self.count_held_back(now, orders);
         let members = self.clients.members.len();
         for at in 0..members {
             let member = (self.turn + at) % members;
@@ -281,6 +283,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
         self.turn = (self.turn + 1) % members;
         self.held_back.end();
         Filled::AsPlanned
+    }
+
+    fn count_held_back(&mut self, now: Nanos, orders: &Orders) {
+        let members = self.clients.members.iter();
+        let due = members.filter_map(|member| member.due_since(now));
+        let of_window = |from, to| orders.window_between(from, to);
+        self.held_back.count(now, due, of_window);
     }
 
     fn fill_member(
@@ -303,15 +312,17 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             let slot = due.slot;
             let of_slot = &slots[slot as usize];
-            let (operation, intended, step) = match due.what {
-                DueFor::Further => (Some(of_slot.operation), of_slot.intended, of_slot.step),
-                DueFor::Next => {
-                    let next = member.next_operation(orders.schedule.phase(now));
-                    (next, now, ActionStep::First)
-                }
-                DueFor::Rested(at) | DueFor::Arrival(at) => {
-                    let next = member.next_operation(orders.schedule.phase(now));
-                    (next, at, ActionStep::First)
+            // An action has one instant at which it is due; its further requests each
+            // have their own to be sent at.
+            let (due_at, intended) = match due.what {
+                DueFor::Further => (of_slot.due, of_slot.intended),
+                DueFor::Next => (now, now),
+                DueFor::Rested(at) | DueFor::Arrival(at) => (at, at),
+            };
+            let operation = match due.what {
+                DueFor::Further => Some(of_slot.operation),
+                DueFor::Next | DueFor::Rested(_) | DueFor::Arrival(_) => {
+                    member.next_operation(orders.schedule.phase(now))
                 }
             };
             let Some(operation) = operation else {
@@ -361,7 +372,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             *slot = Slot {
                 member: at,
                 operation,
-                step,
+                due: due_at,
                 intended,
                 sent,
                 epoch: member.epoch(&operation),

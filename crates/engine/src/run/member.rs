@@ -9,7 +9,7 @@ use crate::pattern::{self, Salt, Stamp};
 use crate::plan::Plan;
 use crate::record::{OpKind, Phase, Punctuality};
 use crate::run::group::Orders;
-use crate::run::operation::{ActionStep, Dropped, Slot};
+use crate::run::operation::{Dropped, Slot};
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
@@ -248,10 +248,11 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Takes note that what was due in the window has not been answered in it,
-    /// but at `now` or never. As with what was due, an action counts once.
+    /// Takes note that what was due in the window has not been answered in it, but
+    /// at `now` or never. As with what was due, an action counts once: with its first
+    /// request that is not.
     pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
-        if slot.step == ActionStep::First && self.is_counted(slot.intended) {
+        if self.is_counted(slot.due) && self.is_counted(slot.intended) {
             self.leave_unanswered(slot.intended, now);
         }
     }

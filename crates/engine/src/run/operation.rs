@@ -85,23 +85,15 @@ impl From<std::io::Error> for Dropped {
     }
 }
 
-/// Which request of its action one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ActionStep {
-    /// What the load model says when to send.
-    First,
-    /// What follows on the answer to another.
-    Further,
-}
-
 /// A place for one action of a client, and the request of it that is under way.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     /// Index of the client in its group.
     pub(super) member: usize,
     pub(super) operation: Operation,
-    pub(super) step: ActionStep,
-    /// When it was due, or a request of its action ended that it follows.
+    /// When its action was due.
+    pub(super) due: Nanos,
+    /// When it was, or a request of its action ended that it follows.
     pub(super) intended: Nanos,
     pub(super) sent: Nanos,
     /// What was known when it was sent, for reads under verification.
@@ -122,7 +114,7 @@ impl Slot {
                 offset: 0,
                 length: 0,
             },
-            step: ActionStep::First,
+            due: Nanos(0),
             intended: Nanos(0),
             sent: Nanos(0),
             epoch: None,

@@ -1,9 +1,6 @@
 //! Time that clients lost because their driver had no room for what was due.
 
-use super::Orders;
 use crate::clock::Nanos;
-use crate::run::member::Member;
-use crate::run::supply::Supply;
 
 /// How long a group has been held back, and its clients with it.
 #[derive(Default)]
@@ -29,16 +26,20 @@ impl HeldBack {
         self.since
     }
 
-    /// Counts up to `now`, of each client from when it had something to send; to
-    /// be called before anything is sent.
-    pub(super) fn count<S: Supply>(&mut self, now: Nanos, members: &[Member<S>], orders: &Orders) {
+    /// Counts up to `now`, of each client from when it had something to send: `due`
+    /// are those instants, `of_window` is what counts of the time between two. To be
+    /// called before anything is sent, and before answers make something due.
+    pub(super) fn count(
+        &mut self,
+        now: Nanos,
+        due: impl Iterator<Item = Nanos>,
+        of_window: impl Fn(Nanos, Nanos) -> Nanos,
+    ) {
         if self.since.is_none() {
             return;
         }
-        for due in members.iter().filter_map(|member| member.due_since(now)) {
-            let lost = orders.window_between(due.max(self.counted), now);
-            self.sum = self.sum + lost;
-        }
+        let lost = due.map(|due| of_window(due.max(self.counted), now));
+        self.sum = lost.fold(self.sum, |sum, lost| sum + lost);
         self.counted = now;
     }
 
@@ -49,5 +50,29 @@ impl HeldBack {
 
     pub(super) const fn sum(&self) -> Nanos {
         self.sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_clients_with_something_to_send_are_held_back_and_from_then_on() {
+        let mut held_back = HeldBack::default();
+        let count = |held_back: &mut HeldBack, now, due: &[u64]| {
+            let due = due.iter().copied().map(Nanos);
+            held_back.count(Nanos(now), due, |from, to| to.since(from));
+            held_back.sum()
+        };
+        assert_eq!(count(&mut held_back, 5, &[0]), Nanos(0));
+        held_back.begin(Nanos(10));
+        // Three clients of which one has nothing to send, and one only since 15.
+        assert_eq!(count(&mut held_back, 20, &[0, 15]), Nanos(15));
+        held_back.begin(Nanos(20));
+        assert_eq!(held_back.since(), Some(Nanos(10)));
+        assert_eq!(count(&mut held_back, 30, &[0]), Nanos(25));
+        held_back.end();
+        assert_eq!(count(&mut held_back, 40, &[0, 0, 0]), Nanos(25));
     }
 }

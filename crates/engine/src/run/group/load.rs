@@ -54,7 +54,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     /// Counts what still goes on at `now`, up to then.
     fn settle(&mut self, now: Nanos, orders: &Orders) {
         self.clients.count_in_flight(now, orders);
-        self.held_back.count(now, &self.clients.members, orders);
+        self.count_held_back(now, orders);
         self.held_back.end();
         let end = now.min(orders.schedule.stop);
         for member in &mut self.clients.members {
