@@ -162,6 +162,8 @@ impl Names {
         self.created(to);
         let to = self.node(to);
         (to.end, to.made) = (end, made);
+        // What is in it came with it.
+        to.deleted_tree = 0;
     }
 
     /// Whether it is made for a replay, under this name.
