@@ -34,7 +34,7 @@ pub struct CalibrationDoc {
     pub machine: MachineDoc,
     /// Seconds that each ceiling was measured for.
     pub duration_s: f64,
-    /// Each target with each operation, on one thread and on all.
+    /// Each target with each operation measured of it, on one thread and on all.
     pub ceilings: Vec<CeilingDoc>,
     /// What sysbench says of the machine.
     pub sysbench: SysbenchDoc,

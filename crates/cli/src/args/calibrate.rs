@@ -12,7 +12,7 @@ use super::value::{Destination, destinations, not_a_server, paths};
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Measured time for each of the 26 figures (14 on a single core), up to 10m
+    /// Measured time for each of the 28 figures (14 on a single core), up to 10m
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
     pub(crate) duration: Duration,
     /// Folder that calibration.json is written to; results in it refer to it

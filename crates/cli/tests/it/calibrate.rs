@@ -28,7 +28,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let cpus = doc["machine"]["cpus"].as_u64().unwrap();
     let ceilings = doc["ceilings"].as_array().unwrap();
     let threads: &[u64] = if cpus > 1 { &[1, cpus] } else { &[1] };
-    assert_eq!(ceilings.len(), 12 * threads.len() + 2);
+    assert_eq!(ceilings.len(), 14 * threads.len());
     for target in ["null", "loopback", "embedded"] {
         for (op, bytes) in [
             ("read", 4096),
