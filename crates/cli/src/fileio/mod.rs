@@ -8,17 +8,54 @@ use std::time::SystemTime;
 use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
 use smbench_engine::target::Target;
 
-use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs};
+use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 use crate::failure::{Exit, Failure};
+use crate::output::complain;
 use crate::request::account;
 
 /// Does what the command line asks for.
 pub(crate) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
     match command {
-        FileioCommand::Prepare(args) => prepare::prepare(&args),
-        FileioCommand::Run(args) => run::run(&args),
+        FileioCommand::Prepare(args) => {
+            tell_without_effect(&args);
+            prepare::prepare(&args)
+        }
+        FileioCommand::Run(args) => {
+            tell_without_effect(&args);
+            run::run(&args)
+        }
         FileioCommand::Cleanup(args) => prepare::cleanup(&args),
     }
+}
+
+fn tell_without_effect(args: &FileioArgs) {
+    if !args.output.quiet {
+        without_effect(&args.test).iter().for_each(complain);
+    }
+}
+
+/// What was asked for that sysbench knows and SMB does not, a line each.
+fn without_effect(test: &TestArgs) -> Vec<String> {
+    let told = [
+        (
+            test.file_io_mode != "sync",
+            format!("--file-io-mode={}", test.file_io_mode),
+            "each session has one request in flight, and no file is mapped",
+        ),
+        (
+            test.file_extra_flags.iter().any(|flag| flag == "direct"),
+            "--file-extra-flags=direct".to_owned(),
+            "no cache of this machine is in between",
+        ),
+        (
+            test.file_fsync_mode != "fsync",
+            format!("--file-fsync-mode={}", test.file_fsync_mode),
+            "SMB has one FLUSH, of all there is of a file",
+        ),
+    ];
+    let told = told.into_iter().filter(|(is_told, ..)| *is_told);
+    told.map(|(_, option, reason)| format!("{option} changes nothing: {reason}"))
+        .collect()
 }
 
 /// The test that the options ask for.

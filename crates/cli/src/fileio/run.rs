@@ -15,7 +15,7 @@ use smbench_report::fileio::{Interim, Shown, report};
 use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
-use crate::args::{Destination, FileioArgs, TestArgs};
+use crate::args::{Destination, FileioArgs};
 use crate::commands::run::{Telling, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
@@ -47,9 +47,6 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
             ));
         }
     }
-    if !args.output.quiet {
-        without_effect(&args.test).iter().for_each(complain);
-    }
     let shown = Shown {
         percentiles: percentiles(args),
         histogram: args.load.histogram,
@@ -61,30 +58,6 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         render: &text,
     };
     carry_out(vec![request], &args.output, telling)
-}
-
-/// What was asked for that sysbench knows and SMB does not, a line each.
-fn without_effect(test: &TestArgs) -> Vec<String> {
-    let told = [
-        (
-            test.file_io_mode != "sync",
-            format!("--file-io-mode={}", test.file_io_mode),
-            "each session has one request in flight, and no file is mapped",
-        ),
-        (
-            test.file_extra_flags.iter().any(|flag| flag == "direct"),
-            "--file-extra-flags=direct".to_owned(),
-            "no cache of this machine is in between",
-        ),
-        (
-            test.file_fsync_mode != "fsync",
-            format!("--file-fsync-mode={}", test.file_fsync_mode),
-            "SMB has one FLUSH, of all there is of a file",
-        ),
-    ];
-    let told = told.into_iter().filter(|(is_told, ..)| *is_told);
-    told.map(|(_, option, reason)| format!("{option} changes nothing: {reason}"))
-        .collect()
 }
 
 fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
