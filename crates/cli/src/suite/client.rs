@@ -55,6 +55,18 @@ pub(super) fn lines(run: &RunOptions) -> Vec<String> {
         .collect()
 }
 
+/// A key that both give.
+pub(super) fn clash(one: &RunOptions, other: &RunOptions) -> Option<String> {
+    let keys = |run: &RunOptions| -> Vec<String> {
+        let lines = lines(run).into_iter();
+        lines
+            .filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()))
+            .collect()
+    };
+    let others = keys(other);
+    keys(one).into_iter().find(|key| others.contains(key))
+}
+
 fn mode(mode: Mode) -> String {
     match mode {
         Mode::Auto => "auto",

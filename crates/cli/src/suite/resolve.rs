@@ -11,6 +11,7 @@ use smbench_engine::spec::RunOptions;
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{ComparisonDoc, StudyDoc, TransferDoc};
 
+use super::client;
 use super::folder::Slot;
 use super::host::Host;
 use super::servers::hosts;
@@ -264,6 +265,18 @@ fn plan(
         repeat: Some(1),
         ..RunOptions::default()
     };
+    // A row that says otherwise than what was run would be a wrong one.
+    if let Some(host) = host
+        && let Some(key) = client::clash(&given, &host.run)
+    {
+        return Err(Failure::Usage(format!(
+            "suite {}: server `{}` has {key} of its own, and --{} is given for all servers: leave \
+             out one of them",
+            source.origin,
+            host.name,
+            key.replace('_', "-")
+        )));
+    }
     let own = host.map(|host| host.run.clone()).unwrap_or_default();
     let written = own.or(run.clone()).or(source.spec.run.clone());
     let options = given.or(fixed).or(written);

@@ -69,7 +69,7 @@ fn of_server(study: &Study, number: usize) -> Section {
         part.blocks.push(Block::Verbatim(server.settings.clone()));
     }
     if !server.client.is_empty() {
-        part.text("Its clients, otherwise than the study's others:");
+        part.text("Asked for by its clients alone:");
         part.blocks.push(Block::Verbatim(server.client.clone()));
     }
     let results = study.results.iter();

@@ -53,7 +53,7 @@ kind = "tuning"
     );
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
     for part in [
-        "Its clients, otherwise than the study's others:",
+        "Asked for by its clients alone:",
         "oplock = batch\ncredits = 32\n",
         "at most 32 credits",
     ] {
@@ -65,4 +65,17 @@ kind = "tuning"
     place.write("tuning.toml", &spec("level2"));
     let said = suite(&place, server.password(), &args);
     said.failed_with(2, &["holds a study with servers", "oplock = level2"]);
+
+    // What is given for all would undo it.
+    let own = spec("batch").replace("credits = 32", "sign = \"off\"");
+    let file = place.write("undone.toml", &own);
+    let said = suite(
+        &place,
+        server.password(),
+        &with(&[text(&file), "--sign=required"]),
+    );
+    said.failed_with(
+        2,
+        &["server `oplocks on` has sign of its own", "--sign is given"],
+    );
 }
