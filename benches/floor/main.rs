@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::task::{Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -96,8 +96,10 @@ async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Fail
         .collect();
     tokio::time::sleep(RAMP_UP).await;
     let (before, first) = (getrusage(UsageWho::RUSAGE_SELF)?, thread.operations.get());
+    let begin = Instant::now();
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let (after, last) = (getrusage(UsageWho::RUSAGE_SELF)?, thread.operations.get());
+    let measured = begin.elapsed();
     thread.is_over.set(true);
     for reader in readers {
         reader.await??;
@@ -109,7 +111,7 @@ async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Fail
     let each = operations as f64;
     Ok(format!(
         "{{\"ops_per_s\": {:.0}, \"cpu_us_per_op\": {:.3}, \"cpu_user_us_per_op\": {:.3}}}",
-        each / seconds as f64,
+        each / measured.as_secs_f64(),
         (user + system) / each,
         user / each
     ))
