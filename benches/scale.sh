@@ -8,8 +8,7 @@
 #   benches/scale.sh [--seconds N] [--embedded N] [--samba N] [--threads N]
 #
 # Prints a table and whether the bars hold; exits 1 when one does not, and 3
-# when it could not measure. Raw results stay in benches/results. SMBENCH names
-# another binary to measure than the one it builds.
+# when it could not measure. Raw results stay in benches/results.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
@@ -20,12 +19,11 @@ need cargo "cargo (or from rustup.rs)"
 need jq jq
 need smbd samba
 need pdbedit samba-common-bin
-[ -n "${SMBENCH-}" ] || build
-smbench=${SMBENCH:-$bin/smbench}
+build
 results scale
 {
   facts
-  printf 'binary   sha256 %s\n' "$(sha256sum "$smbench" | cut -d ' ' -f 1)"
+  printf 'binary   sha256 %s\n' "$(sha256sum "$bin/smbench" | cut -d ' ' -f 1)"
   printf 'memory   %s\n' "$(awk '/MemTotal/ { print $2, $3 }' /proc/meminfo)"
 } | tee "$out/facts.txt"
 
@@ -34,7 +32,7 @@ results scale
 count() {
   local name=$1 sessions=$2 code=0
   shift 2
-  timeout --kill-after=10 $((option[seconds] + 540)) "$smbench" run "$@" --quiet \
+  timeout --kill-after=10 $((option[seconds] + 540)) "$bin/smbench" run "$@" --quiet \
     --profile file-server --file-size 64KiB --clients "$sessions" --threads "${option[threads]}" \
     --duration "${option[seconds]}s" --ramp-up 5s --operation-timeout 120s \
     --out "$scratch/out" --json "$out/$name-$sessions.json" \
@@ -58,7 +56,7 @@ echo 'embedded server' >&2
 count embedded "$(few "${option[embedded]}")"
 count embedded "${option[embedded]}"
 echo 'scratch Samba' >&2
-serve samba "$smbench" lab samba
+serve samba "$bin/smbench" lab samba
 export SMBENCH_PASSWORD=${server_password[samba]}
 count samba "$(few "${option[samba]}")" --target "${server_url[samba]}"
 count samba "${option[samba]}" --target "${server_url[samba]}"
