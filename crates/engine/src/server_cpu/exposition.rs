@@ -309,7 +309,7 @@ mod tests {
             (text(9.0, 6.0, 3.0), "went back"),
             (text(10.0, 5.0, 3.0), "stood still"),
             (
-                text(10.3, 5.3, 3.3),
+                text(10.3, 5.3, 3.2),
                 "slower than time, 0.4 s of 2.0 s for each CPU: it may answer late, or from a cache",
             ),
             (text(23.0, 6.0, 3.0), "faster than time"),
