@@ -240,13 +240,13 @@ impl Reader {
             let text = format!("{depth} outstanding I/Os: smbench has {OUTSTANDING_MAX} at most");
             config
                 .notes
-                .push(left_out(&setup.outstanding, type_line, text)?);
+                .push(left_out(&setup.outstanding, type_line, &text)?);
         }
         if let Some(clients) = keep_up_to(CLIENTS_MAX, &mut setup.workers) {
             let text = format!("{clients} workers: smbench has {CLIENTS_MAX} clients at most");
             config
                 .notes
-                .push(left_out(&setup.workers, type_line, text)?);
+                .push(left_out(&setup.workers, type_line, &text)?);
         }
         if let Some(first) = self.managers.workers.into_iter().next() {
             let sectors = first.sectors.value;
@@ -268,7 +268,7 @@ fn keep_up_to(max: u32, values: &mut Vec<u32>) -> Option<u32> {
 
 /// That values were left out, with the reason; an error where none is `left`: the
 /// suite's own are not what the file asks for.
-fn left_out(left: &[u32], line: usize, reason: String) -> Result<Note, Problem> {
+fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, Problem> {
     match left {
         [] => Err(Problem::at(
             line,
