@@ -39,8 +39,6 @@ use crate::progress::{Line, Visibility};
 use crate::results::check_writable;
 use crate::signals;
 
-/// Clients of each thread: enough that it always has an answer to look at.
-const CLIENTS_PER_THREAD: u32 = 16;
 /// Load before and after each window.
 const RAMP: Duration = Duration::from_millis(100);
 /// Of each ceiling, where a suite measures them before it begins.
@@ -51,7 +49,8 @@ pub(crate) const QUICK: Duration = Duration::from_millis(200);
 enum Extent {
     /// Every target, on one thread and on all.
     Whole,
-    /// What a run is held against: the embedded server alone.
+    /// What a run is held against: the embedded server alone. For requests that take
+    /// long.
     Server,
 }
 
@@ -65,6 +64,15 @@ const OPERATIONS: [(f64, u64, Extent); 6] = [
     (0.0, 64 << 10, Extent::Whole),
     (0.0, 1 << 20, Extent::Server),
 ];
+
+/// Clients of each thread: enough that it always has an answer to look at, for which
+/// fewer do where an answer takes long.
+const fn clients_per_thread(extent: Extent) -> u32 {
+    match extent {
+        Extent::Whole => 16,
+        Extent::Server => 4,
+    }
+}
 
 /// Measures, prints and keeps.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
@@ -193,7 +201,8 @@ fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<Calibrat
                     Size(bytes),
                     counted(threads.into(), "thread")
                 ));
-                let plan = plan(&target, read_percent, bytes, threads, duration)?;
+                let clients = threads * clients_per_thread(extent);
+                let plan = plan(&target, read_percent, bytes, (threads, clients), duration)?;
                 let record = match answers {
                     CeilingTarget::Embedded => run::execute(&plan, &mut Unobserved, cancel),
                     CeilingTarget::Null => alone(&plan, Null, "null", cancel),
@@ -232,7 +241,7 @@ fn plan(
     target: &Target,
     read_percent: f64,
     bytes: u64,
-    threads: u32,
+    (threads, clients): (u32, u32),
     duration: Duration,
 ) -> Result<Plan, Failure> {
     let spec = Spec {
@@ -249,9 +258,8 @@ fn plan(
         }],
         ..Spec::default()
     };
-    let clients = (threads * CLIENTS_PER_THREAD).to_string();
     let options = RunOptions {
-        clients: clients.parse().ok(),
+        clients: clients.to_string().parse().ok(),
         threads: Some(threads),
         ramp_up: Some(RAMP),
         duration: Some(duration),
