@@ -222,8 +222,10 @@ impl Table {
         let column = self.header.iter().position(|name| name == server);
         self.rows.iter().any(|row| match column {
             Some(column) => row.get(column).is_some_and(is_figure),
-            None if row[0] == server => row[1..].iter().any(is_figure),
-            None => self.title.starts_with(server) && row.iter().any(is_figure),
+            None => match row.iter().position(|cell| cell == server) {
+                Some(name) => row[name + 1..].iter().any(is_figure),
+                None => self.title.starts_with(server) && row.iter().any(is_figure),
+            },
         })
     }
 }
