@@ -129,30 +129,33 @@ mod tests {
 
     #[test]
     fn a_dip_is_named_stretch_by_stretch() {
-        let cases: [(&[(u32, u32)], bool, &str); 8] = [
-            (&[(60, 60)], true, "from 60 clients on"),
-            (&[(52, 60)], true, "from 52 clients on"),
-            (&[(20, 20)], false, "at 20 clients"),
-            (&[(20, 28)], false, "from 20 to 28 clients"),
-            (&[(20, 20), (60, 60)], true, "at 20 clients and from 60 on"),
+        for (stretches, lasts, told) in [
+            (vec![(60, 60)], true, "from 60 clients on"),
+            (vec![(52, 60)], true, "from 52 clients on"),
+            (vec![(20, 20)], false, "at 20 clients"),
+            (vec![(20, 28)], false, "from 20 to 28 clients"),
             (
-                &[(20, 28), (52, 60)],
+                vec![(20, 20), (60, 60)],
+                true,
+                "at 20 clients and from 60 on",
+            ),
+            (
+                vec![(20, 28), (52, 60)],
                 true,
                 "from 20 to 28 clients and from 52 on",
             ),
             (
-                &[(20, 28), (40, 40)],
+                vec![(20, 28), (40, 40)],
                 false,
                 "from 20 to 28 and at 40 clients",
             ),
             (
-                &[(20, 20), (28, 36), (60, 60)],
+                vec![(20, 20), (28, 36), (60, 60)],
                 true,
                 "at 20 clients, from 28 to 36 and from 60 on",
             ),
-        ];
-        for (stretches, lasts, told) in cases {
-            assert_eq!(places(stretches, lasts), told);
+        ] {
+            assert_eq!(places(&stretches, lasts), told);
         }
     }
 }
