@@ -392,6 +392,15 @@ Close 1 NT_STATUS_OK
 NTCreateX "\tree\t" 0x40 0x3 1 NT_STATUS_OK
 SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
 Close 1 NT_STATUS_OK
+NTCreateX "\d" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Deltree "\tree" NT_STATUS_OK
+Rename "\d" "\tree" NT_STATUS_OK
+NTCreateX "\tree\t" 0x40 0x1 1 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+WriteX 1 0 30 30 NT_STATUS_OK
+SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
+Close 1 NT_STATUS_OK
 Rename "\there" "\moved" NT_STATUS_OK
 NTCreateX "\moved" 0x40 0x1 1 NT_STATUS_OK
 SET_FILE_INFORMATION 1 1020 NT_STATUS_OK
@@ -402,7 +411,7 @@ Close 1 NT_STATUS_OK
     let set = trace.records.iter();
     let set = set.filter(|record| record.verb == Verb::SetFile);
     let ends: Vec<_> = set.map(|record| record.offset).collect();
-    assert_eq!(ends, [0, 10, 10, 0, 500, 0, 700, 0, 0, 200]);
+    assert_eq!(ends, [0, 10, 10, 0, 500, 0, 700, 0, 0, 0, 30, 200]);
     assert_eq!(
         made(&trace),
         [

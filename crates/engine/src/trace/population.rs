@@ -128,6 +128,9 @@ impl Names {
             (_, Some(place)) if made == Made::Directory => {
                 self.population.made[place].1 = made;
             }
+            // Nobody knows how it came back: with a directory that was renamed, perhaps.
+            // It is not what was there before.
+            (State::Gone(_), _) => self.appeared(at),
             _ => {}
         }
     }
@@ -162,8 +165,6 @@ impl Names {
         self.created(to);
         let to = self.node(to);
         (to.end, to.made) = (end, made);
-        // What is in it came with it.
-        to.deleted_tree = 0;
     }
 
     /// Whether it is made for a replay, under this name.
