@@ -103,12 +103,16 @@ impl Place {
         self.smbench_as(password, &run_args(url, more))
     }
 
-    /// Files a run has left in its folder of results.
+    /// Files a run has left in its folder of results, but for those that a kill kept
+    /// from getting their names.
     pub(crate) fn results(&self) -> Vec<PathBuf> {
-        match fs::read_dir(self.path("results")) {
-            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
-            Err(_) => Vec::new(),
-        }
+        let Ok(entries) = fs::read_dir(self.path("results")) else {
+            return Vec::new();
+        };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.extension().is_none_or(|extension| extension != "tmp"))
+            .collect()
     }
 
     /// The one result document.
