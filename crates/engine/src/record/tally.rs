@@ -241,7 +241,7 @@ mod tests {
                 let (one, other) = (tally.window(kind), expected.window(kind));
                 prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
                 for of in [|op: &OpRecord| op.service.clone(), |op: &OpRecord| op.latency().clone()] {
-                    let (one, other) = (of(&one), of(&other));
+                    let (one, other) = (of(one), of(other));
                     prop_assert_eq!((one.min(), one.max()), (other.min(), other.max()));
                     prop_assert_eq!(one, other);
                 }
