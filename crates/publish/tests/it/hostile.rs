@@ -56,8 +56,8 @@ fn text_stays_text() {
     let prose: Vec<_> = markdown.split("\n```\n").step_by(2).collect();
     assert_eq!(
         prose.len(),
-        3,
-        "the command and the settings are between fences"
+        4,
+        "the command, the settings and what clients ask for are between fences"
     );
     let markdown = prose.concat();
     assert!(!markdown.contains("<script"), "{markdown}");
