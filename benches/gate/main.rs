@@ -12,7 +12,6 @@ mod codecs;
 mod compounds;
 mod count;
 mod exchange;
-mod worker_loop;
 
 use std::process::ExitCode;
 
