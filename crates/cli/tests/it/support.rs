@@ -16,7 +16,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use tempfile::TempDir;
 
 /// Longer than anything here takes on a loaded machine; what takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Windows short enough for a test suite, long enough to hold operations.
