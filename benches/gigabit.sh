@@ -22,7 +22,7 @@ readonly shaper=(tbf rate 1gbit burst 256kb latency 5ms)
 
 option=([rounds]=5 [seconds]=3)
 options "$@"
-[ "${option[seconds]}" -ge 2 ] || die "--seconds: 2 or more, for there must be something to count" 2
+[ "${option[seconds]}" -ge 3 ] || die "--seconds: 3 or more, for there must be something to count" 2
 [ "$(id -u)" -eq 0 ] || die "only root can make network namespaces: sudo $0"
 need cargo "cargo (or from rustup.rs)"
 need smbd samba
