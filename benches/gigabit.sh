@@ -20,9 +20,9 @@ readonly load_address=192.0.2.1 serve_address=192.0.2.2
 # KiB) and 2 ms of the rate; 5 ms of queue is what a small switch has.
 readonly shaper=(tbf rate 1gbit burst 256kb latency 5ms)
 
-option=([rounds]=5 [seconds]=3)
+option=([rounds]=5 [seconds]=5)
 options "$@"
-[ "${option[seconds]}" -ge 3 ] || die "--seconds: 3 or more, for there must be something to count" 2
+[ "${option[seconds]}" -ge 4 ] || die "--seconds: 4 or more, for there must be something to count" 2
 [ "$(id -u)" -eq 0 ] || die "only root can make network namespaces: sudo $0"
 need cargo "cargo (or from rustup.rs)"
 need smbd samba

@@ -86,7 +86,7 @@ impl Place<'_> {
 impl Link {
     pub(crate) fn between(first: &Sample, last: &Sample) -> Result<Self, String> {
         if last.up_bytes.at - first.up_bytes.at < SHORTEST {
-            return Err("too short a time to count bytes in: measure 3 seconds or more".into());
+            return Err("too short a time to count bytes in: measure 4 seconds or more".into());
         }
         let mbps = |first: &Reading, last: &Reading| first.rate(last) * 8e-6;
         Ok(Self {
