@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
@@ -40,7 +41,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
     };
     let orders = Rc::new(Orders {
         schedule,
-        gauge: Gauge::start(schedule),
+        gauge: Gauge::start(schedule, Arc::clone(&worker.account)),
         operation_limit: worker.plan.limits.operation.into(),
         cancel: worker.cancel.clone(),
         alarm: None,

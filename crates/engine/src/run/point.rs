@@ -16,7 +16,7 @@ use crate::process;
 use crate::record::{GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::guest::GuestPanic;
-use crate::run::health;
+use crate::run::health::{self, Account};
 use crate::run::observe::{Observer, Point, Progress};
 use crate::run::schedule::Schedule;
 use crate::run::setup::Pace;
@@ -43,10 +43,11 @@ pub(super) async fn measure(
     let plan = &context.plan;
     let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
     let board = Arc::new(Board::new(workers_for(context, point), empty));
+    let account = Arc::new(Account::default());
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
     let begin = clock::now();
-    let (workers, refused) = spawn_workers(context, point, &board, &report, &started);
+    let (workers, refused) = spawn_workers(context, point, (&board, &account), &report, &started);
     drop(report);
     if let Some(error) = refused {
         drop(start);
@@ -57,6 +58,7 @@ pub(super) async fn measure(
         workers: workers.len(),
         reports,
         board: Arc::clone(&board),
+        account,
     };
     observer.progress(&Progress::SettingUp {
         point,
@@ -138,7 +140,7 @@ fn workers_for(context: &Context<'_>, point: Point) -> usize {
 fn spawn_workers(
     context: &Context<'_>,
     point: Point,
-    board: &Arc<Board>,
+    (board, account): (&Arc<Board>, &Arc<Account>),
     report: &mpsc::UnboundedSender<Report>,
     started: &watch::Receiver<Option<Schedule>>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
@@ -172,6 +174,7 @@ fn spawn_workers(
             ),
             cpu: cpus.get(worker % cpus.len().max(1)).copied(),
             board: Arc::clone(board),
+            account: Arc::clone(account),
             number: worker,
             cancel: context.cancel.clone(),
         };

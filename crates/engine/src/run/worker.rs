@@ -24,7 +24,7 @@ use crate::run::closing::close;
 use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::figures::Figures;
 use crate::run::group::{Group, Orders, Shared};
-use crate::run::health::Gauge;
+use crate::run::health::{Account, Gauge};
 use crate::run::member::Member;
 use crate::run::operation::Dropped;
 use crate::run::schedule::Schedule;
@@ -63,6 +63,7 @@ pub(super) struct Assignment {
     /// The CPU it stays on, where it is to stay.
     pub(super) cpu: Option<usize>,
     pub(super) board: Arc<Board>,
+    pub(super) account: Arc<Account>,
     /// Which of the workers this is, from 0.
     pub(super) number: usize,
     pub(super) cancel: Cancel,
@@ -264,7 +265,7 @@ async fn put_load_on<D: Driver, S: Supply>(
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
-    let gauge = Gauge::start(schedule);
+    let gauge = Gauge::start(schedule, Arc::clone(&worker.account));
     let orders = Rc::new(Orders {
         schedule,
         gauge: Rc::clone(&gauge),

@@ -10,10 +10,11 @@ use tokio::task::JoinHandle;
 use super::PROGRESS_INTERVAL;
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
-use crate::process::{self, CpuTime};
+use crate::process::CpuTime;
 use crate::record::ClientUsage;
 use crate::run::Context;
 use crate::run::board::Board;
+use crate::run::health::Account;
 use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
 use crate::run::schedule::{Interval, Place, Schedule};
 use crate::run::timeline::Over;
@@ -60,6 +61,7 @@ pub(super) struct Crew {
     pub(super) workers: usize,
     pub(super) reports: mpsc::UnboundedReceiver<Report>,
     pub(super) board: Arc<Board>,
+    pub(super) account: Arc<Account>,
 }
 
 impl Crew {
@@ -117,8 +119,6 @@ impl Crew {
         (point, repeat): (Point, u32),
         observer: &mut dyn Observer,
     ) -> Observed {
-        let mut opening = None;
-        let mut closing = None;
         let mut last_tick = schedule.begin;
         // Beside the load: a server's exporter may take its time.
         let read_server_cpu = || {
@@ -126,16 +126,18 @@ impl Crew {
             tokio::task::spawn_blocking(move || meter.read())
         };
         let (mut cpu_at_open, mut cpu_at_close) = (None, None);
+        let mut closing = None;
         let (mut ended, mut gone) = (0, 0);
         let mut last_end = Nanos(0);
         while ended.max(gone) < self.workers {
-            let now = clock::now();
             let tick = last_tick + PROGRESS_INTERVAL;
-            let next = [schedule.open, schedule.close, tick]
-                .into_iter()
-                .filter(|&at| at > now)
-                .min()
-                .unwrap_or(tick);
+            // What became due while the last was seen to is due at once.
+            let next = [
+                cpu_at_open.is_none().then_some(schedule.open),
+                closing.is_none().then_some(schedule.close),
+                Some(tick),
+            ];
+            let next = next.into_iter().flatten().min().unwrap_or(tick);
             tokio::select! {
                 report = self.reports.recv() => match report {
                     // A worker that fails goes without the first of these.
@@ -149,7 +151,8 @@ impl Crew {
                 },
                 () = tokio::time::sleep_until(clock::timer(next)) => {}
                 () = context.cancel.cancelled(), if closing.is_none() => {
-                    closing = Some((clock::now(), process::usage()));
+                    closing = Some(clock::now());
+                    self.account.close();
                     cpu_at_close = Some(read_server_cpu());
                 }
             }
@@ -160,12 +163,13 @@ impl Crew {
             let recorders = over.into_iter().map(|over| over.recorder);
             self.board.give_back(recorders);
             let now = clock::now();
-            if opening.is_none() && now >= schedule.open {
-                opening = Some((now, process::usage()));
+            self.account.see(now, &schedule);
+            if cpu_at_open.is_none() && now >= schedule.open {
                 cpu_at_open = Some(read_server_cpu());
             }
             if closing.is_none() && (now >= schedule.close || ended.max(gone) == self.workers) {
-                closing = Some((now, process::usage()));
+                closing = Some(now);
+                self.account.close();
                 cpu_at_close = Some(read_server_cpu());
             }
             if now >= tick {
@@ -179,18 +183,18 @@ impl Crew {
                 last_tick = now;
             }
         }
-        let (closed_at, at_close) = closing.unwrap_or((schedule.close, process::usage()));
         // The workers' clocks stop at the cancel, or with their load, not when that
         // is noticed here.
         let load_end = match ended == self.workers {
             true => last_end,
             false => Nanos::MAX,
         };
-        let closed = closed_at.min(context.cancel.at()).min(load_end);
+        let closed = closing.unwrap_or(schedule.close);
+        let closed = closed.min(context.cancel.at()).min(load_end);
         let window = schedule.window_until(closed);
-        let (opened_at, at_open) = opening.unwrap_or((closed_at, at_close));
-        // Read a little late, as timers go, or much later when the observer was
-        // held up, at either end; the load is the same a little later, so its share is taken.
+        let [(opened_at, at_open), (closed_at, at_close)] = self.account.ends();
+        // Read a little late, as timers go; the load is the same a little later, so
+        // its share is taken.
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
         let opening = finished(cpu_at_open).await;
         // The first look at the server is within the window, as far as it came in a

@@ -160,6 +160,7 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
         pace: Pace::new(clock::now(), None, 1, (0, 1)),
         cpu: None,
         board: Arc::clone(&board),
+        account: Arc::default(),
         number: 0,
         cancel: cancel.clone(),
         mix: Arc::clone(mix),

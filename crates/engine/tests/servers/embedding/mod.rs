@@ -1,5 +1,6 @@
 //! Drivers and streams from outside, and what a run owes to its seed alone.
 
+mod held_up;
 mod misbehaving;
 mod sockets;
 

@@ -1,0 +1,72 @@
+//! An observer that takes its time: what it is shown, and what is recorded
+//! though it does.
+
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::driver::Null;
+use smbench_engine::record::{RunRecord, ServerFacts};
+use smbench_engine::run::{Observer, Progress, Stage, execute_on};
+use smbench_engine::spec::RunOptions;
+
+use super::{drawn, plan};
+use crate::support::short;
+
+/// Holds the coordinator up, the first time it is shown a load that runs.
+struct Slow {
+    hold: Duration,
+    shown: Vec<Stage>,
+}
+
+impl Observer for Slow {
+    fn progress(&mut self, progress: &Progress) {
+        if let Progress::Running { stage, .. } = progress {
+            if self.shown.is_empty() {
+                std::thread::sleep(self.hold);
+            }
+            self.shown.push(*stage);
+        }
+    }
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
+fn observed(ramp_up: u64, duration: u64, hold: u64) -> (RunRecord, Vec<Stage>) {
+    let plan = plan(
+        "file-server",
+        RunOptions {
+            ramp_up: Some(Duration::from_millis(ramp_up)),
+            duration: Some(Duration::from_millis(duration)),
+            ..short()
+        },
+    );
+    let mut observer = Slow {
+        hold: Duration::from_millis(hold),
+        shown: Vec::new(),
+    };
+    let server = ServerFacts::other("null://here");
+    let (streams, cancel) = (drawn(&plan), Cancel::default());
+    let record = execute_on(&plan, server, Null, streams, &mut observer, &cancel).unwrap();
+    (record, observer.shown)
+}
+
+#[test]
+fn progress_goes_on_when_a_turn_was_missed() {
+    // Shown at 500 ms and held until the next turn is over.
+    let (_, shown) = observed(0, 2_000, 600);
+    let measuring = shown.iter().filter(|&&stage| stage == Stage::Measuring);
+    assert!(measuring.count() >= 2, "{shown:?}");
+}
+
+#[test]
+fn cpu_time_is_that_of_the_window_also_when_the_coordinator_missed_it() {
+    // Held from before the window until after it.
+    let (record, shown) = observed(550, 300, 600);
+    assert_eq!(shown.first(), Some(&Stage::RampUp));
+    assert!(!shown.contains(&Stage::Measuring));
+    let point = &record.load_points[0];
+    let cpu = (point.client.cpu_user + point.client.cpu_system).as_secs_f64();
+    // Nothing answers quicker than what answers at once: the workers are busy.
+    let workers: f64 = point.generator.workers.iter().map(|it| it.cpu_share).sum();
+    let window = point.window.as_secs_f64();
+    assert!(cpu > 0.5 * workers * window, "{cpu} {workers} {window}");
+}
