@@ -47,7 +47,10 @@ limited() { timeout --foreground --kill-after=10 $((option[seconds] * 20 + 120))
 serve() {
   local name=$1 said=$scratch/$1.out tries
   shift
-  "$@" </dev/null >"$said" 2>"$said.err" &
+  # What an earlier one said is not this one's.
+  rm -f "$said"
+  : >"$said"
+  "$@" </dev/null >>"$said" 2>"$said.err" &
   server_pid[$name]=$!
   for ((tries = 0; tries < 300; tries++)); do
     if [ "$(wc -l <"$said")" -ge 2 ]; then
