@@ -81,8 +81,9 @@ pub struct LoadPointRecord {
     pub ops: Tally,
     /// The same over time.
     pub series: Series,
-    /// From the end of the window until every file had been flushed; `None` where
-    /// nothing is done when the load is over.
+    /// From the end of the last operation under load, or of the window where that is
+    /// later, until every file had been flushed; `None` where nothing is done when
+    /// the load is over.
     pub final_flush: Option<Duration>,
     /// How evenly clients were served.
     pub fairness: Fairness,

@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
@@ -41,7 +40,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
     };
     let orders = Rc::new(Orders {
         schedule,
-        gauge: Gauge::start(schedule, Arc::clone(&worker.account)),
+        gauge: Gauge::start(schedule),
         operation_limit: worker.plan.limits.operation.into(),
         cancel: worker.cancel.clone(),
         alarm: None,

@@ -20,14 +20,12 @@
 //! limit may see late that a socket has room again, and so nothing is concluded
 //! then.
 
-mod account;
 mod gauge;
 
 use crate::clock::Nanos;
 use crate::record::GeneratorRecord;
 use crate::session::Whereabouts;
 
-pub(super) use account::Account;
 pub(super) use gauge::Gauge;
 
 /// A worker's share of the window, running and waiting to run.

@@ -2,8 +2,10 @@
 //! measured.
 
 mod crew;
+mod witness;
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -16,7 +18,7 @@ use crate::process;
 use crate::record::{GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::guest::GuestPanic;
-use crate::run::health::{self, Account};
+use crate::run::health;
 use crate::run::observe::{Observer, Point, Progress};
 use crate::run::schedule::Schedule;
 use crate::run::setup::Pace;
@@ -24,6 +26,8 @@ use crate::run::worker::{Assignment, Outcome, Report};
 use crate::run::{Context, RunError};
 use crate::units::format_duration;
 use crew::{Crew, Observed, tell};
+pub(super) use witness::UnderLoad;
+use witness::{Witness, under_load};
 
 /// How often the observer hears of progress.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
@@ -43,12 +47,17 @@ pub(super) async fn measure(
     let plan = &context.plan;
     let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
     let board = Arc::new(Board::new(workers_for(context, point), empty));
-    let account = Arc::new(Account::default());
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
+    let (under_load, load) = under_load();
     let begin = clock::now();
-    let (workers, refused) = spawn_workers(context, point, (&board, &account), &report, &started);
-    drop(report);
+    let hired = Hired {
+        board: &board,
+        under_load,
+        report,
+        started,
+    };
+    let (workers, refused) = spawn_workers(context, point, hired);
     if let Some(error) = refused {
         drop(start);
         join(workers).await?;
@@ -58,29 +67,34 @@ pub(super) async fn measure(
         workers: workers.len(),
         reports,
         board: Arc::clone(&board),
-        account,
     };
     observer.progress(&Progress::SettingUp {
         point,
         ready: 0,
         elapsed: Duration::ZERO,
     });
-    let stands = crew.set_up(point, context.cancel, observer).await;
-    let setup_elapsed = clock::now().since(begin);
-    let observed = match stands {
-        Ok(()) => {
-            let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
-            start.send_replace(Some(schedule));
-            Ok(crew
-                .watch(context, schedule, (point, repeat), observer)
-                .await)
-        }
-        Err(error) => Err(error),
-    };
-    // Without a schedule the workers leave now; with one, when they are done.
+    let observed = async {
+        let stood = crew.set_up(point, begin, context.cancel, observer).await?;
+        let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
+        let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
+        let witness = Witness::start(schedule, cancel, meter, load)?;
+        start.send_replace(Some(schedule));
+        let observed = crew
+            .watch(context, schedule, (point, repeat), observer)
+            .await;
+        Ok::<_, RunError>((stood, observed, witness))
+    }
+    .await;
+    // Without a schedule the workers leave now; with one, they are gone.
     drop(start);
     let outcome = join(workers).await?;
-    let observed = observed?;
+    let (stood, observed, witness) = observed?;
+    let seen = witness.seen().await.ok_or(RunError::Panicked)?;
+    let (client, machine_busy) = seen.usage(observed.window);
+    let [opening, closing] = seen.server;
+    let server_cpu = context
+        .server_cpu
+        .between(opening, closing, observed.window);
     let (over, ops, mut series) = board.finish();
     for over in &over {
         tell(context, (point, repeat), over, observer);
@@ -88,7 +102,12 @@ pub(super) async fn measure(
     series.interval = observed.schedule.interval.into();
     series.reach(observed.schedule.intervals_until(observed.closed));
     let invalid = objection(context, point, &observed, &outcome, &ops);
-    let generator = judged(context, point, &observed, &outcome, &ops);
+    let generator = GeneratorRecord {
+        workers: outcome.workers.clone(),
+        machine_busy,
+        ..GeneratorRecord::default()
+    };
+    let generator = judged(generator, context, point, (&observed, &outcome), &ops);
     let figures = outcome.figures;
     Ok(LoadPointRecord {
         clients: point.clients,
@@ -100,18 +119,18 @@ pub(super) async fn measure(
         series,
         final_flush: outcome
             .closed
-            .map(|closed| closed.since(observed.closed).into()),
+            .map(|closed| closed.since(outcome.ended.max(observed.closed)).into()),
         fairness: figures.fairness,
         in_flight: figures.in_flight.into(),
         punctuality: figures.punctuality,
         clients_served: figures.served,
         dropouts: outcome.dropouts,
-        client: observed.usage,
-        server_cpu: observed.server_cpu,
+        client,
+        server_cpu,
         setup: SetupRecord {
             session: outcome.session_setup,
             connections: outcome.connections,
-            elapsed: setup_elapsed.into(),
+            elapsed: stood.since(begin).into(),
         },
         credit_starved: figures.starved.into(),
         held_back: figures.held_back.into(),
@@ -135,14 +154,20 @@ fn workers_for(context: &Context<'_>, point: Point) -> usize {
     (context.plan.threads as usize).min(groups)
 }
 
+/// What the workers share with the coordinator.
+struct Hired<'a> {
+    board: &'a Arc<Board>,
+    under_load: UnderLoad,
+    report: mpsc::UnboundedSender<Report>,
+    started: watch::Receiver<Option<Schedule>>,
+}
+
 /// Starts the workers of a load point; those that could be started, and why the
 /// next could not.
 fn spawn_workers(
     context: &Context<'_>,
     point: Point,
-    (board, account): (&Arc<Board>, &Arc<Account>),
-    report: &mpsc::UnboundedSender<Report>,
-    started: &watch::Receiver<Option<Schedule>>,
+    hired: Hired<'_>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
     let wanted = workers_for(context, point);
     let cpus = match context.plan.pinning {
@@ -173,12 +198,12 @@ fn spawn_workers(
                 (worker, wanted),
             ),
             cpu: cpus.get(worker % cpus.len().max(1)).copied(),
-            board: Arc::clone(board),
-            account: Arc::clone(account),
+            board: Arc::clone(hired.board),
             number: worker,
+            under_load: Cell::new(Some(hired.under_load.clone())),
             cancel: context.cancel.clone(),
         };
-        let (report, started) = (report.clone(), started.clone());
+        let (report, started) = (hired.report.clone(), hired.started.clone());
         let spawned = std::thread::Builder::new()
             .name(format!("smbench-{worker}"))
             .spawn(move || work(assignment, &report, started));
@@ -222,19 +247,14 @@ fn panicked(panic: Box<dyn Any + Send>) -> RunError {
     }
 }
 
-/// How the generator fared, and whether it was the limit.
+/// How the generator fared, with whether it was the limit.
 fn judged(
+    mut generator: GeneratorRecord,
     context: &Context<'_>,
     point: Point,
-    observed: &Observed,
-    outcome: &Outcome,
+    (observed, outcome): (&Observed, &Outcome),
     ops: &Tally,
 ) -> GeneratorRecord {
-    let mut generator = GeneratorRecord {
-        workers: outcome.workers.clone(),
-        machine_busy: observed.machine_busy,
-        ..GeneratorRecord::default()
-    };
     let latencies = ops.window_all().service;
     let median = Nanos(latencies.value_at_quantile(0.5));
     let median = (!latencies.is_empty()).then_some(median);

@@ -121,7 +121,10 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
         group.granted = granted;
         group.breaks = breaks;
         group.acknowledged = acknowledged;
-        let _ = reports.send(Report::Ready(group.numbers().count() as u32));
+        let _ = reports.send(Report::Ready {
+            clients: group.numbers().count() as u32,
+            at: clock::now(),
+        });
         standing.push(group, shared, start);
         outcome.connections += u64::from(connections);
         for session in session_setup {

@@ -24,9 +24,10 @@ use crate::run::closing::close;
 use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::figures::Figures;
 use crate::run::group::{Group, Orders, Shared};
-use crate::run::health::{Account, Gauge};
+use crate::run::health::Gauge;
 use crate::run::member::Member;
 use crate::run::operation::Dropped;
+use crate::run::point::UnderLoad;
 use crate::run::schedule::Schedule;
 use crate::run::setup::{self, Pace};
 use crate::run::supply::{Supplies, Supply};
@@ -63,9 +64,10 @@ pub(super) struct Assignment {
     /// The CPU it stays on, where it is to stay.
     pub(super) cpu: Option<usize>,
     pub(super) board: Arc<Board>,
-    pub(super) account: Arc<Account>,
     /// Which of the workers this is, from 0.
     pub(super) number: usize,
+    /// Until its load has ended, or it fails.
+    pub(super) under_load: Cell<Option<UnderLoad>>,
     pub(super) cancel: Cancel,
 }
 
@@ -88,8 +90,8 @@ impl Assignment {
 /// What a worker tells the coordinator. The last report is always
 /// [`Report::Gone`], however the worker ends.
 pub(super) enum Report {
-    /// The sessions of this many more clients stand.
-    Ready(u32),
+    /// The sessions of this many more clients stand, since that instant.
+    Ready { clients: u32, at: Nanos },
     /// A session could not be set up; the worker has given up.
     SetupFailed(SessionError),
     /// All operations have ended, at this instant.
@@ -190,6 +192,7 @@ pub(super) fn work<C: Connector, T: Supplies>(
         let groups = match schedule {
             Some(schedule) => {
                 let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
+                drop(worker.under_load.take());
                 let _ = reports.send(Report::LoadEnded(outcome.ended));
                 let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
                 shared.borrow_mut().desk.leave(clock::now());
@@ -265,7 +268,7 @@ async fn put_load_on<D: Driver, S: Supply>(
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
-    let gauge = Gauge::start(schedule, Arc::clone(&worker.account));
+    let gauge = Gauge::start(schedule);
     let orders = Rc::new(Orders {
         schedule,
         gauge: Rc::clone(&gauge),
@@ -280,6 +283,10 @@ async fn put_load_on<D: Driver, S: Supply>(
         }
     };
     tokio::pin!(rings);
+    for group in &groups {
+        // Before the load, also where that begins with the window.
+        count_setup(&mut shared.borrow_mut().desk.recorder, group);
+    }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let begin = clock::now();
     let first = schedule.interval_at(begin);
@@ -301,7 +308,6 @@ async fn put_load_on<D: Driver, S: Supply>(
                 );
             }
         }
-        count_setup(&mut shared.borrow_mut().desk.recorder, &group);
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         let (figures, under_load) = (Rc::clone(&figures), Rc::clone(&under_load));
         running.spawn_local(async move {

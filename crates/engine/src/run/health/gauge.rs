@@ -8,7 +8,6 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -17,7 +16,6 @@ use crate::clock::{self, Nanos};
 use crate::process::{self, ThreadUsage};
 use crate::record::{WorkerRecord, lateness_histogram};
 use crate::run::alarm::Timer;
-use crate::run::health::Account;
 use crate::run::schedule::Schedule;
 
 /// How often a worker looks how late it is.
@@ -28,19 +26,16 @@ pub(in crate::run) struct Gauge {
     opened: Option<(Nanos, ThreadUsage)>,
     closed: Option<(Nanos, ThreadUsage)>,
     lateness: Histogram<u64>,
-    /// The process's, which is seen to as well.
-    account: Arc<Account>,
 }
 
 impl Gauge {
     /// Starts to watch this thread, in a task of its own that ends with the
     /// window. Where the system gives no timer nothing is known of lateness.
-    pub(in crate::run) fn start(schedule: Schedule, account: Arc<Account>) -> Rc<RefCell<Self>> {
+    pub(in crate::run) fn start(schedule: Schedule) -> Rc<RefCell<Self>> {
         let gauge = Rc::new(RefCell::new(Self {
             opened: None,
             closed: None,
             lateness: lateness_histogram(),
-            account,
         }));
         let watched = Rc::clone(&gauge);
         tokio::task::spawn_local(async move {
@@ -54,7 +49,6 @@ impl Gauge {
 
     /// Takes note of an instant; whether the window is over.
     pub(in crate::run) fn see(&mut self, now: Nanos, schedule: &Schedule) -> bool {
-        self.account.see(now, schedule);
         if self.opened.is_none() && now >= schedule.open {
             self.opened = Some((now, process::thread_usage()));
         }
@@ -137,7 +131,7 @@ mod tests {
             interval: close,
         };
         let watching = async {
-            let gauge = Gauge::start(schedule, Arc::default());
+            let gauge = Gauge::start(schedule);
             // Until it runs.
             while gauge.borrow().lateness.is_empty() {
                 tokio::time::sleep(TICK.into()).await;

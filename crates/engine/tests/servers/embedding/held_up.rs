@@ -12,7 +12,8 @@ use smbench_engine::spec::RunOptions;
 use super::{drawn, plan};
 use crate::support::short;
 
-/// Holds the coordinator up, the first time it is shown a load that runs.
+/// Holds the coordinator up, the first time it is shown a load that runs, and when
+/// sessions are set up.
 struct Slow {
     hold: Duration,
     shown: Vec<Stage>,
@@ -20,11 +21,15 @@ struct Slow {
 
 impl Observer for Slow {
     fn progress(&mut self, progress: &Progress) {
-        if let Progress::Running { stage, .. } = progress {
-            if self.shown.is_empty() {
-                std::thread::sleep(self.hold);
+        match progress {
+            Progress::SettingUp { .. } => std::thread::sleep(self.hold),
+            Progress::Running { stage, .. } => {
+                if self.shown.is_empty() {
+                    std::thread::sleep(self.hold);
+                }
+                self.shown.push(*stage);
             }
-            self.shown.push(*stage);
+            _ => {}
         }
     }
     fn load_point_ended(&mut self, _: &RunRecord) {}
@@ -34,6 +39,8 @@ fn observed(ramp_up: u64, duration: u64, hold: u64) -> (RunRecord, Vec<Stage>) {
     let plan = plan(
         "file-server",
         RunOptions {
+            clients: Some("4".parse().unwrap()),
+            threads: Some(1),
             ramp_up: Some(Duration::from_millis(ramp_up)),
             duration: Some(Duration::from_millis(duration)),
             ..short()
@@ -69,4 +76,6 @@ fn cpu_time_is_that_of_the_window_also_when_the_coordinator_missed_it() {
     let workers: f64 = point.generator.workers.iter().map(|it| it.cpu_share).sum();
     let window = point.window.as_secs_f64();
     assert!(cpu > 0.5 * workers * window, "{cpu} {workers} {window}");
+    // Sessions stood while the observer slept.
+    assert!(point.setup.elapsed < Duration::from_millis(600));
 }
