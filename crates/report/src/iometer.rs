@@ -181,11 +181,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn of(point: &'a LoadPointDoc, direction: Direction, bytes: u64) -> Self {
-        let is_of = |name: &str| {
-            let mut kinds = OpKind::ALL.into_iter();
-            let kind = kinds.find(|kind| kind.name() == name);
-            kind.and_then(OpKind::direction) == Some(direction)
-        };
+        let is_of = |name: &str| OpKind::named(name).and_then(OpKind::direction) == Some(direction);
         let ops = point.ops.iter().filter(|(name, _)| is_of(name));
         Self {
             ops: ops.map(|(_, op)| op).collect(),

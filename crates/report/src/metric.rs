@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use smbench_engine::record::LATENCY_DIGITS;
+use smbench_engine::record::{LATENCY_DIGITS, OpKind};
 
 use crate::change::Measured;
-use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc};
+use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc};
 use crate::latency::LatencyDoc;
 use crate::units;
 
@@ -183,9 +183,11 @@ impl Metric {
         let Some(series) = &point.series else {
             return Vec::new();
         };
-        let amounts = match op {
-            None => amounts(&series.all),
-            Some(op) => series.ops.get(op).map(amounts).unwrap_or_default(),
+        let amounts = match (op, self) {
+            // What the server copies by itself is no throughput, but is in all.
+            (None, Self::Throughput) => bytes_moved(series),
+            (None, _) => amounts(&series.all),
+            (Some(op), _) => series.ops.get(op).map(amounts).unwrap_or_default(),
         };
         // The last interval ends with the window, whole or not. The conversion
         // saturates.
@@ -193,6 +195,21 @@ impl Metric {
         let whole = amounts.into_iter().take(whole);
         whole.map(|amount| amount as f64).collect()
     }
+}
+
+/// Bytes read and written in each interval.
+fn bytes_moved(series: &SeriesDoc) -> Vec<u64> {
+    let carrying = series
+        .ops
+        .iter()
+        .filter(|(name, _)| OpKind::named(name).and_then(OpKind::direction).is_some());
+    let mut moved = vec![0; series.all.bytes.len()];
+    for (_, columns) in carrying {
+        for (sum, bytes) in moved.iter_mut().zip(&columns.bytes) {
+            *sum += bytes;
+        }
+    }
+    moved
 }
 
 impl fmt::Display for Metric {

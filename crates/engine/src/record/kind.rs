@@ -125,6 +125,12 @@ pub enum Direction {
 }
 
 impl OpKind {
+    /// The kind with this key.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Which way this kind carries application data, if it does. What the
     /// server copies by itself goes neither way: throughput is what clients
     /// read and wrote.
@@ -186,6 +192,7 @@ mod tests {
             assert_eq!(kind.index(), at);
             let json = serde_json::to_string(&kind).unwrap();
             assert_eq!(json, format!("\"{}\"", kind.name()));
+            assert_eq!(OpKind::named(kind.name()), Some(kind));
         }
         let names: std::collections::HashSet<_> = OpKind::ALL.map(OpKind::name).into();
         assert_eq!(names.len(), OpKind::ALL.len());
