@@ -360,6 +360,7 @@ fn setup(record: &SetupRecord) -> SetupDoc {
         elapsed_s: record.elapsed.as_secs_f64(),
         sessions_per_s: Some(per_second(record.session.len() as f64, record.elapsed)),
         latency_ns: LatencyDoc::of(&record.session),
+        hdr: Some(Hdr::from(&record.session)),
     }
 }
 

@@ -82,8 +82,9 @@ pub struct LoadPointDoc {
     /// where no data was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyDoc>,
-    /// Seconds from the end of the window until every client of a `fileio` test
-    /// had flushed every file; absent where nothing is done when the load is over.
+    /// Seconds from the end of the last operation under load, or of the window where
+    /// that is later, until every client of a `fileio` test had flushed every file;
+    /// absent where nothing is done when the load is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_flush_s: Option<f64>,
     /// How evenly clients were served; absent, too, when none was.
@@ -148,9 +149,7 @@ impl LoadPointDoc {
 
 /// Whether the workload asked for operations of this name, and not the server.
 pub(crate) fn is_asked_for(name: &str) -> bool {
-    let mut kinds = OpKind::ALL.into_iter();
-    let kind = kinds.find(|kind| kind.name() == name);
-    kind.is_none_or(OpKind::is_asked_for)
+    OpKind::named(name).is_none_or(OpKind::is_asked_for)
 }
 
 impl OpDoc {
@@ -272,7 +271,7 @@ pub struct ClientDoc {
 }
 
 /// Setting up the sessions of a load point.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetupDoc {
     /// Sessions that were set up.
     pub sessions: u64,
@@ -288,4 +287,8 @@ pub struct SetupDoc {
     pub sessions_per_s: Option<f64>,
     /// From connect to tree connected, over sessions; `null` without any.
     pub latency_ns: Option<LatencyDoc>,
+    /// Its histogram, as that of an operation. Not in documents of releases that
+    /// did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hdr: Option<Hdr>,
 }

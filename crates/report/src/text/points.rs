@@ -1,7 +1,7 @@
 //! The table of load points and the peak line under it.
 
 use crate::curve::{Curve, Row};
-use crate::latency::LatencyDoc;
+use crate::latency::{LatencyDoc, pool};
 use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -103,6 +103,29 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
         rows,
         notes: Vec::new(),
     })
+}
+
+/// How the sessions of the load point with the most clients came to be, over its
+/// passes; `None` where there were none, or that was not kept.
+#[must_use]
+pub fn setup_line(curve: &Curve<'_>) -> Option<String> {
+    let setups = || curve.rows.last().into_iter().flat_map(|row| &row.passes);
+    let setups = || setups().map(|pass| &pass.setup);
+    let kept: Option<Vec<_>> = setups().map(|setup| setup.hdr.as_ref()).collect();
+    let each = LatencyDoc::of(&pool(kept?))?;
+    let sessions: u64 = setups().map(|setup| setup.sessions).sum();
+    let elapsed_s: f64 = setups().map(|setup| setup.elapsed_s).sum();
+    let rate = match elapsed_s > 0.0 {
+        true => format!(", {}/s", units::rate(sessions as f64 / elapsed_s)),
+        false => String::new(),
+    };
+    Some(format!(
+        "set-up of {}{rate}: each took {} (p50), {} (p99), {} at most",
+        units::counted(sessions, "session"),
+        units::latency(each.p50 as f64),
+        units::latency(each.p99 as f64),
+        units::latency(each.max as f64),
+    ))
 }
 
 /// The peak, and how far the plateau around it reaches, in one line.

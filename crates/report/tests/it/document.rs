@@ -10,6 +10,7 @@ use smbench_engine::record::{Failure, OpKind, Outcome, Phase, RunRecord};
 use smbench_engine::verify::Verdict;
 use smbench_protocol::NtStatus;
 use smbench_report::latency::{LatencyDoc, pool};
+use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, render};
 
 use crate::samples::{
@@ -103,6 +104,7 @@ fn contracted_keys_have_their_types() {
         ("load_points[].setup.sessions".to_owned(), integer),
         ("load_points[].setup.elapsed_s".to_owned(), number),
         ("load_points[].setup.sessions_per_s".to_owned(), number),
+        ("load_points[].setup.hdr".to_owned(), string),
         ("load_points[].client.cpu_user_s".to_owned(), number),
         ("load_points[].client.cpu_system_s".to_owned(), number),
         ("load_points[].client.cpu_us_per_op".to_owned(), number),
@@ -466,4 +468,22 @@ fn copies_on_the_server_are_no_throughput() {
     assert_eq!(point.bytes_written, before.window(OpKind::Write).bytes);
     assert_eq!(point.ops["copy_chunk"].bytes, 1 << 20);
     assert_eq!(point.ops["create_read_close"].bytes, 512);
+}
+
+/// Nor are they in how far throughput is spread over the window.
+#[test]
+fn copies_on_the_server_are_no_noise_of_throughput() {
+    let document = document(&curve());
+    let point = &document.load_points[2];
+    let mut copying = point.clone();
+    let series = copying.series.as_mut().unwrap();
+    let mut copies = series.ops["write"].clone();
+    for (at, bytes) in copies.bytes.iter_mut().enumerate() {
+        *bytes = (at as u64 % 3) << 30;
+        series.all.bytes[at] += *bytes;
+    }
+    series.ops.insert("copy_chunk".to_owned(), copies);
+    let measured = |point| Metric::Throughput.measured(&[point], None).unwrap();
+    assert!(measured(point).spread.is_some());
+    assert_eq!(measured(&copying), measured(point));
 }
