@@ -12,6 +12,7 @@ mod codecs;
 mod compounds;
 mod count;
 mod exchange;
+mod worker_loop;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,107 @@
+//! The worker loop with all that is around it, over a driver that answers at once:
+//! a whole run on one thread, which ends when so many operations have. What a run
+//! costs besides is alike for few and for many.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::SessionError;
+use smbench_engine::clock::Nanos;
+use smbench_engine::driver::{
+    Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
+};
+use smbench_engine::plan::Plan;
+use smbench_engine::profile;
+use smbench_engine::record::ServerFacts;
+use smbench_engine::run::{Unobserved, execute_on};
+use smbench_engine::spec::RunOptions;
+use smbench_engine::stream::{Drawn, Mix};
+use smbench_engine::target::Target;
+
+const CLIENTS: u64 = 4;
+
+/// The null target, for so many operations of each client.
+#[derive(Clone)]
+struct Ending(u64);
+
+struct EndingDriver {
+    null: NullDriver,
+    left: u64,
+}
+
+impl Connector for Ending {
+    type Driver = EndingDriver;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<EndingDriver>, SessionError> {
+        let null = Null.open(clients).await?;
+        let driver = EndingDriver {
+            null: null.driver,
+            left: self.0,
+        };
+        Ok(Opened::new(driver, 0, null.session_setup))
+    }
+}
+
+impl Driver for EndingDriver {
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        self.null.submit(call, scratch, data)
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        match self.left {
+            0 => Poll::Ready(Err(Dropped::Closed)),
+            _ => self.null.poll_receive(context, scratch),
+        }
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        self.left = self.left.saturating_sub(received as u64);
+        self.null.take_answers(received, now, scratch, sink)
+    }
+}
+
+/// Makes so many operations with these options.
+pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
+    let mut profile = profile::load("file-server").map_err(|error| error.to_string())?;
+    profile.spec.run = RunOptions {
+        clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
+        duration: Some(Duration::from_secs(3600)),
+        ramp_up: Some(Duration::ZERO),
+        ramp_down: Some(Duration::ZERO),
+        threads: Some(1),
+        ..options
+    };
+    let plan = Plan::of(&profile, Target::none()).map_err(|error| error.to_string())?;
+    let drawn = Drawn {
+        mix: Mix::new(&plan.workload),
+        seed: plan.seed,
+    };
+    let (server, cancel) = (ServerFacts::other("null://here"), Cancel::default());
+    let target = Ending(operations / CLIENTS);
+    let record = execute_on(&plan, server, target, drawn, &mut Unobserved, &cancel)
+        .map_err(|error| error.to_string())?;
+    match record
+        .load_points
+        .first()
+        .map(|point| point.ops.window_all().count())
+    {
+        Some(done) if done >= operations => Ok(()),
+        done => Err(format!("{done:?} operations instead of {operations}")),
+    }
+}
