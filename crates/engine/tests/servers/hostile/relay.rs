@@ -4,8 +4,8 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -160,8 +160,8 @@ struct Shared {
     genuine: AtomicU64,
     /// Nanoseconds since `born` at which the client last asked for something.
     asked: AtomicU64,
-    /// The shortest time from there to an answer of the script.
-    held_min: AtomicU64,
+    /// The times from there to each answer of the script.
+    held: Mutex<Vec<Duration>>,
     born: Instant,
     over: AtomicBool,
 }
@@ -187,7 +187,7 @@ impl Relay {
             seen: AtomicU64::new(0),
             genuine: AtomicU64::new(0),
             asked: AtomicU64::new(0),
-            held_min: AtomicU64::new(u64::MAX),
+            held: Mutex::default(),
             born: Instant::now(),
             over: AtomicBool::new(false),
         });
@@ -213,10 +213,10 @@ impl Relay {
         self.shared.seen.load(Ordering::Relaxed)
     }
 
-    /// The shortest that the script has held an answer, from when the request
-    /// came in: as the client must see it, where it asks for one at a time.
-    pub(crate) fn held_min(&self) -> Duration {
-        Duration::from_nanos(self.shared.held_min.load(Ordering::Relaxed))
+    /// How long the script has held each answer, from when the request came in: as
+    /// the client must see it, where it asks for one at a time.
+    pub(crate) fn held(&self) -> Vec<Duration> {
+        self.shared.held.lock().unwrap().clone()
     }
 
     /// Messages that the script has seen and passed on, whatever else it sent.
@@ -315,7 +315,8 @@ fn carry_down(shared: &Shared, mut server: &TcpStream, client: &TcpStream) -> io
             Pace::After(delay) => {
                 thread::sleep(delay);
                 let held = shared.age_ns() - shared.asked.load(Ordering::Relaxed);
-                shared.held_min.fetch_min(held, Ordering::Relaxed);
+                let held = Duration::from_nanos(held);
+                shared.held.lock().unwrap().push(held);
                 send(shared, client, &bytes)?;
             }
         }
