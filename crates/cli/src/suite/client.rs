@@ -32,7 +32,19 @@ pub(super) fn check(run: &RunOptions) -> Result<(), String> {
 
 /// Those that are given, a line each: `oplock = batch`.
 pub(super) fn lines(run: &RunOptions) -> Vec<String> {
-    let given = [
+    let line = |(key, value)| format!("{key} = {value}");
+    given(run).map(line).collect()
+}
+
+/// A key that both give.
+pub(super) fn clash(one: &RunOptions, other: &RunOptions) -> Option<&'static str> {
+    let keys = |run: &RunOptions| given(run).map(|(key, _)| key);
+    keys(one).find(|key| keys(other).any(|own| own == *key))
+}
+
+/// Those that are given, each by its key.
+fn given(run: &RunOptions) -> impl Iterator<Item = (&'static str, String)> + use<> {
+    let all = [
         ("oplock", run.oplock.map(|asked| asked.to_string())),
         ("dialect", run.dialect.map(|range| range.to_string())),
         ("sign", run.sign.map(mode)),
@@ -49,22 +61,8 @@ pub(super) fn lines(run: &RunOptions) -> Vec<String> {
         ("credits", run.credits.map(|number| number.to_string())),
         ("source_ip", run.source_ip.as_ref().map(ToString::to_string)),
     ];
-    let given = given.into_iter();
-    given
-        .filter_map(|(key, value)| Some(format!("{key} = {}", value?)))
-        .collect()
-}
-
-/// A key that both give.
-pub(super) fn clash(one: &RunOptions, other: &RunOptions) -> Option<String> {
-    let keys = |run: &RunOptions| -> Vec<String> {
-        let lines = lines(run).into_iter();
-        lines
-            .filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()))
-            .collect()
-    };
-    let others = keys(other);
-    keys(one).into_iter().find(|key| others.contains(key))
+    let all = all.into_iter();
+    all.filter_map(|(key, value)| Some((key, value?)))
 }
 
 fn mode(mode: Mode) -> String {
@@ -74,4 +72,26 @@ fn mode(mode: Mode) -> String {
         Mode::Off => "off",
     }
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_both_give_clashes_whatever_they_say() {
+        let signed = RunOptions {
+            sign: Some(Mode::Required),
+            encrypt: Some(Mode::Auto),
+            ..RunOptions::default()
+        };
+        let encrypted = RunOptions {
+            encrypt: Some(Mode::Off),
+            credits: Some(8),
+            ..RunOptions::default()
+        };
+        assert_eq!(lines(&signed), ["sign = required", "encrypt = auto"]);
+        assert_eq!(clash(&signed, &encrypted), Some("encrypt"));
+        assert_eq!(clash(&signed, &RunOptions::default()), None);
+    }
 }
