@@ -118,7 +118,8 @@ impl Failure {
             | Self::Target(_)
             | Self::Password(_)
             | Self::Load(_)
-            | Self::Compare(_) => Exit::Usage,
+            | Self::Compare(_)
+            | Self::Lab(LabError::Configuration { .. }) => Exit::Usage,
             Self::Run(error) if run_fails_for(error).is_some_and(is_asked_wrongly) => Exit::Usage,
             Self::Session(error) if is_asked_wrongly(error) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,

@@ -69,6 +69,12 @@ pub enum LabError {
         /// The folder.
         path: std::path::PathBuf,
     },
+    /// A line of `smb.conf` that Samba passes over, or does not take.
+    #[error("Samba does not take its smb.conf: {said}; correct or drop the line")]
+    Configuration {
+        /// What is wrong with it.
+        said: String,
+    },
     /// The Samba password database could not be filled.
     #[error("pdbedit failed with {status}: {output}")]
     Account {

@@ -26,6 +26,8 @@ impl Tool {
     pub const SMBD: Self = Self::new("smbd", "samba");
     /// Samba's user database editor.
     pub const PDBEDIT: Self = Self::new("pdbedit", "samba");
+    /// Samba's judge of its configuration.
+    pub const TESTPARM: Self = Self::new("testparm", "samba-common-bin");
     /// Samba's command-line client.
     pub const SMBCLIENT: Self = Self::new("smbclient", "smbclient");
     /// MIT's Kerberos server.

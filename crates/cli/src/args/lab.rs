@@ -71,11 +71,15 @@ fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
     }
 }
 
+/// One assignment: no comment, no section, and nothing that goes on in the next
+/// line, all of which smbd would take without a word (smb.conf(5)).
 pub(crate) fn parse_option(line: &str) -> Result<String, &'static str> {
-    if line.contains('=') && !line.contains(['\n', '\r']) {
-        Ok(line.to_owned())
-    } else {
-        Err("expected one line NAME = VALUE")
+    let name = line.split_once('=').map_or("", |(name, _)| name.trim());
+    let is_other = name.is_empty() || name.starts_with(['#', ';', '[']);
+    let goes_on = line.contains(['\n', '\r']) || line.trim_end().ends_with('\\');
+    match is_other || goes_on {
+        true => Err("expected one line NAME = VALUE"),
+        false => Ok(line.to_owned()),
     }
 }
 
@@ -97,7 +101,16 @@ mod tests {
             parse_option("strict sync = no").unwrap(),
             "strict sync = no"
         );
-        parse_option("strict sync").unwrap_err();
-        parse_option("a = b\n[x]").unwrap_err();
+        for line in [
+            "strict sync",
+            "= no",
+            "# strict sync = no",
+            "; strict sync = no",
+            "[x] a = b",
+            "a = b\n[x]",
+            "a = b \\ ",
+        ] {
+            parse_option(line).unwrap_err();
+        }
     }
 }

@@ -4,6 +4,7 @@ use clap::ValueEnum as _;
 use smbench_engine::server_cpu::CpuSource;
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{Target, UrlPassword};
+use smbench_lab::{LabError, ScratchSamba};
 use smbench_report::FlushDoc;
 
 use super::client;
@@ -122,7 +123,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
                 )));
             }
             for line in lines {
-                parse_option(line).map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
+                check_line(line).map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
             }
             let lines = lines.clone();
             (samba_policy(&lines), HostKind::Samba { lines })
@@ -147,6 +148,16 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         run: entry.run.clone(),
         named: false,
     })
+}
+
+/// Judges a line for `smb.conf`, of which a report will say that it was in force.
+fn check_line(line: &str) -> Result<(), String> {
+    parse_option(line)?;
+    match ScratchSamba::check_line(line) {
+        // Whoever lacks Samba is told when it is to start.
+        Ok(()) | Err(LabError::MissingTool { .. }) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A key that only means something for a server that is there already.

@@ -56,3 +56,13 @@ fn samba_serves_until_interrupted_and_leaves_no_file() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     assert!(!answers(&url));
 }
+
+#[test]
+fn an_option_that_samba_does_not_know_is_refused() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let place = Place::new();
+    let said = place.smbench(&["lab", "samba", "--option", "strict snyc = no"]);
+    said.failed_with(2, &["unknown parameter \"strict snyc\"", "correct or drop"]);
+}

@@ -10,11 +10,13 @@
 //! bound port.
 
 mod config;
+mod judge;
 mod launch;
 mod options;
 mod remains;
 
 use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -22,10 +24,11 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 use tokio::net::TcpSocket;
 
 use self::config::Config;
+use self::judge::check;
 use self::launch::{
     add_account, data_dir, guest_for, invoking_account, launch, log_tail, make_folders,
 };
@@ -93,11 +96,27 @@ impl ScratchSamba {
         Ok(())
     }
 
+    /// Whether Samba takes a line of the global section of `smb.conf`: knows its
+    /// parameter, and can read the value. Parameters with a colon in their names are
+    /// those of modules, which nobody but the module knows.
+    ///
+    /// # Errors
+    /// [`LabError::Configuration`] when it does not, [`LabError::MissingTool`] when
+    /// it is not installed, and [`LabError::Io`] otherwise.
+    pub fn check_line(line: &str) -> Result<(), LabError> {
+        let testparm = Tool::TESTPARM.find()?;
+        let failed = || LabError::io("write a temporary smb.conf");
+        let mut file = NamedTempFile::with_prefix(ROOT_PREFIX).map_err(failed())?;
+        writeln!(file, "[global]\n{line}").map_err(failed())?;
+        check(&testparm, file.path())
+    }
+
     /// Starts a server and returns once it accepts connections.
     ///
     /// # Errors
     /// [`LabError::MissingTool`] when Samba is not installed,
     /// [`LabError::Name`] and [`LabError::ShareTaken`] for unusable share names,
+    /// [`LabError::Configuration`] for further lines that Samba would pass over,
     /// [`LabError::Listen`] when the address is none of this machine,
     /// [`LabError::NoAccount`] and [`LabError::Account`] when the invoking user
     /// cannot be a Samba user, [`LabError::TemporaryFolder`] for an unusable
@@ -156,6 +175,10 @@ impl ScratchSamba {
             shares: &sections,
         }
         .write()?;
+        let is_ours = extra_global.is_empty() && shares.iter().all(|share| share.lines.is_empty());
+        if !is_ours {
+            check(&Tool::TESTPARM.find()?, &configuration)?;
+        }
         add_account(&pdbedit, root.path(), &configuration, &account, &password)?;
         let krb5_conf = kerberos.map(|kerberos| kerberos.configuration);
         let processes = launch(&smbd, root.path(), &configuration, krb5_conf.as_deref())?;

@@ -159,6 +159,41 @@ fn a_server_that_cannot_start_shows_why() {
     assert!(log.contains("smbd version"), "{log}");
 }
 
+#[test]
+fn a_line_that_samba_would_pass_over_is_refused() {
+    if !has(&SAMBA) {
+        return;
+    }
+    let global = |line: &str| SambaOptions {
+        extra_global: vec![line.into()],
+        ..SambaOptions::default()
+    };
+    let misspelt = SambaOptions {
+        extra_share: vec!["strict snyc = no".into()],
+        ..SambaOptions::default()
+    };
+    for (options, named) in [
+        (misspelt, "unknown parameter \"strict snyc\""),
+        (
+            global("write cache size = 262144"),
+            "unknown parameter \"write cache size\"",
+        ),
+        (global("strict sync = maybe"), "maybe"),
+        (global("include = /no/such/file"), "no file /no/such/file"),
+    ] {
+        let error = ScratchSamba::start(options).unwrap_err();
+        let LabError::Configuration { said } = &error else {
+            panic!("{error}");
+        };
+        assert!(said.contains(named), "{said}");
+    }
+    for line in ["strict sync = no", "aio_pthread:aio open = yes"] {
+        ScratchSamba::check_line(line).unwrap();
+    }
+    let error = ScratchSamba::check_line("strict snyc = no").unwrap_err();
+    assert!(matches!(error, LabError::Configuration { .. }), "{error}");
+}
+
 /// Re-runs itself as the process to be killed: in that role it starts a Samba,
 /// prints its process ids, and waits.
 #[test]

@@ -1,6 +1,6 @@
 //! Suites that are refused.
 
-use super::{named, read, suite, with};
+use super::{has_samba, named, read, suite, with};
 use crate::support::{Place, embedded, text};
 
 #[test]
@@ -61,6 +61,26 @@ fn a_folder_of_another_study_is_refused_with_what_differs() {
 }
 
 #[test]
+fn lines_that_samba_would_pass_over_are_refused() {
+    if !has_samba() {
+        return;
+    }
+    let place = Place::new();
+    for (line, why) in [
+        ("strict snyc = no", "unknown parameter \"strict snyc\""),
+        ("strict sync = maybe", "maybe"),
+    ] {
+        let servers = "[[servers]]\nname = \"shipped\"\nsamba = []\n";
+        let tuned = format!("[[servers]]\nname = \"tuned\"\nsamba = [\"{line}\"]\n");
+        let file = place.write("suite.toml", &format!("{servers}{tuned}"));
+        let said = suite(&place, "", &[text(&file), "--out=study"]);
+        let at = format!("server `tuned`: samba line {line:?}: ");
+        said.failed_with(2, &[&at, why, "correct or drop the line"]);
+        assert!(!place.path("study").exists());
+    }
+}
+
+#[test]
 fn hostile_suites_are_refused_in_one_line() {
     let place = Place::new();
     let url = "[[servers]]\nname = \"a\"\nurl = \"smb://ann@host/s\"\n";
@@ -85,6 +105,10 @@ fn hostile_suites_are_refused_in_one_line() {
         (
             "[[servers]]\nname = \"a\"\nsamba = [\"x\"]",
             &["samba line \"x\""],
+        ),
+        (
+            "[[servers]]\nname = \"a\"\nsamba = [\"# strict sync = no\"]",
+            &["server `a`: samba line \"# strict sync = no\": expected one line"],
         ),
         ("[[servers]]\nname = \" \"\nsamba = []", &["needs a name"]),
         (

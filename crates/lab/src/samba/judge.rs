@@ -1,0 +1,91 @@
+//! Whether Samba takes a configuration as it is written.
+//!
+//! smbd starts without the parameters that it does not know, and without the files
+//! that it cannot find: who measures it would measure something else than what is
+//! written. testparm(1) reads a file as smbd does, and says so.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::LabError;
+
+/// From this level on it tells of files that are not there.
+const LEVEL: &str = "--debuglevel=2";
+/// What is passed over, as testparm puts it (Samba 4.17), and how it is told.
+const PASSED_OVER: [(&str, &str); 2] = [
+    ("Ignoring unknown parameter ", "unknown parameter "),
+    ("Can't find include file ", "no file "),
+];
+/// Said where smbd would not start either.
+const NOT_LOADED: &str = "Error loading services.";
+
+/// Fails where Samba would pass over a line of a file, or does not take it.
+pub(super) fn check(testparm: &Path, configuration: &Path) -> Result<(), LabError> {
+    let output = Command::new(testparm)
+        .args(["--suppress-prompt", LEVEL])
+        .arg(configuration)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(LabError::io("run testparm"))?;
+    // Its status tells nothing: it is 0 where a line is passed over, and may be 1
+    // where there is advice.
+    match complaint(&String::from_utf8_lossy(&output.stderr)) {
+        Some(said) => Err(LabError::Configuration { said }),
+        None => Ok(()),
+    }
+}
+
+/// What testparm holds against a file, if anything.
+fn complaint(said: &str) -> Option<String> {
+    let passed_over = said.lines().find_map(|line| {
+        PASSED_OVER.iter().find_map(|(begin, told)| {
+            let what = line.trim().strip_prefix(begin)?;
+            Some(format!("{told}{what}"))
+        })
+    });
+    passed_over.or_else(|| {
+        let (before, _) = said.split_once(NOT_LOADED)?;
+        // The first line says which file is read, the last one what is wrong with it.
+        let why = before
+            .lines()
+            .skip(1)
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
+        let why = why.last().unwrap_or("it cannot be read");
+        Some(why.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    #[test]
+    fn what_testparm_says_is_told_from_what_it_advises() {
+        let fine = "Load smb config files from c.conf\n\
+                    lpcfg_do_global_parameter: WARNING: The \"null passwords\" option is deprecated\n\
+                    Loaded services file OK.\n\
+                    ERROR: lock directory /run/samba does not exist\n";
+        assert_eq!(complaint(fine), None);
+        for (said, expected) in [
+            (
+                "Unknown parameter encountered: \"strict snyc\"\n\
+                 Ignoring unknown parameter \"strict snyc\"\n\
+                 Loaded services file OK.\n",
+                "unknown parameter \"strict snyc\"",
+            ),
+            (
+                "Can't find include file /no/such\nLoaded services file OK.\n",
+                "no file /no/such",
+            ),
+            (
+                "set_variable_helper(maybe): value is not boolean!\nError loading services.\n",
+                "set_variable_helper(maybe): value is not boolean!",
+            ),
+            ("Error loading services.\n", "it cannot be read"),
+        ] {
+            let said = format!("Load smb config files from c.conf\n{said}");
+            assert_eq!(complaint(&said).as_deref(), Some(expected));
+        }
+    }
+}
