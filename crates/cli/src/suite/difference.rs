@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use smbench_report::doc::PlanDoc;
+use smbench_report::Disclosure;
+use smbench_report::doc::{PlanDoc, ServerDoc, StorageDoc};
 use smbench_report::study::StudyDoc;
 
 /// In what a study is another one, if it is. What only a report shows may change.
@@ -41,6 +42,27 @@ pub(super) fn between_plans(old: &PlanDoc, new: &PlanDoc) -> Option<String> {
     first_difference("plan", &json(old), &json(new))
 }
 
+/// In what a server is another one than it was, if it is, as far as both are known:
+/// another program, or one that stores elsewhere, where a flush may cost nothing.
+pub(super) fn between_servers(old: &ServerDoc, new: &Disclosure) -> Option<String> {
+    let other = |old: Option<String>, new: Option<String>| {
+        let (old, new) = old.zip(new)?;
+        (old != new).then(|| format!("{old}, not {new}"))
+    };
+    let stored = |storage: &Option<StorageDoc>| {
+        let StorageDoc {
+            filesystem, source, ..
+        } = storage.as_ref()?;
+        Some(match filesystem == source {
+            true => format!("on {filesystem}"),
+            false => format!("on {filesystem} of {source}"),
+        })
+    };
+    let program = |software: &Option<String>| Some(format!("as {}", software.as_ref()?));
+    other(program(&old.software), program(&new.software))
+        .or_else(|| other(stored(&old.storage), stored(&new.storage)))
+}
+
 /// A value as it is kept.
 pub(super) fn json(value: &impl Serialize) -> Value {
     serde_json::to_value(value)
@@ -69,8 +91,62 @@ fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use smbench_report::{FlushDoc, Place};
 
     use super::*;
+
+    #[test]
+    fn a_server_is_another_one_where_program_or_storage_differ() {
+        let told = |software: Option<&str>, storage: Option<[&str; 2]>| Disclosure {
+            place: Place::Remote,
+            flush: FlushDoc::Honours,
+            notes: Vec::new(),
+            machine: None,
+            calibration: None,
+            command: Vec::new(),
+            software: software.map(str::to_owned),
+            storage: storage.map(|[filesystem, source]| StorageDoc {
+                filesystem: filesystem.to_owned(),
+                source: source.to_owned(),
+                in_memory: filesystem == "tmpfs",
+            }),
+        };
+        let disk = Some(["ext4", "/dev/sda1"]);
+        let was = told(Some("Samba 4.17"), disk);
+        let old = ServerDoc {
+            url: "smb://ann@host/s".to_owned(),
+            auth: None,
+            dialect: "3.1.1".to_owned(),
+            signing: "off".to_owned(),
+            encryption: "off".to_owned(),
+            max_read_bytes: 1,
+            max_write_bytes: 1,
+            max_transact_bytes: 1,
+            flush: None,
+            software: was.software.clone(),
+            storage: was.storage.clone(),
+            place: was.place,
+            notes: Vec::new(),
+        };
+        for (now, difference) in [
+            (was, None),
+            (told(None, None), None),
+            (
+                told(Some("Samba 4.18"), disk),
+                Some("as Samba 4.17, not as Samba 4.18"),
+            ),
+            (
+                told(Some("Samba 4.17"), Some(["tmpfs", "tmpfs"])),
+                Some("on ext4 of /dev/sda1, not on tmpfs"),
+            ),
+            (
+                told(None, Some(["ext4", "/dev/sdb1"])),
+                Some("on ext4 of /dev/sda1, not on ext4 of /dev/sdb1"),
+            ),
+        ] {
+            assert_eq!(between_servers(&old, &now).as_deref(), difference);
+        }
+    }
 
     #[test]
     fn a_difference_is_named_by_its_key() {

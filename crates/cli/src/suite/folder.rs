@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::Plan;
-use smbench_report::RunDoc;
 use smbench_report::doc::{LoadPointDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
+use smbench_report::{Disclosure, RunDoc};
 
-use super::difference::{between_plans, between_studies, json};
+use super::difference::{between_plans, between_servers, between_studies, json};
 use super::resolve::Suite;
 use crate::failure::Failure;
 
@@ -131,6 +131,23 @@ impl Folder {
             self.measured.insert(slot, run);
         }
         Ok(())
+    }
+
+    /// Fails where a server, as it stands now, is not the one that was measured
+    /// before: by an earlier sitting, or in an earlier pass.
+    pub(super) fn admit(&self, server: usize, now: &Disclosure) -> Result<(), Failure> {
+        let of_server = slots(&self.study)
+            .into_iter()
+            .filter(|slot| slot.server == server);
+        let mut measured = of_server.filter_map(|slot| self.measured(slot));
+        match measured.find_map(|run| between_servers(&run.server, now)) {
+            Some(difference) => {
+                let name = &self.study.servers[server].name;
+                let difference = format!("server `{name}` {difference}");
+                Err(other_study(&self.path, &difference))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Load points of a pass that are still to be measured.
@@ -249,6 +266,16 @@ fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc {
                 false => format!("this pass was interrupted and went on at {started} with {new}"),
             };
             before.server.notes.push(note);
+            let (old, new) = (&before.server, &now.server);
+            let half_known: Vec<_> = [
+                ("program", old.software.is_some(), new.software.is_some()),
+                ("storage", old.storage.is_some(), new.storage.is_some()),
+            ]
+            .into_iter()
+            .filter(|(_, old, new)| old != new)
+            .map(|(what, ..)| format!("the {what} was told of only one part of this pass"))
+            .collect();
+            before.server.notes.extend(half_known);
             let parts = RunDoc::pooled(vec![before, now]);
             parts.unwrap_or_else(|| unreachable!("two documents make one"))
         }

@@ -85,6 +85,10 @@ impl<'a> Runner<'a> {
                     self.tell(&format!("{place}: left out: {reason}"));
                     self.beyond.push(slot);
                 }
+                Err(Trouble::Refused(failure)) => {
+                    self.line.clear();
+                    return Err(failure);
+                }
                 Err(Trouble::Failed(exit, reason)) => {
                     if !self.cancel.is_cancelled() {
                         self.tell(&format!("{place}: {reason}; the suite goes on"));
@@ -144,6 +148,11 @@ impl<'a> Runner<'a> {
                 return Err(failed(failure));
             }
         };
+        if let Err(other) = self.folder.admit(slot.server, &disclosure) {
+            drop(samba);
+            self.folder.set_remains(before).map_err(failed)?;
+            return Err(Trouble::Refused(other));
+        }
         let mut plan = whole.clone();
         plan.server_cpu = host.cpu.clone();
         plan.load_points = self.folder.remaining(slot);
@@ -298,6 +307,8 @@ impl<'a> Runner<'a> {
 enum Trouble {
     /// It is one of sizes that not every server takes.
     Beyond(String),
+    /// It would not belong to this study.
+    Refused(Failure),
     Failed(Exit, String),
 }
 

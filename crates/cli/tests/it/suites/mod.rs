@@ -146,6 +146,39 @@ fn two_configurations_of_samba_become_a_study() {
     let again = suite(&place, "", &with(&[text(&file), "--quiet"]));
     again.succeeded();
     assert_eq!(again.stdout, said.stdout);
+
+    // What is left is not measured with another Samba, or on another disk.
+    let path = |number: u32| {
+        place.path(&format!(
+            "study/runs/01-syncs/01-file-server/pass-{number}.json"
+        ))
+    };
+    let mut second = read(&path(2));
+    second["load_points"].as_array_mut().unwrap().pop();
+    fs::write(path(2), second.to_string()).unwrap();
+    let first = read(&path(1));
+    for (key, value, difference) in [
+        (
+            "/server/software",
+            "Samba 3.0",
+            "server `syncs` as Samba 3.0, not as Samba 4.",
+        ),
+        (
+            "/server/storage/filesystem",
+            "vfat",
+            "server `syncs` on vfat of ",
+        ),
+    ] {
+        let mut other = first.clone();
+        *other.pointer_mut(key).unwrap() = value.into();
+        fs::write(path(1), other.to_string()).unwrap();
+        let refused = suite(&place, "", &with(&[text(&file), "--quiet"]));
+        let holds = "folder study holds a study with ";
+        refused.failed_with(2, &[holds, difference, "give another --out"]);
+        assert_eq!(read(&path(2)), second, "nothing was measured");
+        assert_eq!(entries(&place.path("tmp")), 0);
+        assert_eq!(read(&place.path("study/.running")), serde_json::json!([]));
+    }
 }
 
 #[test]
