@@ -122,11 +122,21 @@ impl Folder {
         if run.outcome != OutcomeDoc::Complete {
             // Those before the last were over when the last began.
             run.load_points.pop_if(|point| !is_done(point, plan));
+            run.outcome = OutcomeDoc::Complete;
+            let reason = run.outcome_reason.take();
+            if plan.load_points.iter().all(|&clients| has(&run, clients)) {
+                // Nothing will be added that would say how the pass has ended.
+                run.server.notes.push(match reason {
+                    Some(reason) => {
+                        format!("this pass was given up when all was measured: {reason}")
+                    }
+                    None => "this pass was stopped when all was measured".to_owned(),
+                });
+                run.save(&path)?;
+            }
         }
         if !run.load_points.is_empty() {
-            // What is added to it says how that ended.
-            run.outcome = OutcomeDoc::Complete;
-            run.outcome_reason = None;
+            // What is added to it says what is left over then.
             run.leftover = None;
             self.measured.insert(slot, run);
         }
@@ -153,9 +163,7 @@ impl Folder {
     /// Load points of a pass that are still to be measured.
     pub(super) fn remaining(&self, slot: Slot) -> Vec<u32> {
         let measured = self.measured.get(&slot);
-        let is_measured = |clients: u32| {
-            measured.is_some_and(|run| run.load_points.iter().any(|p| p.clients == clients))
-        };
+        let is_measured = |clients| measured.is_some_and(|run| has(run, clients));
         let all = self.points[slot.profile].iter().copied();
         all.filter(|&clients| !is_measured(clients)).collect()
     }
@@ -236,6 +244,11 @@ pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
         }
     }
     slots
+}
+
+/// Whether a load point of so many clients was measured.
+fn has(run: &RunDoc, clients: u32) -> bool {
+    run.load_points.iter().any(|point| point.clients == clients)
 }
 
 /// Whether the last load point of a run that did not end well was measured, be

@@ -92,6 +92,34 @@ fn an_interrupt_ends_with_what_there_is() {
 }
 
 #[test]
+fn a_pass_that_was_stopped_when_all_was_measured_is_complete() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1\"\n");
+    let named = named("memory", &server);
+    let args = with(&[text(&file), &named, "--quiet"]);
+    suite(&place, server.password(), &args).succeeded();
+    // As after a kill while the share is cleaned up.
+    let path = place.path("study/runs/01-memory/01-file-server/pass-1.json");
+    let mut stopped = read(&path);
+    stopped["outcome"] = "interrupted".into();
+    fs::write(&path, stopped.to_string()).unwrap();
+    let said = suite(&place, server.password(), &args);
+    said.succeeded();
+    assert!(!said.stdout.contains("interrupted"), "{said:?}");
+    let run = read(&path);
+    assert_eq!(run["outcome"], "complete");
+    assert_eq!(run["load_points"], stopped["load_points"]);
+    let notes = run["server"]["notes"].to_string();
+    assert!(notes.contains("stopped when all was measured"), "{notes}");
+    let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
+    assert!(!page.contains("interrupted"), "{page}");
+    // It is said once.
+    suite(&place, server.password(), &args).succeeded();
+    assert_eq!(read(&path), run);
+}
+
+#[test]
 fn a_server_that_is_not_there_costs_only_its_own_points() {
     let server = embedded();
     let place = Place::new();
