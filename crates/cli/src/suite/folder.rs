@@ -7,8 +7,9 @@
 //! and notes there what has to be removed should it be killed.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,7 @@ impl Folder {
             )));
         }
         let mut running = lock(path)?;
+        remove_unfinished(path).map_err(to())?;
         // Of one that never came to measure anything nothing can be mixed up.
         let begun = |study: &StudyDoc| {
             let path_of =
@@ -322,13 +324,36 @@ fn lock(path: &Path) -> Result<File, Failure> {
 
 /// Whether there is nothing in a folder but traces of a suite that had not
 /// begun.
-fn is_empty(path: &Path) -> std::io::Result<bool> {
+fn is_empty(path: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(path)? {
-        if entry?.file_name() != RUNNING {
+        let name = entry?.file_name();
+        if name != RUNNING && !is_unfinished(&name) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Removes what a kill has left of a `study.json` that was being written. Only
+/// whoever holds the lock writes one.
+fn remove_unfinished(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if is_unfinished(&entry.file_name()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is called as a `study.json` before it is whole: with the number of
+/// the process that writes it.
+fn is_unfinished(name: &OsStr) -> bool {
+    let process = name.to_str().and_then(|name| {
+        let process = name.strip_prefix(".study.json.")?;
+        process.strip_suffix(".tmp")
+    });
+    process.is_some_and(|process| process.parse::<u32>().is_ok())
 }
 
 fn other_study(path: &Path, difference: &str) -> Failure {

@@ -92,6 +92,21 @@ fn an_interrupt_ends_with_what_there_is() {
 }
 
 #[test]
+fn a_suite_that_was_killed_before_it_had_a_study_can_begin_again() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1\"\n");
+    fs::create_dir(place.path("study")).unwrap();
+    let cut = place.write("study/.study.json.1.tmp", "{\"schema_version\": 1, \"na");
+    place.write("study/.running", "");
+    let named = named("memory", &server);
+    let args = with(&[text(&file), &named, "--quiet"]);
+    suite(&place, server.password(), &args).succeeded();
+    assert!(!cut.exists());
+    assert_eq!(read(&place.path("study/study.json"))["name"], "suite");
+}
+
+#[test]
 fn a_pass_that_was_stopped_when_all_was_measured_is_complete() {
     let server = embedded();
     let place = Place::new();
