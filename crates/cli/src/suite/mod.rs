@@ -4,7 +4,8 @@
 //! ```text
 //! suite file -> SuiteSpec    spec, source        as written
 //!  + flags   -> Suite        resolve, servers    judged: plans, hosts, the study's document
-//!            -> Folder       folder, difference  what is measured already, and what is not
+//!            -> Folder       folder, sittings,   what is measured already, and what is not
+//!                            difference
 //!            -> passes       runner, host        one engine run each, on one server
 //! ```
 //!
@@ -18,6 +19,7 @@ mod host;
 mod resolve;
 mod runner;
 mod servers;
+mod sittings;
 mod source;
 mod spec;
 mod time_left;

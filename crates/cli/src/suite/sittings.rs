@@ -1,0 +1,58 @@
+//! A pass that was measured at several sittings, each of which went on where the
+//! one before was stopped: what of it there is, and one document of all.
+
+use smbench_engine::plan::Plan;
+use smbench_report::RunDoc;
+use smbench_report::doc::{LoadPointDoc, PlanDoc};
+
+/// Whether a load point of so many clients was measured.
+pub(super) fn has(run: &RunDoc, clients: u32) -> bool {
+    run.load_points.iter().any(|point| point.clients == clients)
+}
+
+/// Whether the last load point of a run that did not end well was measured, be
+/// it well or badly: its window was over before the run ended or the server was
+/// lost.
+pub(super) fn is_done(point: &LoadPointDoc, plan: &Plan) -> bool {
+    let is_whole = point.window_s >= plan.duration.as_secs_f64();
+    let is_lost = point.dropouts.len() as u64 >= u64::from(point.clients);
+    point.valid || (is_whole && !is_lost)
+}
+
+/// One document of what two sittings measured of a pass.
+pub(super) fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc {
+    let started = now.started.clone();
+    let mut run = match before {
+        None => now,
+        Some(mut before) => {
+            let terms = |run: &RunDoc| {
+                let server = &run.server;
+                format!(
+                    "SMB {}, signing {}, encryption {}",
+                    server.dialect, server.signing, server.encryption
+                )
+            };
+            let (old, new) = (terms(&before), terms(&now));
+            let note = match old == new {
+                true => format!("this pass was interrupted and went on at {started}"),
+                false => format!("this pass was interrupted and went on at {started} with {new}"),
+            };
+            before.server.notes.push(note);
+            let (old, new) = (&before.server, &now.server);
+            let half_known: Vec<_> = [
+                ("program", old.software.is_some(), new.software.is_some()),
+                ("storage", old.storage.is_some(), new.storage.is_some()),
+            ]
+            .into_iter()
+            .filter(|(_, old, new)| old != new)
+            .map(|(what, ..)| format!("the {what} was told of only one part of this pass"))
+            .collect();
+            before.server.notes.extend(half_known);
+            let parts = RunDoc::pooled(vec![before, now]);
+            parts.unwrap_or_else(|| unreachable!("two documents make one"))
+        }
+    };
+    // The whole pass, whatever was left of it.
+    run.plan = PlanDoc::from(plan);
+    run
+}
