@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use crate::clock::Nanos;
 
-/// Actions that were due in the window by the clock, at a rate or after a think
+/// Actions that were due in the window by the clock, at a rate, as recorded or after a think
 /// time, whenever they were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Punctuality {

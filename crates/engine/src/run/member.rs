@@ -228,14 +228,29 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Gives up the arrivals that have waited for too long.
+    /// Gives up the arrivals that have waited for too long. Not what was recorded:
+    /// operations depend on those before them.
     pub(super) fn give_up_overdue(&mut self, now: Nanos) {
         self.give_up_before(now.since(self.patience), now);
     }
 
+    /// Gives up whatever was due before the load ended, at `end`, and has not been
+    /// served.
+    pub(super) fn give_up_rest(&mut self, end: Nanos) {
+        self.give_up_before(end, end);
+        let (open, close) = self.window;
+        if let Pace::Recorded(instants) = &self.pace
+            && let Some((count, first)) = instants.left_between(open, close.min(end))
+        {
+            self.punctuality.due += count;
+            self.punctuality.dropped += count;
+            self.leave_unanswered(count, first, end);
+        }
+    }
+
     /// Gives up, at `now`, the arrivals before an instant that have not been
     /// served.
-    pub(super) fn give_up_before(&mut self, until: Nanos, now: Nanos) {
+    fn give_up_before(&mut self, until: Nanos, now: Nanos) {
         while let Pace::Rate(arrivals) = &mut self.pace
             && arrivals.next() < until
         {
@@ -243,7 +258,7 @@ impl<S: Supply> Member<S> {
             if self.is_counted(due) {
                 self.punctuality.due += 1;
                 self.punctuality.dropped += 1;
-                self.leave_unanswered(due, now);
+                self.leave_unanswered(1, due, now);
             }
         }
     }
@@ -253,14 +268,15 @@ impl<S: Supply> Member<S> {
     /// request that is not.
     pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
         if self.is_counted(slot.due) && self.is_counted(slot.intended) {
-            self.leave_unanswered(slot.intended, now);
+            self.leave_unanswered(1, slot.intended, now);
         }
     }
 
-    fn leave_unanswered(&mut self, due: Nanos, now: Nanos) {
+    /// So many, of which the first was due at `first`.
+    fn leave_unanswered(&mut self, count: u64, first: Nanos, now: Nanos) {
         let kept = &mut self.punctuality;
-        kept.unanswered += 1;
-        kept.unanswered_max = kept.unanswered_max.max(now.since(due));
+        kept.unanswered += count;
+        kept.unanswered_max = kept.unanswered_max.max(now.since(first));
     }
 
     /// How well due instants were kept.

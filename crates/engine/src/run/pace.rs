@@ -6,6 +6,7 @@
 //! rounded gaps, so that a rate does not drift.
 
 mod bursts;
+mod recorded;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use crate::stream::{Mix, client_key};
 use crate::trace::{Trace, pause_before};
 
 use bursts::Bursts;
+use recorded::Instants;
 
 /// Sent later than this after it was due, an operation counts as late: far more
 /// than timers and threads of an idle machine need, far less than people wait.
@@ -57,7 +59,7 @@ impl Pace {
                 _ => Self::Closed,
             },
             LoadModel::Recorded => match plan.workload.replay() {
-                Some(replay) => Self::Recorded(Instants::new(Arc::clone(&replay.trace), starts)),
+                Some(replay) => Self::Recorded(Instants::new(replay, starts)),
                 None => Self::Closed,
             },
             LoadModel::Closed { think: Some(think) } => {
@@ -180,38 +182,6 @@ impl Pauses {
     pub(super) fn next_pause(&mut self) -> Nanos {
         self.at = (self.at + 1) % self.trace.len() as u32;
         Nanos(pause_before(&self.trace, self.at))
-    }
-}
-
-/// Instants at which the operations of a trace are due, over and over.
-pub(super) struct Instants {
-    trace: Arc<Trace>,
-    /// When this turn has begun.
-    began: Nanos,
-    at: usize,
-}
-
-impl Instants {
-    fn new(trace: Arc<Trace>, starts: Nanos) -> Self {
-        Self {
-            trace,
-            began: starts,
-            at: 0,
-        }
-    }
-
-    /// The next one that has not been taken.
-    pub(super) fn next(&self) -> Nanos {
-        self.began + Nanos(self.trace.times[self.at])
-    }
-
-    /// Takes it.
-    pub(super) fn take(&mut self) {
-        let last = self.next();
-        self.at += 1;
-        if self.at == self.trace.times.len() {
-            (self.at, self.began) = (0, last);
-        }
     }
 }
 

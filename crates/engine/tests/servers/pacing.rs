@@ -1,16 +1,18 @@
 //! Load models against servers that answer late: what is due by the clock is
 //! counted whatever the server does, and its latency from when it was due.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::clock::Nanos;
-use smbench_engine::plan::{Plan, Ramp, Spacing};
+use smbench_engine::loadfile::{self, Unknown};
+use smbench_engine::plan::{Limits, Plan, Ramp, Spacing, Timing};
+use smbench_engine::profile::Profile;
 use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, Spec};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_protocol::header::Command;
 
@@ -107,6 +109,49 @@ fn what_is_unanswered_when_the_window_closes_is_counted() {
     assert!(kept.unanswered > 300, "{kept:?}");
     assert!(kept.unanswered >= kept.dropped, "{kept:?}");
     assert!(kept.unanswered_max > Nanos::from(STALL / 2), "{kept:?}");
+}
+
+/// A replay at the recorded instants is held to them: what a slow server left no
+/// time for is counted, although nothing of a replay is left out.
+#[test]
+fn what_was_recorded_and_never_sent_is_counted() {
+    const HELD: Duration = Duration::from_millis(20);
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let script: Script = |answer| Reaction::send(&answer.message).after(HELD);
+    let relay = Relay::start(server.address(), Of::Command(Command::Write), script);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    // A millisecond apart, for as long as the window and once more.
+    let mut loadfile = "5.000 NTCreateX \"\\a\" 0x40 0x2 1 NT_STATUS_OK\n".to_owned();
+    for ms in 1..1000 {
+        loadfile += &format!("5.{ms:03} WriteX 1 0 512 512 NT_STATUS_OK\n");
+    }
+    let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
+    let profile = Profile {
+        trace: Some(Arc::new(trace)),
+        ..Profile::from_spec("my", Spec::default())
+    };
+    let options = RunOptions {
+        clients: Some("1".parse().unwrap()),
+        timing: Some(Timing::Recorded),
+        duration: Some(Duration::from_millis(500)),
+        ramp_up: Some(Duration::ZERO),
+        ..short()
+    };
+    let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap();
+    let point = only_point(&plan);
+    let kept = point.punctuality;
+    assert_eq!(kept.due, 500, "{kept:?}");
+    let [created, written] =
+        [OpKind::Create, OpKind::Write].map(|kind| point.ops.window(kind).count());
+    assert!(created == 1 && written <= 500 / 20, "{created} {written}");
+    // Some are sent and not answered in the window: around its end.
+    assert!(kept.dropped + created + written >= 500 - 4, "{kept:?}");
+    assert!(kept.unanswered >= kept.dropped, "{kept:?}");
+    assert!(
+        kept.unanswered_max > Nanos::from(Duration::from_millis(300)),
+        "{kept:?}"
+    );
 }
 
 /// A run that is cancelled while it waits for an answer waits on, but nothing

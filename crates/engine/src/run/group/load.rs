@@ -60,7 +60,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         for member in &mut self.clients.members {
             member.end_starvation(now, orders);
             member.cut_window(orders.cancel.at());
-            member.give_up_before(end, end);
+            member.give_up_rest(end);
         }
         self.clients.give_up_in_flight(now);
     }
