@@ -220,10 +220,13 @@ fn the_study_of_flushes_has_both_configurations() {
         for name in both {
             let has_figures = tables.iter().any(|found| {
                 // A server's own table stands beside the same one of the other, whose
-                // processes have other numbers.
+                // processes have other numbers, and which may peak elsewhere.
                 let mut titles = both.iter().map(|other| table.title.replace(other, name));
                 let same = |title: String| {
-                    let parts = [&title, &found.title].map(|title| title.split(" (process").next());
+                    let parts = [title.as_str(), &found.title].map(|title| {
+                        let (title, _) = title.split_once(" (process").unwrap_or((title, ""));
+                        title.split_once(" at ").map_or(title, |(what, _)| what)
+                    });
                     parts[0] == parts[1]
                 };
                 found.figures_of(name) && titles.any(same)
