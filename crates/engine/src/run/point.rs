@@ -169,6 +169,13 @@ fn spawn_workers(
     point: Point,
     hired: Hired<'_>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
+    // Nobody else has them: where no worker is left, that is noticed.
+    let Hired {
+        board,
+        under_load,
+        report,
+        started,
+    } = hired;
     let wanted = workers_for(context, point);
     let cpus = match context.plan.pinning {
         Pinning::Free => Vec::new(),
@@ -198,12 +205,12 @@ fn spawn_workers(
                 (worker, wanted),
             ),
             cpu: cpus.get(worker % cpus.len().max(1)).copied(),
-            board: Arc::clone(hired.board),
+            board: Arc::clone(board),
             number: worker,
-            under_load: Cell::new(Some(hired.under_load.clone())),
+            under_load: Cell::new(Some(under_load.clone())),
             cancel: context.cancel.clone(),
         };
-        let (report, started) = (hired.report.clone(), hired.started.clone());
+        let (report, started) = (report.clone(), started.clone());
         let spawned = std::thread::Builder::new()
             .name(format!("smbench-{worker}"))
             .spawn(move || work(assignment, &report, started));
