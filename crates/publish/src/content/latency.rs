@@ -52,10 +52,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
     let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
     let histogram = pool(ops.map(OpDoc::response));
     let count = histogram.len() as f64;
-    let standing = match row.is_valid() {
-        true => Standing::Valid,
-        false => Standing::Invalid,
-    };
+    let standing = standing(row);
     // 99.5, 99.9, 99.95 and so on, as long as there are operations beyond
     // besides the slowest, which is a point of its own. As fractions of whole
     // numbers, so that they are the same quantiles as those of documents.
@@ -102,6 +99,14 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
     points
 }
 
+/// Whether what is drawn of a row may be quoted.
+fn standing(row: &Row<'_>) -> Standing {
+    match row.is_valid() {
+        true => Standing::Valid,
+        false => Standing::Invalid,
+    }
+}
+
 fn percentile_table(level: &Level<'_>) -> Table {
     let columns = [
         "clients",
@@ -118,9 +123,10 @@ fn percentile_table(level: &Level<'_>) -> Table {
         let count = row.passes.iter().flat_map(|pass| pass.asked_for());
         let count = count.fold(0_u64, |sum, op| sum.saturating_add(op.count));
         let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
+        let mark = if row.is_valid() { "" } else { "! " };
         vec![
             server.name.into(),
-            Cell::count(row.clients.into()),
+            Cell::number(row.clients.into(), format!("{mark}{}", row.clients)),
             Cell::count(count),
             latency(|doc| doc.mean),
             latency(|doc| doc.p50 as f64),
@@ -131,6 +137,11 @@ fn percentile_table(level: &Level<'_>) -> Table {
             latency(|doc| doc.max as f64),
         ]
     });
+    let is_any_invalid = level.rows.iter().any(|(_, row)| !row.is_valid());
+    let mut notes = vec!["over the operations of all valid passes".to_owned()];
+    notes.extend(is_any_invalid.then(|| {
+        "!: not valid: no pass there is, and this is over the operations of all of them".to_owned()
+    }));
     Table {
         title: format!("Response times {}", level.name()),
         columns: [Column::text("server")]
@@ -138,7 +149,7 @@ fn percentile_table(level: &Level<'_>) -> Table {
             .chain(columns.map(Column::number))
             .collect(),
         rows: rows.collect(),
-        notes: vec!["over the operations of all valid passes".to_owned()],
+        notes,
     }
 }
 
@@ -172,7 +183,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
             style: server.number,
-            points: course(series, column(series), pass.window_s),
+            points: course(series, column(series), pass.window_s, standing(row)),
         });
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
@@ -220,14 +231,24 @@ fn together(series: &SeriesDoc) -> Option<usize> {
 
 /// A point at the end of each interval, or of as many as keep the line at
 /// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost. The
-/// last ends with the window, after `window_s` seconds.
-fn course(series: &SeriesDoc, values: &[Option<u64>], window_s: f64) -> Vec<Point> {
+/// last ends with the window, after `window_s` seconds. All of them have the
+/// standing of the load point, but for those behind a gap in it.
+fn course(
+    series: &SeriesDoc,
+    values: &[Option<u64>],
+    window_s: f64,
+    of_all: Standing,
+) -> Vec<Point> {
     let together = together(series).unwrap_or(1);
+    let behind_gap = match of_all {
+        Standing::Invalid => Standing::Invalid,
+        Standing::Valid | Standing::AfterGap => Standing::AfterGap,
+    };
     let mut points = Vec::new();
-    let mut standing = Standing::AfterGap;
+    let mut standing = behind_gap;
     for (at, chunk) in values.chunks(together).enumerate() {
         let Some(latency) = chunk.iter().flatten().max() else {
-            standing = Standing::AfterGap;
+            standing = behind_gap;
             continue;
         };
         let seconds = series.interval_s * (at * together + chunk.len()) as f64;
@@ -244,7 +265,7 @@ fn course(series: &SeriesDoc, values: &[Option<u64>], window_s: f64) -> Vec<Poin
                 units::latency(*latency as f64)
             ),
         });
-        standing = Standing::Valid;
+        standing = of_all;
     }
     points
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use smbench_publish::plot::Standing;
 use smbench_publish::{Report, report, save, to_html, to_markdown};
 use smbench_report::study::Study;
 
@@ -103,6 +104,34 @@ fn nothing_valid_and_no_operation() {
     );
     let names: Vec<_> = report.plots().map(|plot| &plot.name[..]).collect();
     assert_eq!(names, ["01-file-server-operations"]);
+}
+
+/// What no server may be quoted with is hollow and marked wherever it is shown.
+#[test]
+fn a_server_without_a_valid_load_point_is_marked_everywhere() {
+    let (report, text) = texts(&study(&[("a", run(vec![dropped(point(8, 1, 5.0, 1000))]))]));
+    let courses: Vec<_> = report
+        .plots()
+        .filter(|plot| plot.name.contains("-time-"))
+        .collect();
+    assert_eq!(courses.len(), 2);
+    for plot in courses {
+        let points = &plot.lines[0].points;
+        assert_eq!(points.len(), 10, "{}", plot.name);
+        let mut standings = points.iter().map(|point| point.standing);
+        assert!(
+            standings.all(|standing| standing == Standing::Invalid),
+            "{}",
+            plot.name
+        );
+    }
+    for part in [
+        r"| a | \! 8 | 1000 |",
+        r"- \!: not valid: no pass there is",
+        r"a: operations at \! 8 clients",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 #[test]

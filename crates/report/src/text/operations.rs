@@ -15,9 +15,9 @@ const NUMBERS: [&str; 9] = [
     "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
 ];
 
-/// The operations at the peak, or in the last row where there is no peak: counts
-/// and errors over all passes, response times pooled. `None` when no operation
-/// was answered at that load point.
+/// The operations at the peak, or in the last row where there is no peak, marked `!`
+/// where that is not valid: counts and errors over all passes, response times
+/// pooled. `None` when no operation was answered at that load point.
 #[must_use]
 pub fn operations(curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
@@ -43,14 +43,18 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
             .map(|op| op.count),
     );
     let columns = [Column::text("op")].into_iter();
+    let (mark, notes) = match row.is_valid() {
+        true => ("", Vec::new()),
+        false => ("! ", vec!["!: not valid".to_owned()]),
+    };
     Some(Table {
         title: format!(
-            "operations at {}",
+            "operations at {mark}{}",
             units::counted(row.clients.into(), "client")
         ),
         columns: columns.chain(NUMBERS.map(Column::number)).collect(),
         rows: names.iter().map(|name| cells(row, name, all)).collect(),
-        notes: Vec::new(),
+        notes,
     })
 }
 

@@ -181,11 +181,12 @@ fn failures_and_leftovers_are_spelled_out() {
 
     no peak: no valid load point saw an operation
 
-    operations at 4 clients
+    operations at ! 4 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
     read    1000  79.37 %     3.3  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       1
     write    250  19.84 %   0.819  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       3
     flush     10   0.79 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
+    !: not valid
 
     failed: read, wrong-data: 2 times, at load points 2, 4
     failed: write, STATUS_DISK_FULL (0xC000007F): 6 times, at load points 2, 4
