@@ -145,6 +145,10 @@ pub struct Judgement {
     pub baseline: String,
     /// Label of what was held against it.
     pub other: String,
+    /// What its study calls the server of that; `null` of a result by itself.
+    pub server: Option<String>,
+    /// Its profile.
+    pub profile: String,
     /// Where: `at 16 clients`.
     pub place: String,
     /// The change, with its interval.
@@ -164,7 +168,10 @@ impl Condition {
     pub fn judge(&self, pair: &Pair) -> Result<Judgement, CompareError> {
         let no_data = |reason: String| CompareError::NoData {
             condition: self.text.clone(),
-            reason,
+            reason: match &pair.other.server {
+                Some(server) => format!("{server} with {}: {reason}", pair.other.profile),
+                None => reason,
+            },
         };
         let held = self.held(pair).map_err(no_data)?;
         let what = || match &self.op {
@@ -202,6 +209,8 @@ impl Condition {
             condition: self.text.clone(),
             baseline: pair.baseline.label.clone(),
             other: pair.other.label.clone(),
+            server: pair.other.server.clone(),
+            profile: pair.other.profile.clone(),
             place: place(held),
             change,
             failed: is_beyond && !within_noise,
@@ -266,6 +275,10 @@ impl fmt::Display for Judgement {
             self.other,
             self.baseline
         )?;
+        // Of a study there may be several pairs, all of which are B against A.
+        if let Some(server) = &self.server {
+            write!(f, ", {server} with {}", self.profile)?;
+        }
         match (noise, low_percent.zip(high_percent)) {
             (Some(Noise::Passes), Some((low, high))) => {
                 write!(f, " (95 % interval {})", changes(low, high))?;

@@ -125,13 +125,14 @@ impl Input {
     }
 
     fn subject(&self, run: &InputRun, label: &str) -> Subject {
-        let name = match &run.server {
-            Some(server) => format!("{}: {}", self.name(), plain(server)),
-            None => self.name(),
-        };
+        let server = run.server.as_deref().map(plain);
         Subject {
             label: label.to_owned(),
-            name,
+            name: match &server {
+                Some(server) => format!("{}: {server}", self.name()),
+                None => self.name(),
+            },
+            server,
             profile: plain(&run.profile),
             url: plain(&run.run.server.url),
             started: plain(&run.run.started),

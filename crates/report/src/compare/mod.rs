@@ -69,6 +69,8 @@ pub struct Subject {
     pub label: String,
     /// The file or folder it came from, and in a study what it is called there.
     pub name: String,
+    /// What it is called there, by itself; `null` of a result by itself.
+    pub server: Option<String>,
     /// Name of the profile.
     pub profile: String,
     /// The target without its password.

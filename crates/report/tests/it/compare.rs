@@ -268,6 +268,27 @@ fn studies_are_compared_server_by_server() {
         [of("A ignores", "B ignores"), of("A honours", "B honours")]
     );
     assert!(both.unmatched.is_empty());
+    let lines: Vec<_> = both
+        .pairs
+        .iter()
+        .map(|pair| judged("throughput < -5%", pair))
+        .collect();
+    for (line, server) in lines.iter().zip(["ignores", "honours"]) {
+        assert!(
+            line.contains(&format!(", B against A, {server} with file-server (95 %")),
+            "{line}"
+        );
+    }
+    let unknown = judged("nfs p99 > 1%", &both.pairs[1]);
+    assert_eq!(
+        unknown,
+        "--fail-if 'nfs p99 > 1%': honours with file-server: neither A nor B has p99 of nfs at 12 \
+         clients"
+    );
+    let condition: Condition = "throughput < -5%".parse().unwrap();
+    let judgement = condition.judge(&both.pairs[1]).unwrap();
+    let json: Value = serde_json::to_value(&judgement).unwrap();
+    assert_eq!((&json["server"], &json["profile"]), (&"honours".into(), &"file-server".into()));
     let within = compare(&[load(0)]).unwrap();
     assert_eq!(names(&within), [of("A ignores", "B honours")]);
     let throughput = within.pairs[0].peak.as_ref().unwrap().metrics[0];
