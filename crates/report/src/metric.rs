@@ -8,6 +8,7 @@ use smbench_engine::record::{LATENCY_DIGITS, OpKind};
 use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc};
 use crate::latency::LatencyDoc;
+use crate::published::CpuOf;
 use crate::units;
 
 /// One number of a load point.
@@ -30,7 +31,8 @@ pub enum Metric {
     /// Microseconds of the generator's CPU per operation; not of one kind of
     /// operation.
     Cpu,
-    /// Microseconds of the server's CPU per operation; likewise.
+    /// Microseconds of the server's CPU per operation; likewise. Of the processes that
+    /// serve or of all that its machine did: the two do not compare.
     ServerCpu,
 }
 
@@ -111,9 +113,13 @@ impl Metric {
     }
 
     /// What passes at one number of clients say of it, of all operations or of
-    /// one kind: the mean over passes. `None` unless each of them has it.
+    /// one kind: the mean over passes. `None` unless each of them has it, of the same
+    /// quantity.
     #[must_use]
     pub fn measured(self, passes: &[&LoadPointDoc], op: Option<&str>) -> Option<Measured> {
+        if self.server_cpu_of(passes) == Some(CpuOf::Both) {
+            return None;
+        }
         let values = passes.iter().map(|pass| self.value(pass, op));
         let values: Vec<f64> = values.collect::<Option<_>>()?;
         let measured = match (passes, &values[..]) {
@@ -121,6 +127,17 @@ impl Metric {
             _ => Measured::over_passes(&values)?,
         };
         Some(measured.with_resolution(self.resolution()))
+    }
+
+    /// Whether values from these passes are of the same quantity.
+    pub(crate) fn is_alike(self, one: &[&LoadPointDoc], other: &[&LoadPointDoc]) -> bool {
+        let [one, other] = [one, other].map(|passes| self.server_cpu_of(passes));
+        one.zip(other).is_none_or(|(one, other)| one == other)
+    }
+
+    /// Whose CPU it is; `None` of all else.
+    fn server_cpu_of(self, passes: &[&LoadPointDoc]) -> Option<CpuOf> {
+        (self == Self::ServerCpu).then(|| CpuOf::over(passes.iter().copied()))?
     }
 
     /// What a value may be off by, as a part of it, for the buckets of the

@@ -189,16 +189,15 @@ impl Condition {
             ))
         })?;
         let percent = change.change_percent.ok_or_else(|| {
-            let lacking = match change.baseline {
-                None => &pair.baseline,
-                Some(_) => &pair.other,
-            };
-            no_data(format!(
-                "{} has no {} {}",
-                lacking.label,
-                what(),
-                place(held)
-            ))
+            let (one, other, place) = (&pair.baseline.label, &pair.other.label, place(held));
+            no_data(match (change.baseline, change.other) {
+                (Some(_), Some(_)) => format!(
+                    "{} {place} is of the processes that serve in one, of a machine in the other",
+                    what()
+                ),
+                (None, _) => format!("{one} has no {} {place}", what()),
+                (Some(_), None) => format!("{other} has no {} {place}", what()),
+            })
         })?;
         let is_beyond = match self.side {
             Side::Below => percent < self.threshold_percent,

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::doc::RunDoc;
+use crate::published::CpuOf;
 
 /// A key that has another value in the other run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,8 +24,11 @@ pub struct Difference {
 }
 
 /// How far the load points and passes reach is seen in what is compared; the
-/// digest is looked at when nothing else differs.
-const NOT_COMPARED: [&str; 4] = [
+/// digest is looked at when nothing else differs. What memory a generator has
+/// differs by some KiB from one start of its machine to the next, and bears on no
+/// number.
+const NOT_COMPARED: [&str; 5] = [
+    "machine.memory_bytes",
     "plan.digest",
     "plan.load_points",
     "plan.repeat",
@@ -51,8 +55,12 @@ const SETTINGS: [&str; 16] = [
     "plan.source_ip",
 ];
 
-/// Keys that documents of older releases lack, whatever those runs did.
-const UNTOLD_BEFORE: [&str; 8] = [
+/// Whose CPU time that of the server is: of processes, the whole machine, or both.
+const SERVER_CPU: &str = "server_cpu.scope";
+
+/// Keys that documents of older releases lack, whatever those runs did; of a machine
+/// any may be missing that it did not tell.
+const UNTOLD_BEFORE: [&str; 9] = [
     "plan.ciphers",
     "plan.connections_per_session",
     "plan.driver",
@@ -61,6 +69,7 @@ const UNTOLD_BEFORE: [&str; 8] = [
     "plan.sessions_per_connection",
     "plan.signing_algorithm",
     "server.auth",
+    SERVER_CPU,
 ];
 
 /// Differences of settings, and of the work.
@@ -71,8 +80,8 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
     for key in keys {
         let [baseline, other] =
             [&one, &two].map(|facts| facts.get(key).cloned().unwrap_or_default());
-        let is_untold =
-            UNTOLD_BEFORE.contains(&&key[..]) && (baseline.is_null() || other.is_null());
+        let may_be_untold = UNTOLD_BEFORE.contains(&&key[..]) || is_of_machine(key);
+        let is_untold = may_be_untold && (baseline.is_null() || other.is_null());
         if baseline != other && !is_untold && !NOT_COMPARED.contains(&&key[..]) {
             differences.push(Difference {
                 key: key.clone(),
@@ -85,7 +94,10 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
         .into_iter()
         .partition(|difference| is_setting(&difference.key));
     let same = |key: &str| one.get(key) == two.get(key);
-    if settings.is_empty()
+    // Where it ran is in no digest.
+    let is_planned =
+        |difference: &Difference| !is_of_machine(&difference.key) && difference.key != SERVER_CPU;
+    if !settings.iter().any(is_planned)
         && workload.is_empty()
         && same("plan.load_points")
         && same("plan.repeat")
@@ -100,8 +112,14 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
     (settings, workload)
 }
 
+fn is_of_machine(key: &str) -> bool {
+    key.starts_with("machine.")
+}
+
 fn is_setting(key: &str) -> bool {
     key.starts_with("server.")
+        || is_of_machine(key)
+        || key == SERVER_CPU
         || key == "tool.version"
         || key == "plan.threads"
         || SETTINGS.contains(&key)
@@ -121,6 +139,13 @@ fn facts(run: &RunDoc) -> Map<String, Value> {
     );
     flatten("loop", value(serde_json::to_value(run.pacing)), &mut facts);
     flatten("tool", value(serde_json::to_value(&run.tool)), &mut facts);
+    flatten(
+        "machine",
+        value(serde_json::to_value(&run.machine)),
+        &mut facts,
+    );
+    let scope = CpuOf::over(&run.load_points).map(CpuOf::name);
+    flatten(SERVER_CPU, json!(scope), &mut facts);
     facts
 }
 

@@ -23,7 +23,7 @@ pub use difference::Difference;
 pub use input::{CompareError, Input, compare};
 pub use text::{Depth, render};
 
-use crate::change::{CONFIDENCE, Change, Measured, Noise};
+use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc, ToolDoc};
 use crate::metric::{Better, Metric};
@@ -117,7 +117,8 @@ pub struct MetricChange {
     /// The other's.
     pub other: Option<f64>,
     /// From the baseline to the other, in percent of the baseline; `null` without
-    /// both.
+    /// both, and where the two are not of the same quantity: CPU time of the
+    /// processes that serve, and of the whole machine.
     pub change_percent: Option<f64>,
     /// Bounds of the 95 % confidence interval of that; `null` where the noise is
     /// not known, like the next two.
@@ -142,7 +143,8 @@ pub enum Verdict {
     Worse,
     /// It may be noise.
     NoDifferenceShown,
-    /// There is one pass of either, or a value is missing.
+    /// There is one pass of either, or a value is missing, or they are not of the same
+    /// quantity.
     CannotTell,
 }
 
@@ -160,11 +162,13 @@ impl Verdict {
 }
 
 impl MetricChange {
-    /// `None` where neither has a value.
-    fn of(metric: Metric, baseline: Option<Measured>, other: Option<Measured>) -> Option<Self> {
+    /// Of all operations, or of one kind. `None` where neither has a value.
+    fn of(metric: Metric, op: Option<&str>, rows: [&Row<'_>; 2]) -> Option<Self> {
+        let [baseline, other] = rows.map(|row| metric.measured(&row.passes, op));
         baseline.or(other)?;
         let change = baseline
             .zip(other)
+            .filter(|_| metric.is_alike(&rows[0].passes, &rows[1].passes))
             .and_then(|(from, to)| Change::between(&from, &to, CONFIDENCE));
         let interval = change.and_then(|change| change.interval);
         let verdict = match change.zip(interval) {
@@ -196,10 +200,7 @@ impl MetricChange {
 impl Held {
     fn of(baseline: &Row<'_>, other: &Row<'_>) -> Self {
         let changes = |op: Option<&str>| {
-            let change = |metric: Metric| {
-                let measured = |row: &Row<'_>| metric.measured(&row.passes, op);
-                MetricChange::of(metric, measured(baseline), measured(other))
-            };
+            let change = |metric: Metric| MetricChange::of(metric, op, [baseline, other]);
             Metric::ALL.into_iter().filter_map(change).collect()
         };
         let passes = baseline.passes.iter().chain(&other.passes);

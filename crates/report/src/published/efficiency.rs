@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::curve::{Curve, Row};
-use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::doc::{LoadPointDoc, RunDoc, ServerCpuDoc};
 use crate::study::Study;
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -38,6 +38,18 @@ impl CpuOf {
         match doc.scope.as_deref()? {
             "machine" => Some(Self::Machine),
             _ => Some(Self::Processes),
+        }
+    }
+
+    /// Of all passes together; `None` where none was measured.
+    pub(crate) fn over<'a>(passes: impl IntoIterator<Item = &'a LoadPointDoc>) -> Option<Self> {
+        let docs = passes
+            .into_iter()
+            .filter_map(|pass| pass.server_cpu.as_ref());
+        let kinds: BTreeSet<_> = docs.filter_map(Self::of).collect();
+        match kinds.len() {
+            0 | 1 => kinds.first().copied(),
+            _ => Some(Self::Both),
         }
     }
 }
@@ -80,23 +92,17 @@ impl Efficiency {
     /// each pass has them, of the same kind.
     #[must_use]
     pub fn of_row(name: &str, row: &Row<'_>) -> Self {
-        let docs = row
-            .passes
-            .iter()
-            .filter_map(|pass| pass.server_cpu.as_ref());
-        let kinds: BTreeSet<_> = docs.filter_map(CpuOf::of).collect();
-        let figure =
-            |of: fn(&ServerCpuDoc) -> Option<f64>| row.server_cpu(of).filter(|_| kinds.len() <= 1);
+        let cpu_of = CpuOf::over(row.passes.iter().copied());
+        let figure = |of: fn(&ServerCpuDoc) -> Option<f64>| {
+            row.server_cpu(of).filter(|_| cpu_of != Some(CpuOf::Both))
+        };
         Self {
             name: name.to_owned(),
             throughput_mbps: row.throughput_mbps,
             ops_per_s: Some(row.ops_per_s),
             cpu_percent: figure(|cpu| cpu.percent),
             us_per_op: figure(|cpu| cpu.us_per_op),
-            cpu_of: match kinds.len() {
-                0 | 1 => kinds.first().copied(),
-                _ => Some(CpuOf::Both),
-            },
+            cpu_of,
         }
     }
 

@@ -12,7 +12,7 @@ use smbench_report::change::Noise;
 use smbench_report::compare::{
     Comparison, Condition, Depth, Held, Input, Pair, Verdict, compare, render, write_csv,
 };
-use smbench_report::doc::{ClientDoc, OutcomeDoc};
+use smbench_report::doc::{ClientDoc, MachineDoc, OutcomeDoc};
 use smbench_report::metric::Metric;
 
 use crate::published::study;
@@ -288,7 +288,10 @@ fn studies_are_compared_server_by_server() {
     let condition: Condition = "throughput < -5%".parse().unwrap();
     let judgement = condition.judge(&both.pairs[1]).unwrap();
     let json: Value = serde_json::to_value(&judgement).unwrap();
-    assert_eq!((&json["server"], &json["profile"]), (&"honours".into(), &"file-server".into()));
+    assert_eq!(
+        (&json["server"], &json["profile"]),
+        (&"honours".into(), &"file-server".into())
+    );
     let within = compare(&[load(0)]).unwrap();
     assert_eq!(names(&within), [of("A ignores", "B honours")]);
     let throughput = within.pairs[0].peak.as_ref().unwrap().metrics[0];
@@ -441,6 +444,71 @@ fn cpu_time_of_the_server_is_compared_where_both_measured_it() {
         line.ends_with("B has no server-us/op at 8 clients"),
         "{line}"
     );
+}
+
+/// Of the processes that serve it is less than of all that their machine did.
+#[test]
+fn cpu_time_of_two_kinds_is_not_compared() {
+    let of = |scopes: &[&str]| {
+        let points = (1..)
+            .zip(scopes)
+            .map(|(pass, _)| on_a_busy_server(point(8, pass, 1600)));
+        let mut doc = document(&run(points.collect()));
+        for (point, scope) in doc.load_points.iter_mut().zip(scopes) {
+            point.server_cpu.as_mut().unwrap().scope = Some((*scope).to_owned());
+        }
+        doc
+    };
+    let found = pair(of(&["processes"]), of(&["machine"]));
+    let changed = found.load_points[0].find(None, Metric::ServerCpu).unwrap();
+    assert!(changed.baseline.is_some() && changed.baseline == changed.other);
+    assert_eq!(
+        (changed.change_percent, changed.verdict),
+        (None, Verdict::CannotTell)
+    );
+    assert_eq!(
+        judged("server-us/op > 10%", &found),
+        "--fail-if 'server-us/op > 10%': server-us/op at 8 clients is of the processes that serve in \
+         one, of a machine in the other"
+    );
+    let text = render(
+        &compared(of(&["processes"]), of(&["machine"])),
+        Depth::Overview,
+    );
+    let told = "differs  server_cpu.scope: processes in A, machine in B\n";
+    assert!(text.contains(told), "{text}");
+    // Nor is there a mean over passes of both kinds.
+    let mixed = pair(of(&["machine", "machine"]), of(&["processes", "machine"]));
+    let line = judged("server-us/op > 10%", &mixed);
+    assert!(
+        line.ends_with(": B has no server-us/op at 8 clients"),
+        "{line}"
+    );
+}
+
+#[test]
+fn another_generator_is_told_where_both_say_what_it_is() {
+    let on = |cpu: Option<&str>, memory: u64| RunDoc {
+        machine: Some(MachineDoc {
+            cpu: cpu.map(str::to_owned),
+            cpus: Some(2),
+            memory_bytes: Some(memory),
+            ..MachineDoc::default()
+        }),
+        ..passes(&[1600])
+    };
+    let keys = |one: RunDoc, other: RunDoc| {
+        let settings = pair(one, other).settings.into_iter();
+        settings.map(|found| found.key).collect::<Vec<_>>()
+    };
+    let (fast, slow) = (|| on(Some("fast"), 8 << 30), || on(Some("slow"), 4 << 30));
+    assert_eq!(keys(fast(), slow()), ["machine.cpu"]);
+    assert_eq!(keys(fast(), on(None, 8 << 30)), [""; 0]);
+    assert_eq!(keys(fast(), passes(&[1600])), [""; 0]);
+    // That is no reason to overlook other work.
+    let mut other = slow();
+    other.plan.digest = "0".repeat(64);
+    assert_eq!(pair(fast(), other).workload[0].key, "plan.digest");
 }
 
 #[test]
