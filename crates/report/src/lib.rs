@@ -30,6 +30,7 @@ mod iometer;
 pub mod latency;
 pub mod metric;
 pub mod published;
+mod replayed;
 pub mod statistics;
 pub mod study;
 pub mod table;

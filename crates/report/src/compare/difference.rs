@@ -2,20 +2,25 @@
 //!
 //! Documents are compared key by key as they are written, so that a key which a
 //! later release adds is not overlooked: one of the plan that is not known here
-//! counts as a difference of the work.
+//! counts as a difference of the work. So does what of a replay the one server did as
+//! recorded and the other did not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::curve::Row;
 use crate::doc::RunDoc;
 use crate::published::CpuOf;
+use crate::replayed::{Replayed, is_other_work};
+use crate::units::{counted, percent};
 
 /// A key that has another value in the other run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Where it is in a result document: `plan.outstanding`.
+    /// Where it is in a result document: `plan.outstanding`. Of what was done otherwise
+    /// than recorded, which is of load points: `not as recorded: flush`.
     pub key: String,
     /// The baseline's value; `null` where it has none.
     pub baseline: Value,
@@ -110,6 +115,35 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
         });
     }
     (settings, workload)
+}
+
+/// Kinds of operations of which the one run did another share otherwise than recorded
+/// than the other, at load points that are compared; as far as they ever lie apart.
+pub(super) fn of_replays(compared: &[(&Row<'_>, &Row<'_>)]) -> Vec<Difference> {
+    let mut widest: BTreeMap<String, (f64, Difference)> = BTreeMap::new();
+    for &(one, two) in compared {
+        let replayed = [one, two].map(|row| Replayed::of([row]));
+        for kind in replayed.iter().flat_map(Replayed::kinds) {
+            let [share, other] = [&replayed[0], &replayed[1]].map(|part| part.share(kind));
+            let apart = (share - other).abs();
+            let is_known = widest.get(kind).is_some_and(|(known, _)| *known >= apart);
+            if is_known || !is_other_work(share, other) {
+                continue;
+            }
+            let told = |share: f64, row: &Row<'_>| {
+                let clients = counted(row.clients.into(), "client");
+                json!(format!("{} of all at {clients}", percent(share * 100.0)))
+            };
+            let difference = Difference {
+                key: format!("not as recorded: {kind}"),
+                baseline: told(share, one),
+                other: told(other, two),
+            };
+            widest.insert(kind.to_owned(), (apart, difference));
+        }
+    }
+    let widest = widest.into_values();
+    widest.map(|(_, difference)| difference).collect()
 }
 
 fn is_of_machine(key: &str) -> bool {

@@ -269,7 +269,9 @@ impl Pair {
                 names: none.join(" and "),
             });
         }
-        let (settings, workload) = difference::between(baseline.1, other.1);
+        let (settings, mut workload) = difference::between(baseline.1, other.1);
+        let compared: Vec<_> = common.iter().copied().filter(valid).chain(peaks).collect();
+        workload.extend(difference::of_replays(&compared));
         let left_out = [(&baseline.0, first, second), (&other.0, second, first)]
             .into_iter()
             .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))

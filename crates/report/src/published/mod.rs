@@ -23,6 +23,7 @@ use crate::change::{CONFIDENCE, Change, Measured};
 use crate::curve::{Curve, Row};
 use crate::doc::RunDoc;
 use crate::metric::Metric;
+use crate::replayed::Replayed;
 use crate::study::ComparisonKind;
 use crate::units;
 
@@ -79,6 +80,7 @@ impl Contender {
         left_out.sort_unstable();
         left_out.dedup();
         let gaps = (!points.is_empty()).then(|| gaps(&left_out)).flatten();
+        let otherwise = otherwise(&curve);
         Self {
             name: name.to_owned(),
             metric,
@@ -90,7 +92,12 @@ impl Contender {
                     peak.within_95_percent_clients,
                 )
             }),
-            remarks: run.idle_flushes().into_iter().chain(gaps).collect(),
+            remarks: run
+                .idle_flushes()
+                .into_iter()
+                .chain(otherwise)
+                .chain(gaps)
+                .collect(),
         }
     }
 
@@ -155,15 +162,30 @@ impl Point {
     }
 }
 
+/// What of a replay did not go as recorded, at load points at which that is no
+/// trifle: there the server did not do the work that it is quoted with.
+fn otherwise(curve: &Curve<'_>) -> Option<String> {
+    let rows = curve.rows.iter().filter(|row| row.is_quotable());
+    let rows: Vec<_> = rows
+        .filter(|row| Replayed::of([*row]).is_worth_telling())
+        .collect();
+    let clients: Vec<_> = rows.iter().map(|row| row.clients).collect();
+    let at = listed(&clients)?;
+    let all = Replayed::of(rows.iter().copied());
+    Some(format!("{} (at {at})", all.told()))
+}
+
 /// Load points that are left out, in words; `None` where none is.
 fn gaps(left_out: &[u32]) -> Option<String> {
-    let (last, others) = left_out.split_last()?;
+    listed(left_out).map(|clients| format!("no valid result at {clients}"))
+}
+
+/// `4, 8 clients`; `None` of none.
+fn listed(clients: &[u32]) -> Option<String> {
+    let (last, others) = clients.split_last()?;
     let others = others.iter().map(|clients| format!("{clients}, "));
     let last = units::counted((*last).into(), "client");
-    Some(format!(
-        "no valid result at {}{last}",
-        others.collect::<String>()
-    ))
+    Some(others.collect::<String>() + &last)
 }
 
 /// The percentages of a table, one for each contender's peak: of `Gain` the gain

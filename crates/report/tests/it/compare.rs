@@ -12,7 +12,7 @@ use smbench_report::change::Noise;
 use smbench_report::compare::{
     Comparison, Condition, Depth, Held, Input, Pair, Verdict, compare, render, write_csv,
 };
-use smbench_report::doc::{ClientDoc, MachineDoc, OutcomeDoc};
+use smbench_report::doc::{ClientDoc, DifferenceDoc, MachineDoc, OutcomeDoc};
 use smbench_report::metric::Metric;
 
 use crate::published::study;
@@ -157,6 +157,42 @@ fn what_differs_is_told_apart_as_subject_and_as_warning() {
     ] {
         assert!(text.contains(line), "{text}");
     }
+}
+
+/// What a server refused it did not do, however fast it was.
+#[test]
+fn what_only_one_server_did_as_recorded_is_other_work() {
+    let with = |op: &str, count: u64| {
+        let mut doc = passes(&[1600]);
+        doc.load_points[1].differences = vec![DifferenceDoc {
+            op: op.to_owned(),
+            recorded: "STATUS_SUCCESS".to_owned(),
+            seen: "STATUS_NOT_SUPPORTED".to_owned(),
+            count,
+        }];
+        doc
+    };
+    let found = compared(passes(&[1600]), with("flush", 5000));
+    let text = render(&found, Depth::Overview);
+    let told = "warning  not the same work: not as recorded: flush: 0 % of all at 8 clients in A, \
+                19.99 % of all at 8 clients in B\n";
+    assert!(text.contains(told), "{text}");
+    let json: Value = serde_json::to_value(&found).unwrap();
+    let workload = &json["pairs"][0]["workload"];
+    assert_eq!(workload[0]["key"], "not as recorded: flush");
+    // As little as both, or next to nothing.
+    for (one, other) in [
+        (with("flush", 5000), with("flush", 5010)),
+        (passes(&[1600]), with("mkdir", 3)),
+    ] {
+        assert_eq!(pair(one, other).workload, Vec::new());
+    }
+    let found = pair(with("flush", 5000), with("read", 5000));
+    let keys = found.workload.iter().map(|found| &found.key[..]);
+    assert_eq!(
+        keys.collect::<Vec<_>>(),
+        ["not as recorded: flush", "not as recorded: read"]
+    );
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use smbench_report::doc::{FlushDoc, LoadPointDoc, SCHEMA_VERSION, StorageDoc, ToolDoc};
+use smbench_report::doc::{
+    DifferenceDoc, FlushDoc, LoadPointDoc, SCHEMA_VERSION, StorageDoc, ToolDoc,
+};
 use smbench_report::published::{Contender, comparison, tables};
 use smbench_report::render;
 use smbench_report::study::{
@@ -271,6 +273,42 @@ fn tables_say_where_honoured_flushes_cost_nothing() {
             .filter(|note| note.contains("memory"))
             .collect();
         assert_eq!(remarks, [&remark], "{}", table.title);
+    }
+}
+
+/// A server that refuses a part of a replay is the faster for it.
+#[test]
+fn tables_say_what_of_a_replay_was_not_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = study(folder.path());
+    for point in &mut study.results[1].run.load_points {
+        let (op, count) = match point.clients {
+            8 => ("flush", 2500),
+            _ => ("mkdir", 3),
+        };
+        point.differences = vec![DifferenceDoc {
+            op: op.to_owned(),
+            recorded: "STATUS_SUCCESS".to_owned(),
+            seen: "STATUS_NOT_SUPPORTED".to_owned(),
+            count,
+        }];
+    }
+    let tables = tables(&study);
+    for title in ["peak, and response time there", "flush ignored"] {
+        let table = tables.iter().find(|table| table.title == title).unwrap();
+        let told: Vec<_> = table
+            .notes
+            .iter()
+            .filter(|note| note.contains("as recorded"))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "honours: 5000 of 30222 operations (16.54 %) did not go as recorded: 5000 flush (at 8 \
+              clients)"
+            ],
+            "{title}"
+        );
     }
 }
 

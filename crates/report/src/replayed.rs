@@ -1,0 +1,94 @@
+//! How much of a replay did not go as recorded.
+//!
+//! A server that refuses an operation, or does less than was asked for, did not do
+//! the work that its throughput is quoted with. Shares are of all operations, with
+//! the ramps. Not here: what was recorded and seen, which documents have
+//! ([`crate::doc::DifferenceDoc`]).
+
+use std::collections::BTreeMap;
+
+use crate::curve::{Row, total};
+use crate::doc::is_asked_for;
+use crate::units::{percent, plain};
+
+/// Below this share of all operations what went otherwise bears on no number: a
+/// folder that all clients make, and only one can, is a few in a million.
+const SHARE_WORTH_TELLING: f64 = 0.001;
+
+/// Operations of the passes of load points.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Replayed {
+    /// All, however they went.
+    all: u64,
+    /// Those that did not go as recorded, by kind.
+    otherwise: BTreeMap<String, u64>,
+}
+
+impl Replayed {
+    /// Of the passes that the numbers of these rows come from.
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Self {
+        let mut sum = Self::default();
+        for pass in rows.into_iter().flat_map(|row| &row.passes) {
+            let whole = pass.whole.iter();
+            let asked_for = whole.filter(|(name, _)| is_asked_for(name));
+            let answered = asked_for.flat_map(|(_, totals)| [totals.count, totals.errors]);
+            let otherwise = pass.differences.iter();
+            let counts = otherwise.map(|found| found.count);
+            sum.all = total([sum.all].into_iter().chain(answered).chain(counts));
+            for found in &pass.differences {
+                let count = sum.otherwise.entry(found.op.clone()).or_default();
+                *count = count.saturating_add(found.count);
+            }
+        }
+        sum
+    }
+
+    /// Kinds of operations of which any went otherwise.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.otherwise.keys().map(String::as_str)
+    }
+
+    /// The share of all operations that are of this kind and went otherwise, from 0 to
+    /// 1; 0 without operations.
+    pub(crate) fn share(&self, kind: &str) -> f64 {
+        self.share_of(self.otherwise.get(kind).copied().unwrap_or_default())
+    }
+
+    /// Whether so much went otherwise that it must be told.
+    pub(crate) fn is_worth_telling(&self) -> bool {
+        self.share_of(self.count()) > SHARE_WORTH_TELLING
+    }
+
+    /// `5553 of 458344 operations (1.21 %) did not go as recorded: 5553 flush`.
+    pub(crate) fn told(&self) -> String {
+        let mut kinds: Vec<_> = self.otherwise.iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let kinds = kinds.into_iter();
+        let kinds: Vec<_> = kinds
+            .map(|(kind, count)| format!("{count} {}", plain(kind)))
+            .collect();
+        let count = self.count();
+        format!(
+            "{count} of {} operations ({}) did not go as recorded: {}",
+            self.all,
+            percent(self.share_of(count) * 100.0),
+            kinds.join(", ")
+        )
+    }
+
+    fn count(&self) -> u64 {
+        total(self.otherwise.values().copied())
+    }
+
+    fn share_of(&self, count: u64) -> f64 {
+        match self.all {
+            0 => 0.0,
+            all => count as f64 / all as f64,
+        }
+    }
+}
+
+/// Whether shares lie so far apart that the two did not do the same work.
+pub(crate) fn is_other_work(one: f64, other: f64) -> bool {
+    (one - other).abs() > SHARE_WORTH_TELLING
+}
