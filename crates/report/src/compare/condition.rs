@@ -4,13 +4,15 @@
 //! noise: its 95 % confidence interval over passes lies on the threshold's side of
 //! 0. So a change beyond the threshold that noise explains passes, and its line
 //! says so; with one pass of either run the change alone decides. A condition on
-//! what was not measured is an error, not a pass.
+//! what was not measured is an error, not a pass; so is one on a whole run that
+//! lost load points which the baseline bore, for its peak hides them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::input::clients;
 use super::{CompareError, Held, MetricChange, Pair};
 use crate::change::Noise;
 use crate::metric::Metric;
@@ -238,6 +240,13 @@ impl Condition {
             let peak = pair.peak.as_ref();
             peak.ok_or_else(|| format!("{one} or {other} has no valid load point"))
         };
+        if let (At::Usual | At::Peak, [_, ..]) = (self.place, &pair.lost[..]) {
+            let lost = clients(&pair.lost);
+            return Err(format!(
+                "{other} has no valid result at {lost}, though it was to have one and {one} has; a \
+                 condition with `at CLIENTS` is about one load point"
+            ));
+        }
         match (self.place, self.metric) {
             (At::Clients(clients), _) => at(clients),
             (At::Peak, _) | (At::Usual, Metric::Throughput | Metric::Operations) => peak(),

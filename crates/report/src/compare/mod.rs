@@ -56,6 +56,9 @@ pub struct Pair {
     pub workload: Vec<Difference>,
     /// Load points and passes that are not compared, one sentence each.
     pub left_out: Vec<String>,
+    /// Clients of the load points that are valid in the baseline and not in the other,
+    /// though it was to have them: it failed there, or was stopped before. Ascending.
+    pub lost: Vec<u32>,
     /// Each at its own peak, `null` where one of them has none.
     pub peak: Option<Held>,
     /// At each number of clients that both have, ascending.
@@ -276,6 +279,7 @@ impl Pair {
             .into_iter()
             .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
             .collect();
+        let lost = lost(first, second, &other.1.plan.load_points);
         let held = |(one, other): (&Row<'_>, &Row<'_>)| Held::of(one, other);
         Ok(Self {
             peak: peaks.map(held),
@@ -285,6 +289,7 @@ impl Pair {
             settings,
             workload,
             left_out,
+            lost,
         })
     }
 
@@ -300,6 +305,23 @@ impl Pair {
         let mut points = self.load_points.iter();
         points.find(|held| held.baseline.clients == clients)
     }
+}
+
+/// Load points that may be quoted of the baseline, but not of the other, which has
+/// them or was to have them.
+fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> {
+    let is_asked_for = |clients: u32| {
+        asked_for.contains(&clients) || other.rows.iter().any(|row| row.clients == clients)
+    };
+    let is_there = |clients: u32| {
+        let mut rows = other.rows.iter();
+        rows.any(|row| row.clients == clients && row.is_quotable())
+    };
+    let quotable = baseline.rows.iter().filter(|row| row.is_quotable());
+    let clients = quotable.map(|row| row.clients);
+    clients
+        .filter(|&clients| is_asked_for(clients) && !is_there(clients))
+        .collect()
 }
 
 /// What of a run is not compared, and why.

@@ -240,6 +240,45 @@ fn points_that_cannot_be_compared_are_named() {
     assert_eq!(verdict(eight), Verdict::Worse);
 }
 
+/// A peak at fewer clients hides that more of them were too many.
+#[test]
+fn a_run_that_lost_what_the_baseline_bore_passes_no_condition() {
+    let whole = || {
+        run(vec![
+            point(4, 1, 800),
+            point(8, 1, 1600),
+            point(16, 1, 1590),
+        ])
+    };
+    let mut lost = whole();
+    lost.load_points[2] = dropped(point(16, 1, 10), 16);
+    let mut stopped = whole();
+    stopped.load_points.pop();
+    let without = "--fail-if 'throughput < -5%': B has no valid result at 16 clients, though it was \
+                   to have one and A has; a condition with `at CLIENTS` is about one load point";
+    for record in [lost, stopped] {
+        let found = pair(document(&whole()), document(&record));
+        assert_eq!(found.lost, [16]);
+        assert_eq!(judged("throughput < -5%", &found), without);
+        for condition in ["p99 > +10%", "ops/s at peak < -5%"] {
+            let line = judged(condition, &found);
+            assert!(
+                line.contains(": B has no valid result at 16 clients"),
+                "{line}"
+            );
+        }
+        let at_eight = judged("p99 at 8 > +10%", &found);
+        assert!(at_eight.starts_with("passed: "), "{at_eight}");
+        // What the baseline lost, or what nobody asked the other for, says nothing
+        // against it.
+        let turned = pair(document(&record), document(&whole()));
+        assert_eq!(turned.lost, [0; 0]);
+        assert!(judged("throughput < -5%", &turned).starts_with("passed: "));
+    }
+    let fewer = document(&run(vec![point(4, 1, 800), point(8, 1, 1600)]));
+    assert_eq!(pair(document(&whole()), fewer).lost, [0; 0]);
+}
+
 #[test]
 fn peaks_at_other_clients_are_not_taken_for_the_same_load() {
     let shifted = run(vec![point(4, 1, 1700), point(8, 1, 1600)]);
