@@ -94,6 +94,30 @@ impl Study {
         results.filter(move |result| result.profile == profile)
     }
 
+    /// The result of a server with a profile, if there is one.
+    pub(crate) fn run(&self, server: usize, profile: usize) -> Option<&RunDoc> {
+        let mut results = self.of_profile(profile);
+        let result = results.find(|result| result.server == server);
+        result.map(|result| &result.run)
+    }
+
+    /// Whether a profile was left out because it moves larger blocks than a server
+    /// takes, by what that said in other runs.
+    pub(crate) fn is_beyond(&self, server: usize, profile: usize) -> bool {
+        let mut results = self.results.iter();
+        let known = results.find(|result| result.server == server);
+        let limit = known.map(|known| {
+            let server = &known.run.server;
+            server.max_read_bytes.min(server.max_write_bytes)
+        });
+        let name = self.doc.profiles.get(profile);
+        let transfer = name.and_then(|name| self.doc.transfer(name));
+        let is_larger = transfer
+            .zip(limit)
+            .is_some_and(|(transfer, limit)| transfer.bytes > limit);
+        is_larger && self.run(server, profile).is_none()
+    }
+
     fn of_suite(doc: StudyDoc, folder: &Path) -> Result<Self, LoadError> {
         let mut results = Vec::new();
         for server in 0..doc.servers.len() {

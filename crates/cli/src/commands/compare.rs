@@ -65,7 +65,7 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
 fn judge(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<Judgement>, Failure> {
     if let (Some(alone), false) = (comparison.unmatched.first(), args.fail_if.is_empty()) {
         return Err(Failure::Usage(format!(
-            "--fail-if cannot be judged: {alone}, so there is nothing to hold it against"
+            "--fail-if cannot be judged on all results: {alone}"
         )));
     }
     let mut judgements = Vec::new();

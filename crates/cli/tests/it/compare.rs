@@ -177,6 +177,58 @@ fn what_cannot_be_compared_takes_one_line() {
     unwritable.failed_with(3, &["missing/x.json"]);
 }
 
+/// A study of three servers, of which some were measured: their folders, and their
+/// numbers in percent.
+fn study(place: &Place, measured: &[(&str, u64)]) {
+    let server = |name: &str| serde_json::json!({"name": name, "url": null});
+    let servers = ["old", "new", "newest"].map(server);
+    let doc = serde_json::json!({
+        "schema_version": 1,
+        "tool": {"name": "smbench", "version": "0.1.0"},
+        "name": "nightly",
+        "title": "Nightly",
+        "started": "2026-01-31T12:00:00Z",
+        "command": ["smbench", "suite", "nightly.toml"],
+        "profiles": ["file-server"],
+        "load_points": [1],
+        "passes": 1,
+        "servers": servers,
+    });
+    for (folder, _) in measured {
+        let runs = format!("study/runs/{folder}/01-file-server");
+        fs::create_dir_all(place.path(&runs)).unwrap();
+    }
+    place.write("study/study.json", &doc.to_string());
+    for (folder, percent) in measured {
+        let name = format!("study/runs/{folder}/01-file-server/pass-1.json");
+        scaled(place, &name, *percent);
+    }
+}
+
+/// What was not measured is no pass.
+#[test]
+fn a_condition_does_not_hold_for_want_of_a_server() {
+    let place = Place::new();
+    study(&place, &[("01-old", 100), ("02-new", 101)]);
+    let compared = compare(&place, &["study"]);
+    compared.succeeded();
+    let missing = "study: no result of newest with file-server";
+    assert!(compared.stdout.contains(missing), "{compared:?}");
+    compare(&place, &["study", "--fail-if", "throughput < -5%"]).failed_with(2, &[missing]);
+    study(&place, &[("03-newest", 90)]);
+    let judged = compare(&place, &["study", "--fail-if", "throughput < -5%"]);
+    assert_eq!(judged.code(), Some(1), "{judged:?}");
+    for (verdict, change, server) in [
+        ("passed", "+1.0 %", "B against A, new with file-server"),
+        ("failed", "-10.0 %", "C against A, newest with file-server"),
+    ] {
+        let begin = format!("{verdict}: throughput < -5%: {change} at ");
+        let mut lines = judged.stdout.lines();
+        let line = lines.find(|line| line.starts_with(&begin));
+        assert!(line.is_some_and(|line| line.contains(server)), "{judged:?}");
+    }
+}
+
 #[test]
 fn a_folder_of_results_is_shown_as_tables_and_compared() {
     let place = Place::new();

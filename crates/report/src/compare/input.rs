@@ -1,80 +1,40 @@
 //! What is given to compare, and which of it belongs to which.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::ptr;
 
-use super::{Comparison, Pair, Subject};
+use super::{CompareError, Comparison, Pair, Subject};
 use crate::curve::Curve;
 use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
-use crate::study::Study;
+use crate::study::{Study, StudyDoc};
 use crate::units::{counted, plain};
 
 /// A result document or the folder of a study, read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     path: PathBuf,
-    runs: Vec<InputRun>,
+    /// Who decided what results there are.
+    origin: Origin,
+    /// The results there are to be, by server and then by profile.
+    results: Vec<InputResult>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// A suite: each of its servers with each of its profiles.
+    Suite,
+    /// Nobody: a document, or a folder of some.
+    Documents,
+}
+
+/// A result, or the place of one that nobody has measured.
 #[derive(Clone, Debug, PartialEq)]
-struct InputRun {
+struct InputResult {
     /// What a study calls the server; of a document alone, nothing.
     server: Option<String>,
     profile: String,
-    run: RunDoc,
-}
-
-/// Why there is nothing to compare.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CompareError {
-    /// One result alone.
-    #[error("nothing to compare {path} with: give another result, or a study of several servers")]
-    Alone {
-        /// The file or folder.
-        path: String,
-    },
-    /// Several servers, of which any could be meant.
-    #[error(
-        "{path} has several results ({names}), {single} has one: give two studies, or the results \
-         one by one"
-    )]
-    Several {
-        /// The folder with several.
-        path: String,
-        /// Their names.
-        names: String,
-        /// The one with one.
-        single: String,
-    },
-    /// Two studies of different servers or profiles.
-    #[error("{baseline} and {other} have no server with the same profile in common")]
-    NoPair {
-        /// The one folder.
-        baseline: String,
-        /// The other.
-        other: String,
-    },
-    /// Runs at different numbers of clients.
-    #[error("no load point in common: {baseline}, {other}")]
-    NoLoadPoint {
-        /// The one, with its load points.
-        baseline: String,
-        /// The other.
-        other: String,
-    },
-    /// A run of which nothing may be quoted.
-    #[error("nothing to compare: no load point in {names} is valid and saw an operation")]
-    NotQuotable {
-        /// It, or both.
-        names: String,
-    },
-    /// A condition asks for what was not measured.
-    #[error("--fail-if '{condition}': {reason}")]
-    NoData {
-        /// The condition as it was written.
-        condition: String,
-        /// What is missing.
-        reason: String,
-    },
+    run: Option<RunDoc>,
 }
 
 impl Input {
@@ -88,15 +48,31 @@ impl Input {
         if !path.is_dir() {
             return RunDoc::load(path).map(|run| Self::of_run(path, run));
         }
+        let origin = match StudyDoc::load(path)? {
+            Some(_) => Origin::Suite,
+            None => Origin::Documents,
+        };
         let study = Study::load_whole(path)?;
-        let runs = study.results.into_iter().map(|result| InputRun {
-            server: Some(study.doc.servers[result.server].name.clone()),
-            profile: study.doc.profiles[result.profile].clone(),
-            run: result.run,
+        let (servers, profiles) = (study.doc.servers.len(), study.doc.profiles.len());
+        let all = (0..servers).flat_map(|server| (0..profiles).map(move |at| (server, at)));
+        let is_to_be = |&(server, profile): &(usize, usize)| match origin {
+            Origin::Suite => !study.is_beyond(server, profile),
+            Origin::Documents => study.run(server, profile).is_some(),
+        };
+        let all: Vec<_> = all.filter(is_to_be).collect();
+        let measured = study.results.into_iter();
+        let mut measured: BTreeMap<_, _> = measured
+            .map(|result| ((result.server, result.profile), result.run))
+            .collect();
+        let results = all.into_iter().map(|(server, profile)| InputResult {
+            server: Some(study.doc.servers[server].name.clone()),
+            profile: study.doc.profiles[profile].clone(),
+            run: measured.remove(&(server, profile)),
         });
         Ok(Self {
             path: path.to_owned(),
-            runs: runs.collect(),
+            origin,
+            results: results.collect(),
         })
     }
 
@@ -105,10 +81,11 @@ impl Input {
     pub fn of_run(path: &Path, run: RunDoc) -> Self {
         Self {
             path: path.to_owned(),
-            runs: vec![InputRun {
+            origin: Origin::Documents,
+            results: vec![InputResult {
                 server: None,
                 profile: run.plan.profile.clone(),
-                run,
+                run: Some(run),
             }],
         }
     }
@@ -119,13 +96,36 @@ impl Input {
 
     /// The servers and profiles in it, for messages.
     fn names(&self) -> String {
-        let mut names: Vec<_> = self.runs.iter().map(InputRun::name).collect();
-        names.dedup();
+        let name = |of: &InputResult| match of.run {
+            Some(_) => of.name(),
+            None => format!("{}: not measured", of.name()),
+        };
+        let names: Vec<_> = self.results.iter().map(name).collect();
         names.join(", ")
     }
 
-    fn subject(&self, run: &InputRun, label: &str) -> Subject {
-        let server = run.server.as_deref().map(plain);
+    /// Whether there are other results with the same profile.
+    fn has_others(&self, result: &InputResult) -> bool {
+        let alike = self
+            .results
+            .iter()
+            .filter(|of| of.profile == result.profile);
+        alike.count() > 1
+    }
+
+    fn measured(&self) -> impl Iterator<Item = Measured<'_>> {
+        let results = self.results.iter();
+        results.filter_map(|of| Some((of, of.run.as_ref()?)))
+    }
+
+    /// A sentence for each result that nobody has measured.
+    fn missing(&self) -> impl Iterator<Item = String> {
+        let missing = self.results.iter().filter(|of| of.run.is_none());
+        missing.map(|of| format!("{}: no result of {}", self.name(), of.name()))
+    }
+
+    fn subject(&self, (of, run): Measured<'_>, label: &str) -> Subject {
+        let server = of.server.as_deref().map(plain);
         Subject {
             label: label.to_owned(),
             name: match &server {
@@ -133,25 +133,26 @@ impl Input {
                 None => self.name(),
             },
             server,
-            profile: plain(&run.profile),
-            url: plain(&run.run.server.url),
-            started: plain(&run.run.started),
-            outcome: run.run.outcome,
+            profile: plain(&of.profile),
+            url: plain(&run.server.url),
+            started: plain(&run.started),
+            outcome: run.outcome,
         }
     }
 
+    /// The servers of a study, with results or without.
     fn servers(&self) -> Vec<&str> {
-        let mut servers: Vec<_> = self
-            .runs
-            .iter()
-            .filter_map(|run| run.server.as_deref())
-            .collect();
+        let servers = self.results.iter().filter_map(|of| of.server.as_deref());
+        let mut servers: Vec<_> = servers.collect();
         servers.dedup();
         servers
     }
 }
 
-impl InputRun {
+/// A result that there is.
+type Measured<'a> = (&'a InputResult, &'a RunDoc);
+
+impl InputResult {
     fn name(&self) -> String {
         match &self.server {
             Some(server) => format!("{} with {}", plain(server), plain(&self.profile)),
@@ -161,7 +162,8 @@ impl InputRun {
 }
 
 /// Holds all inputs after the first against it, server by server and profile by
-/// profile; a single study's servers against its first.
+/// profile; a single study's servers against its first. What a study was to have and
+/// has not is one more result without a counterpart.
 ///
 /// # Errors
 ///
@@ -169,11 +171,11 @@ impl InputRun {
 /// valid load point in common. Where there are further pairs, that is one more
 /// result that has no counterpart.
 pub fn compare(inputs: &[Input]) -> Result<Comparison, CompareError> {
-    let mut unmatched = Vec::new();
+    let mut unmatched: Vec<_> = inputs.iter().flat_map(Input::missing).collect();
     let mut found = Vec::new();
     match inputs {
         [] => {}
-        [alone] => found = within(alone)?,
+        [alone] => found = within(alone, &mut unmatched)?,
         [baseline, others @ ..] => {
             for (other, at) in others.iter().zip(1..) {
                 found.extend(across(baseline, other, &label(at), &mut unmatched)?);
@@ -211,29 +213,66 @@ fn label(at: usize) -> String {
     }
 }
 
-/// The servers of a study against its first.
-fn within(study: &Input) -> Result<Found, CompareError> {
+/// The servers of a study against its first; results of a folder against the first
+/// with the same profile.
+fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareError> {
     let servers = study.servers();
     let mut found = Vec::new();
-    for (at, run) in study.runs.iter().enumerate() {
-        let earlier = &study.runs[..at];
-        let Some(baseline) = earlier.iter().find(|first| first.profile == run.profile) else {
-            continue;
+    let mut alone = Vec::new();
+    for of @ (result, run) in study.measured() {
+        let mut measured = study.measured();
+        let is_first = |first: &InputResult| match study.origin {
+            Origin::Suite => first.server.as_deref() == servers.first().copied(),
+            Origin::Documents => true,
         };
-        let subject = |run: &InputRun| {
+        let baseline =
+            measured.find(|(first, _)| first.profile == result.profile && is_first(first));
+        let subject = |of: Measured<'_>| {
             let position = servers
                 .iter()
-                .position(|server| run.server.as_deref() == Some(server));
-            study.subject(run, &label(position.unwrap_or_default()))
+                .position(|server| of.0.server.as_deref() == Some(server));
+            study.subject(of, &label(position.unwrap_or_default()))
         };
-        found.push(Pair::of(
-            (subject(baseline), &baseline.run),
-            (subject(run), &run.run),
-        ));
+        match baseline {
+            Some(baseline) if !ptr::eq(baseline.0, result) => {
+                let held = (subject(baseline), baseline.1);
+                found.push(Pair::of(held, (subject(of), run)));
+            }
+            // It is what others are held against.
+            Some(_) if study.origin == Origin::Suite || study.has_others(result) => {}
+            _ => alone.push(result),
+        }
     }
-    match found.is_empty() {
-        true => Err(CompareError::Alone { path: study.name() }),
-        false => Ok(found),
+    if found.is_empty() {
+        let missing: Vec<_> = study.missing().collect();
+        return Err(match missing.is_empty() {
+            true => CompareError::Alone { path: study.name() },
+            false => not_measured(&missing),
+        });
+    }
+    let sentence = |of: &InputResult| {
+        let (study, of) = (study.name(), of.name());
+        format!("{study}: there is nothing to hold {of} against")
+    };
+    unmatched.extend(alone.into_iter().map(sentence));
+    Ok(found)
+}
+
+/// Sentences that an error has; of more it has the number.
+const MISSING_SHOWN: usize = 3;
+
+fn not_measured(missing: &[String]) -> CompareError {
+    let mut told = missing
+        .iter()
+        .take(MISSING_SHOWN)
+        .cloned()
+        .collect::<Vec<_>>();
+    let more = missing.len().saturating_sub(MISSING_SHOWN);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    CompareError::NotMeasured {
+        missing: told.join("; "),
     }
 }
 
@@ -245,44 +284,35 @@ fn across(
 ) -> Result<Found, CompareError> {
     let (matched, alone) = matches(baseline, other)?;
     unmatched.extend(alone);
-    let held = |(one, two): (&InputRun, &InputRun)| {
+    let held = |(one, two): (Measured<'_>, Measured<'_>)| {
         Pair::of(
-            (baseline.subject(one, &label(0)), &one.run),
-            (other.subject(two, label_of_other), &two.run),
+            (baseline.subject(one, &label(0)), one.1),
+            (other.subject(two, label_of_other), two.1),
         )
     };
     Ok(matched.into_iter().map(held).collect())
 }
 
-type Matched<'a> = Vec<(&'a InputRun, &'a InputRun)>;
+type Matched<'a> = Vec<(Measured<'a>, Measured<'a>)>;
 
 /// What belongs together, and a sentence for each that has no counterpart.
 fn matches<'a>(
     baseline: &'a Input,
     other: &'a Input,
 ) -> Result<(Matched<'a>, Vec<String>), CompareError> {
-    if let ([one], [two]) = (&baseline.runs[..], &other.runs[..]) {
-        return Ok((vec![(one, two)], Vec::new()));
-    }
+    // Each was to have one result, so these are what is meant, whatever they are called.
+    let is_one_each = baseline.results.len() == 1 && other.results.len() == 1;
     // Where either has one server, whatever it is called, profiles tell.
     let by_server = baseline.servers().len() > 1 && other.servers().len() > 1;
-    let belong = |one: &InputRun, two: &InputRun| {
-        one.profile == two.profile && (!by_server || one.server == two.server)
+    let belong = |one: &InputResult, two: &InputResult| {
+        is_one_each || (one.profile == two.profile && (!by_server || one.server == two.server))
     };
-    let mut matched: Matched<'a> = Vec::new();
-    for one in &baseline.runs {
-        let found = other.runs.iter().filter(|two| belong(one, two));
-        matched.extend(found.map(|two| (one, two)));
-    }
     for (several, single) in [(other, baseline), (baseline, other)] {
-        let is_ambiguous = |run: &InputRun| {
-            let candidates = several.runs.iter();
-            candidates
-                .filter(|candidate| belong(run, candidate))
-                .count()
-                > 1
+        let is_ambiguous = |of: &InputResult| {
+            let candidates = several.results.iter();
+            candidates.filter(|candidate| belong(of, candidate)).count() > 1
         };
-        if single.runs.iter().any(is_ambiguous) {
+        if single.results.iter().any(is_ambiguous) {
             return Err(CompareError::Several {
                 path: several.name(),
                 names: several.names(),
@@ -290,21 +320,30 @@ fn matches<'a>(
             });
         }
     }
+    let mut matched: Matched<'a> = Vec::new();
+    for one in baseline.measured() {
+        let found = other.measured().filter(|two| belong(one.0, two.0));
+        matched.extend(found.map(|two| (one, two)));
+    }
     if matched.is_empty() {
-        return Err(CompareError::NoPair {
-            baseline: baseline.name(),
-            other: other.name(),
+        let missing: Vec<_> = baseline.missing().chain(other.missing()).collect();
+        return Err(match missing.is_empty() {
+            true => CompareError::NoPair {
+                baseline: baseline.name(),
+                other: other.name(),
+            },
+            false => not_measured(&missing),
         });
     }
     let sentence =
-        |input: &Input, run: &InputRun| format!("only in {}: {}", input.name(), run.name());
+        |input: &Input, of: &InputResult| format!("only in {}: {}", input.name(), of.name());
     let mut unmatched = Vec::new();
     for (input, opposite) in [(baseline, other), (other, baseline)] {
+        // What the other was to have and has not is told already.
         let alone = input
-            .runs
-            .iter()
-            .filter(|run| !opposite.runs.iter().any(|two| belong(run, two)));
-        unmatched.extend(alone.map(|run| sentence(input, run)));
+            .measured()
+            .filter(|(of, _)| !opposite.results.iter().any(|two| belong(of, two)));
+        unmatched.extend(alone.map(|(of, _)| sentence(input, of)));
     }
     Ok((matched, unmatched))
 }

@@ -10,6 +10,7 @@
 mod condition;
 mod csv;
 mod difference;
+mod error;
 mod input;
 mod text;
 
@@ -20,7 +21,8 @@ use serde::Serialize;
 pub use condition::{Condition, GrammarError, Judgement};
 pub use csv::write_csv;
 pub use difference::Difference;
-pub use input::{CompareError, Input, compare};
+pub use error::CompareError;
+pub use input::{Input, compare};
 pub use text::{Depth, render};
 
 use crate::change::{CONFIDENCE, Change, Noise};

@@ -76,7 +76,7 @@ impl<'a> Pattern<'a> {
             missing: Vec::new(),
         };
         for (server, doc) in study.doc.servers.iter().enumerate() {
-            let run = run(study, server, profile);
+            let run = study.run(server, profile);
             match run.and_then(|run| Efficiency::of_run(&doc.name, run)) {
                 Some(row) => found.measured.push(row),
                 None => found.missing.push(&doc.name),
@@ -122,12 +122,6 @@ impl<'a> Pattern<'a> {
             Cell::of(row.us_per_op, units::cpu_us),
         ]
     }
-}
-
-fn run(study: &Study, server: usize, profile: usize) -> Option<&RunDoc> {
-    let mut results = study.of_profile(profile);
-    let result = results.find(|result| result.server == server);
-    result.map(|result| &result.run)
 }
 
 fn is_limited(run: &RunDoc) -> bool {
@@ -219,16 +213,9 @@ fn beyond_limits(study: &Study) -> Vec<String> {
         let Some(known) = results.next().map(|result| &result.run.server) else {
             continue;
         };
-        let limit = known.max_read_bytes.min(known.max_write_bytes);
-        let profiles = study.doc.profiles.iter().enumerate();
-        let left_out = profiles
-            .filter(|(profile, name)| {
-                let transfer = study.doc.transfer(name);
-                transfer.is_some_and(|transfer| transfer.bytes > limit)
-                    && run(study, at, *profile).is_none()
-            })
-            .map(|(profile, _)| pattern(study, profile));
-        let left_out: Vec<_> = left_out.collect();
+        let profiles = 0..study.doc.profiles.len();
+        let left_out = profiles.filter(|&profile| study.is_beyond(at, profile));
+        let left_out: Vec<_> = left_out.map(|profile| pattern(study, profile)).collect();
         if !left_out.is_empty() {
             notes.push(format!(
                 "{} takes READ up to {} and WRITE up to {}: left out {}",

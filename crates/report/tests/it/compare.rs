@@ -15,7 +15,6 @@ use smbench_report::compare::{
 use smbench_report::doc::{ClientDoc, DifferenceDoc, MachineDoc, OutcomeDoc};
 use smbench_report::metric::Metric;
 
-use crate::published::study;
 use crate::samples::{
     curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
 };
@@ -24,7 +23,7 @@ use crate::samples::{
 static BASE: LazyLock<RunDoc> = LazyLock::new(|| document(&run(vec![point(8, 1, 40)])));
 
 /// Passes at 4 and 8 clients, the peak, with these reads per second.
-fn passes(reads: &[u64]) -> RunDoc {
+pub(crate) fn passes(reads: &[u64]) -> RunDoc {
     let points = (1..)
         .zip(reads)
         .flat_map(|(pass, reads)| [point(4, pass, reads / 2), point(8, pass, *reads)]);
@@ -42,7 +41,7 @@ fn pair(baseline: RunDoc, other: RunDoc) -> Pair {
     pairs.remove(0)
 }
 
-fn judged(condition: &str, pair: &Pair) -> String {
+pub(crate) fn judged(condition: &str, pair: &Pair) -> String {
     let condition: Condition = condition.parse().unwrap();
     match condition.judge(pair) {
         Ok(judgement) => judgement.to_string(),
@@ -318,82 +317,6 @@ fn without_a_common_load_point_there_is_nothing_to_compare() {
         compare(&inputs[..1]).unwrap_err().to_string(),
         "nothing to compare x.json with: give another result, or a study of several servers"
     );
-}
-
-#[test]
-fn studies_are_compared_server_by_server() {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let studies = folders.each_ref().map(|folder| study(folder.path()));
-    let load = |at: usize| Input::load(folders[at].path()).unwrap();
-    let names = |comparison: &Comparison| {
-        let name = |name: &str| name.rsplit(": ").next().unwrap().to_owned();
-        let pairs = comparison.pairs.iter();
-        let names = pairs.map(|pair| {
-            let label = |subject: &smbench_report::compare::Subject| {
-                format!("{} {}", subject.label, name(&subject.name))
-            };
-            (label(&pair.baseline), label(&pair.other))
-        });
-        names.collect::<Vec<_>>()
-    };
-    let of = |one: &str, two: &str| (one.to_owned(), two.to_owned());
-    let both = compare(&[load(0), load(1)]).unwrap();
-    assert_eq!(
-        names(&both),
-        [of("A ignores", "B ignores"), of("A honours", "B honours")]
-    );
-    assert!(both.unmatched.is_empty());
-    let lines: Vec<_> = both
-        .pairs
-        .iter()
-        .map(|pair| judged("throughput < -5%", pair))
-        .collect();
-    for (line, server) in lines.iter().zip(["ignores", "honours"]) {
-        assert!(
-            line.contains(&format!(", B against A, {server} with file-server (95 %")),
-            "{line}"
-        );
-    }
-    let unknown = judged("nfs p99 > 1%", &both.pairs[1]);
-    assert_eq!(
-        unknown,
-        "--fail-if 'nfs p99 > 1%': honours with file-server: neither A nor B has p99 of nfs at 12 \
-         clients"
-    );
-    let condition: Condition = "throughput < -5%".parse().unwrap();
-    let judgement = condition.judge(&both.pairs[1]).unwrap();
-    let json: Value = serde_json::to_value(&judgement).unwrap();
-    assert_eq!(
-        (&json["server"], &json["profile"]),
-        (&"honours".into(), &"file-server".into())
-    );
-    let within = compare(&[load(0)]).unwrap();
-    assert_eq!(names(&within), [of("A ignores", "B honours")]);
-    let throughput = within.pairs[0].peak.as_ref().unwrap().metrics[0];
-    assert_eq!(throughput.verdict, Verdict::Worse);
-
-    let alone = Input::of_run(Path::new("new.json"), studies[0].results[0].run.clone());
-    let several = compare(&[load(0), alone.clone()]).unwrap_err().to_string();
-    assert!(
-        several.ends_with(
-            "has several results (ignores with file-server, honours with file-server), new.json \
-             has one: give two studies, or the results one by one"
-        ),
-        "{several}"
-    );
-    let mut renamed = studies[1].doc.clone();
-    renamed.servers[0].name = "other".to_owned();
-    let old = folders[1].path().join("runs/01-ignores");
-    std::fs::rename(old, folders[1].path().join("runs/01-other")).unwrap();
-    renamed.save(folders[1].path()).unwrap();
-    let found = compare(&[load(0), load(1)]).unwrap();
-    assert_eq!(names(&found), [of("A honours", "B honours")]);
-    let [one, two] = &found.unmatched[..] else {
-        panic!("one in each: {:?}", found.unmatched);
-    };
-    assert!(one.ends_with(": ignores with file-server"), "{one}");
-    assert!(two.ends_with(": other with file-server"), "{two}");
-    assert!(render(&found, Depth::Overview).ends_with(&format!("{two}\n")));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod adapter;
 mod calibration;
 mod compare;
+mod compare_studies;
 mod document;
 mod efficiency;
 mod fileio;
