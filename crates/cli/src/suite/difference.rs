@@ -125,6 +125,7 @@ mod tests {
             flush: None,
             software: was.software.clone(),
             storage: was.storage.clone(),
+            otherwise: Vec::new(),
             place: was.place,
             notes: Vec::new(),
         };

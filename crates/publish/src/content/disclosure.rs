@@ -115,14 +115,7 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
         ),
     );
     if let Some(storage) = &server.storage {
-        let mut told = storage.filesystem.clone();
-        if storage.source != storage.filesystem {
-            told += &format!(" of {}", storage.source);
-        }
-        if storage.in_memory {
-            told += ", in memory";
-        }
-        add("storage", told);
+        add("storage", storage.told());
     }
     add("asked for", asked_for(plan));
     add("waits", waits(plan));

@@ -63,6 +63,9 @@ const SETTINGS: [&str; 16] = [
 /// Whose CPU time that of the server is: of processes, the whole machine, or both.
 const SERVER_CPU: &str = "server_cpu.scope";
 
+/// Where passes were not of the same server.
+const OTHERWISE: &str = "server.otherwise";
+
 /// Keys that documents of older releases lack, whatever those runs did; of a machine
 /// any may be missing that it did not tell.
 const UNTOLD_BEFORE: [&str; 9] = [
@@ -171,6 +174,9 @@ fn facts(run: &RunDoc) -> Map<String, Value> {
         value(serde_json::to_value(&run.server)),
         &mut facts,
     );
+    facts.remove(OTHERWISE);
+    let mixed = run.mixed_passes().map(Value::from);
+    flatten(OTHERWISE, mixed.unwrap_or_default(), &mut facts);
     flatten("loop", value(serde_json::to_value(run.pacing)), &mut facts);
     flatten("tool", value(serde_json::to_value(&run.tool)), &mut facts);
     flatten(

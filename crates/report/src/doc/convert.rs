@@ -130,6 +130,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         flush: Some(disclosure.flush),
         software: disclosure.software,
         storage: disclosure.storage,
+        otherwise: Vec::new(),
         place: disclosure.place,
         notes: disclosure.notes,
     }

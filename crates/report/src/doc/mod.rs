@@ -37,7 +37,7 @@ pub use point::{
     CachingDoc, ClientDoc, DifferenceDoc, DropoutDoc, FailureDoc, LoadPointDoc, OfferedDoc, OpDoc,
     SetupDoc, TotalsDoc, VerificationDoc,
 };
-pub use server::{FlushDoc, Place, ServerDoc, StorageDoc};
+pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
 pub(crate) use server_cpu::per;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};

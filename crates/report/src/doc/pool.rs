@@ -17,12 +17,14 @@ impl RunDoc {
 
     /// The load points of several documents of the same plan and server in one,
     /// otherwise as the first of them: with its start, plan and server, but the
-    /// first outcome that is not "complete". `None` without any.
+    /// first outcome that is not "complete", and with what the server was in others
+    /// ([`super::ServerDoc::otherwise`]). `None` without any.
     #[must_use]
     pub fn pooled(passes: Vec<Self>) -> Option<Self> {
         let mut passes = passes.into_iter();
         let mut all = passes.next()?;
         for pass in passes {
+            all.server.add_pass(&pass.server);
             all.load_points.extend(pass.load_points);
             if all.outcome == OutcomeDoc::Complete {
                 (all.outcome, all.outcome_reason) = (pass.outcome, pass.outcome_reason);

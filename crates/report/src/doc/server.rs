@@ -62,11 +62,25 @@ pub struct ServerDoc {
     /// What its share is stored on, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageDoc>,
+    /// What `software` and `storage` were in passes, or parts of a pass, in which they
+    /// were not these. Absent where they always were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub otherwise: Vec<GroundDoc>,
     /// Where the server ran.
     #[serde(rename = "where")]
     pub place: Place,
     /// What a reader must know to judge the numbers, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// What a server was in a pass: its software and what its share was stored on, each
+/// `null` where that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroundDoc {
+    /// As [`ServerDoc::software`].
+    pub software: Option<String>,
+    /// As [`ServerDoc::storage`].
+    pub storage: Option<StorageDoc>,
 }
 
 /// What a share is stored on.
@@ -90,22 +104,88 @@ impl From<&Storage> for StorageDoc {
     }
 }
 
+impl ServerDoc {
+    /// Takes up what the server was in a further pass.
+    pub(super) fn add_pass(&mut self, pass: &Self) {
+        for ground in pass.grounds() {
+            if self.grounds().all(|known| known != ground) {
+                self.otherwise.push(ground);
+            }
+        }
+    }
+
+    /// What it was in all passes, each once, that of the first pass first.
+    fn grounds(&self) -> impl Iterator<Item = GroundDoc> {
+        let first = GroundDoc {
+            software: self.software.clone(),
+            storage: self.storage.clone(),
+        };
+        [first].into_iter().chain(self.otherwise.iter().cloned())
+    }
+}
+
 impl RunDoc {
     /// Why it says nothing of a disk that the server honours flushes, in a
     /// sentence; `None` where it may.
     #[must_use]
     pub fn idle_flushes(&self) -> Option<String> {
-        let storage = self
-            .server
-            .storage
-            .as_ref()
-            .filter(|storage| storage.in_memory)?;
-        (self.server.flush == Some(FlushDoc::Honours)).then(|| {
+        let server = &self.server;
+        let known = || server.grounds().filter_map(|ground| ground.storage);
+        let in_memory = known().find(|storage| storage.in_memory)?;
+        let is_in_memory = match known().all(|storage| storage.in_memory) {
+            true => "is in memory",
+            false => "was in memory in some passes",
+        };
+        (server.flush == Some(FlushDoc::Honours)).then(|| {
             format!(
-                "its share is in memory ({}): a flush costs nothing there, whatever the server \
+                "its share {is_in_memory} ({}): a flush costs nothing there, whatever the server \
                  makes of it",
-                storage.filesystem
+                in_memory.filesystem
             )
         })
+    }
+
+    /// What of the server was not the same in all passes, so that no mean over them is
+    /// of one server, in a sentence; `None` where all was, as far as known.
+    #[must_use]
+    pub fn mixed_passes(&self) -> Option<String> {
+        let grounds = || self.server.grounds();
+        let software = grounds().filter_map(|ground| ground.software);
+        let storage = grounds().filter_map(|ground| ground.storage);
+        let parts = [
+            ("software", several(software)),
+            ("storage", several(storage.map(|storage| storage.told()))),
+        ];
+        let parts = parts.into_iter();
+        let parts: Vec<_> = parts
+            .filter_map(|(what, told)| told.map(|told| format!("{what} {told}")))
+            .collect();
+        (!parts.is_empty()).then(|| format!("not the same in all passes: {}", parts.join("; ")))
+    }
+}
+
+/// `ext4 of /dev/sda1 and tmpfs`; `None` unless there are several.
+fn several(all: impl Iterator<Item = String>) -> Option<String> {
+    let mut different: Vec<String> = Vec::new();
+    for one in all {
+        if !different.contains(&one) {
+            different.push(one);
+        }
+    }
+    (different.len() > 1).then(|| different.join(" and "))
+}
+
+impl StorageDoc {
+    /// `ext4 of /dev/sda1`, `tmpfs, in memory`.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut told = self.filesystem.clone();
+        if self.source != self.filesystem {
+            told += &format!(" of {}", self.source);
+        }
+        if self.in_memory {
+            told += ", in memory";
+        }
+        told
     }
 }

@@ -93,8 +93,9 @@ impl Contender {
                 )
             }),
             remarks: run
-                .idle_flushes()
+                .mixed_passes()
                 .into_iter()
+                .chain(run.idle_flushes())
                 .chain(otherwise)
                 .chain(gaps)
                 .collect(),

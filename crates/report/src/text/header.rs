@@ -29,6 +29,7 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
             .iter()
             .map(|software| ("software", plain(software))),
     );
+    facts.extend(doc.mixed_passes().map(|told| ("warning", plain(&told))));
     facts.extend(flushes(doc).map(|told| ("flushes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
