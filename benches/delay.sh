@@ -25,13 +25,13 @@ for package in smbench-engine smbench-protocol; do
 done
 readonly test=pacing::a_fixed_delay_of_5_ms_is_measured_within_2_percent
 
-round() {
+reads() {
   cd "$here"
   cargo test --locked --quiet "${optimized[@]}" -p smbench-engine --test servers -- \
     --ignored --exact --nocapture "$@" "$test"
 }
 
-said=$(round --list 2>&1) || die "the test did not build: $(tail -n 20 <<<"$said")"
+said=$(reads --list 2>&1) || die "the test did not build: $(tail -n 20 <<<"$said")"
 # A virtual CPU that sleeps takes a tenth of a millisecond and more to wake up, the
 # peer's and the client's: loops of idle priority keep them awake, and give way at
 # once.
@@ -42,7 +42,7 @@ done
 
 held=0
 for ((round = 1; round <= option[rounds]; round++)); do
-  said=$(round 2>&1) && ended=0 || ended=1
+  said=$(reads 2>&1) && ended=0 || ended=1
   measured=$(grep -o 'rate .* ns: .*' <<<"$said") || die "the test did not run: $(tail -n 20 <<<"$said")"
   sed "s/^/round $round: /" <<<"$measured" | tee -a "$out/table.txt"
   [ "$ended" = 0 ] || held=1

@@ -49,15 +49,7 @@ pub(super) fn between_servers(old: &ServerDoc, new: &Disclosure) -> Option<Strin
         let (old, new) = old.zip(new)?;
         (old != new).then(|| format!("{old}, not {new}"))
     };
-    let stored = |storage: &Option<StorageDoc>| {
-        let StorageDoc {
-            filesystem, source, ..
-        } = storage.as_ref()?;
-        Some(match filesystem == source {
-            true => format!("on {filesystem}"),
-            false => format!("on {filesystem} of {source}"),
-        })
-    };
+    let stored = |storage: &Option<StorageDoc>| Some(format!("on {}", storage.as_ref()?.told()));
     let program = |software: &Option<String>| Some(format!("as {}", software.as_ref()?));
     other(program(&old.software), program(&new.software))
         .or_else(|| other(stored(&old.storage), stored(&new.storage)))
@@ -138,7 +130,7 @@ mod tests {
             ),
             (
                 told(Some("Samba 4.17"), Some(["tmpfs", "tmpfs"])),
-                Some("on ext4 of /dev/sda1, not on tmpfs"),
+                Some("on ext4 of /dev/sda1, not on tmpfs, in memory"),
             ),
             (
                 told(None, Some(["ext4", "/dev/sdb1"])),
