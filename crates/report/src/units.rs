@@ -167,6 +167,17 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{plural}")
 }
 
+/// Load points by their clients: `16 clients`, or `1, 4, 16 clients`.
+pub(crate) fn clients(of: &[u32]) -> String {
+    match of {
+        [one] => counted((*one).into(), "client"),
+        several => {
+            let several: Vec<_> = several.iter().map(u32::to_string).collect();
+            format!("{} clients", several.join(", "))
+        }
+    }
+}
+
 /// A number at an axis whose numbers are `step` apart, without its unit: with as
 /// many decimals as `step` has.
 #[must_use]

@@ -74,7 +74,7 @@ pub enum Progress {
         /// Time since the first was begun with.
         elapsed: Duration,
     },
-    /// Load is on.
+    /// Load is on, or has ended and its clients take their leave.
     Running {
         /// Which load point.
         point: Point,

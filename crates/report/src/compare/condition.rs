@@ -12,11 +12,10 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::input::clients;
 use super::{CompareError, Held, MetricChange, Pair};
 use crate::change::Noise;
 use crate::metric::Metric;
-use crate::units::{change, changes, counted, plain};
+use crate::units::{self, change, changes, counted, plain};
 
 /// What a change must not be.
 #[derive(Clone, Debug, PartialEq)]
@@ -241,7 +240,7 @@ impl Condition {
             peak.ok_or_else(|| format!("{one} or {other} has no valid load point"))
         };
         if let (At::Usual | At::Peak, [_, ..]) = (self.place, &pair.lost[..]) {
-            let lost = clients(&pair.lost);
+            let lost = units::clients(&pair.lost);
             return Err(format!(
                 "{other} has no valid result at {lost}, though it was to have one and {one} has; a \
                  condition with `at CLIENTS` is about one load point"

@@ -8,7 +8,7 @@ use super::{CompareError, Comparison, Pair, Subject};
 use crate::curve::Curve;
 use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 use crate::study::{Study, StudyDoc};
-use crate::units::{counted, plain};
+use crate::units::{self, plain};
 
 /// A result document or the folder of a study, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -348,22 +348,11 @@ fn matches<'a>(
     Ok((matched, unmatched))
 }
 
-/// `16 clients`, or `1, 4, 16 clients`.
-pub(super) fn clients(of: &[u32]) -> String {
-    match of {
-        [one] => counted((*one).into(), "client"),
-        several => {
-            let several: Vec<_> = several.iter().map(u32::to_string).collect();
-            format!("{} clients", several.join(", "))
-        }
-    }
-}
-
 /// A run and its load points, for a message.
 pub(super) fn with_clients(subject: &Subject, curve: &Curve<'_>) -> String {
     let points: Vec<_> = curve.rows.iter().map(|row| row.clients).collect();
     match points.is_empty() {
         true => format!("{} has none", subject.name),
-        false => format!("{} has {}", subject.name, clients(&points)),
+        false => format!("{} has {}", subject.name, units::clients(&points)),
     }
 }

@@ -29,6 +29,7 @@ use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc, ToolDoc};
 use crate::metric::{Better, Metric};
+use crate::units;
 
 /// Runs held against the first of them, or of each server against its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -337,12 +338,12 @@ fn left_out(subject: &Subject, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<S
         .filter(|clients| !opposite.rows.iter().any(|row| row.clients == *clients))
         .collect();
     if !alone.is_empty() {
-        sentences.push(format!("only in {label}: {}", input::clients(&alone)));
+        sentences.push(format!("only in {label}: {}", units::clients(&alone)));
     }
     let invalid = |pass: &&LoadPointDoc| {
         format!(
             "not valid in {label}: {}, pass {}: {}",
-            input::clients(&[pass.clients]),
+            units::clients(&[pass.clients]),
             pass.repeat,
             pass.invalid_reason.as_deref().unwrap_or("no reason given")
         )

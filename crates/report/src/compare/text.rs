@@ -7,7 +7,7 @@ use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
-use crate::units::{change, changes, counted, plain};
+use crate::units::{self, change, changes, counted, plain};
 
 /// How much is told of each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -387,6 +387,6 @@ fn limited(pair: &Pair) -> Vec<(&str, String)> {
     });
     limited
         .filter(|(_, clients)| !clients.is_empty())
-        .map(|(label, clients)| (label, super::input::clients(&clients)))
+        .map(|(label, clients)| (label, units::clients(&clients)))
         .collect()
 }

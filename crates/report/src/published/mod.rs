@@ -171,22 +171,13 @@ fn otherwise(curve: &Curve<'_>) -> Option<String> {
         .filter(|row| Replayed::of([*row]).is_worth_telling())
         .collect();
     let clients: Vec<_> = rows.iter().map(|row| row.clients).collect();
-    let at = listed(&clients)?;
     let all = Replayed::of(rows.iter().copied());
-    Some(format!("{} (at {at})", all.told()))
+    (!rows.is_empty()).then(|| format!("{} (at {})", all.told(), units::clients(&clients)))
 }
 
 /// Load points that are left out, in words; `None` where none is.
 fn gaps(left_out: &[u32]) -> Option<String> {
-    listed(left_out).map(|clients| format!("no valid result at {clients}"))
-}
-
-/// `4, 8 clients`; `None` of none.
-fn listed(clients: &[u32]) -> Option<String> {
-    let (last, others) = clients.split_last()?;
-    let others = others.iter().map(|clients| format!("{clients}, "));
-    let last = units::counted((*last).into(), "client");
-    Some(others.collect::<String>() + &last)
+    (!left_out.is_empty()).then(|| format!("no valid result at {}", units::clients(left_out)))
 }
 
 /// The percentages of a table, one for each contender's peak: of `Gain` the gain

@@ -6,7 +6,6 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
-use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -126,7 +125,7 @@ impl Seen {
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
         let load = closed.cpu.since(opened.cpu).since(looking);
         let load = load.share(share.min(2.0));
-        let looking: Duration = looking.all();
+        let looking = looking.all();
         let machine = closed.machine.zip(opened.machine);
         let usage = ClientUsage {
             cpu_user: load.user,
@@ -142,6 +141,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::server_cpu::CpuSource;
 
