@@ -28,7 +28,7 @@ use smbench_protocol::frame::PREFIX_LEN;
 use smbench_protocol::header::{Command, Header};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::task::LocalSet;
+use tokio::runtime::LocalOptions;
 
 use log_on::{LoggedOn, Site};
 
@@ -75,8 +75,8 @@ fn run() -> Result<String, Failure> {
     let site = Site::new(url, std::env::var("SMBENCH_PASSWORD")?)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?;
-    LocalSet::new().block_on(&runtime, measure(&site, clients, seconds))
+        .build_local(LocalOptions::default())?;
+    runtime.block_on(measure(&site, clients, seconds))
 }
 
 async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Failure> {

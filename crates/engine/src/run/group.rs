@@ -8,6 +8,7 @@
 //! warm; scratch buffers and the recorder belong to the worker and are lent to
 //! one group at a time, for one poll.
 
+mod fill;
 mod held_back;
 mod load;
 mod wait;
@@ -27,13 +28,14 @@ use crate::plan::Caching;
 use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
 use crate::run::booking::{Booking, Clients};
-use crate::run::driver::{Acknowledged, Busy, Call, Driver, Scratch};
+use crate::run::driver::{Acknowledged, Driver, Scratch};
 use crate::run::health::Gauge;
-use crate::run::member::{DueFor, Member};
-use crate::run::operation::{Dropped, Slot, SlotState};
+use crate::run::member::Member;
+use crate::run::operation::Dropped;
 use crate::run::schedule::{Place, Schedule};
 use crate::run::supply::Supply;
 use crate::stream::Mix;
+use fill::Filled;
 use held_back::HeldBack;
 
 /// What the groups of one worker share, one poll at a time.
@@ -109,17 +111,6 @@ impl Orders {
         self.turn(desk, now);
         desk.leave_window(now);
     }
-}
-
-/// Why no further operation was submitted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Filled {
-    /// The windows, the credits or the schedule allow no more.
-    AsPlanned,
-    /// Slots are free, but the bytes must go out first.
-    UpToBacklog,
-    /// The client with this index has operations that cannot be sent.
-    AtFault(usize),
 }
 
 /// Clients that share a driver, and their operations in flight.
@@ -212,7 +203,11 @@ impl<D: Driver, S: Supply> Group<D, S> {
         shared: &mut Shared,
         orders: &Orders,
     ) -> Poll<Result<(), Dropped>> {
-        let mut now = clock::now();
+        // An answer is what most often wakes: its time is taken before anything else.
+        let mut now = match self.poll_answers(context, shared)? {
+            Poll::Ready(received) => self.book(received, shared, orders)?,
+            Poll::Pending => clock::now(),
+        };
         loop {
             let mut was_in_vain = false;
             loop {
@@ -248,14 +243,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 }
             }
             match self.driver.poll_receive(context, &mut shared.scratch)? {
-                Poll::Ready(received) => {
-                    now = clock::now();
-                    orders.turn(&mut shared.desk, now);
-                    self.clients.count_in_flight(now, orders);
-                    // Who is answered now had nothing to send until now.
-                    self.count_held_back(now, orders);
-                    self.complete(received, now, shared)?;
-                }
+                Poll::Ready(received) => now = self.book(received, shared, orders)?,
                 Poll::Pending => {
                     self.set_alarm(context, now, orders)?;
                     ready!(self.wait(context, now, orders.operation_limit))?;
@@ -265,126 +253,32 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
     }
 
-    /// Submits operations until every slot is taken, credits run out, the load
-    /// point stops, or the driver has no room.
-    fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
-        self.clients.count_in_flight(now, orders);
-        self.count_held_back(now, orders);
-        let members = self.clients.members.len();
-        for at in 0..members {
-            let member = (self.turn + at) % members;
-            let filled = self.fill_member(member, now, scratch, orders);
-            if filled != Filled::AsPlanned {
-                // Whoever found no room is the first to get it.
-                self.turn = member;
-                return filled;
-            }
-        }
-        self.turn = (self.turn + 1) % members;
-        self.held_back.end();
-        Filled::AsPlanned
-    }
-
-    fn count_held_back(&mut self, now: Nanos, orders: &Orders) {
-        let members = self.clients.members.iter();
-        let due = members.filter_map(|member| member.due_since(now));
-        let of_window = |from, to| orders.window_between(from, to);
-        self.held_back.count(now, due, of_window);
-    }
-
-    fn fill_member(
+    /// Receives what the clients wait for, if they wait for anything.
+    fn poll_answers(
         &mut self,
-        at: usize,
-        now: Nanos,
-        scratch: &mut Scratch,
+        context: &mut Context<'_>,
+        shared: &mut Shared,
+    ) -> Poll<Result<usize, Dropped>> {
+        match self.clients.in_flight {
+            0 => Poll::Pending,
+            _ => self.driver.poll_receive(context, &mut shared.scratch),
+        }
+    }
+
+    /// Books every answer in what has been received just now; when that was.
+    fn book(
+        &mut self,
+        received: usize,
+        shared: &mut Shared,
         orders: &Orders,
-    ) -> Filled {
-        let member = &mut self.clients.members[at];
-        let slots = &mut self.clients.slots;
-        let may_begin = !orders.stops(now);
-        if !may_begin {
-            member.cut_window(orders.cancel.at());
-        }
-        member.give_up_overdue(now);
-        while let Some(due) = member.due(now, may_begin) {
-            if !self.driver.has_room(scratch) {
-                return Filled::UpToBacklog;
-            }
-            let slot = due.slot;
-            let of_slot = &slots[slot as usize];
-            // An action has one instant at which it is due; its further requests each
-            // have their own to be sent at.
-            let (due_at, intended) = match due.what {
-                DueFor::Further => (of_slot.due, of_slot.intended),
-                DueFor::Next => (now, now),
-                DueFor::Rested(at) | DueFor::Arrival(at) => (at, at),
-            };
-            let operation = match due.what {
-                DueFor::Further => Some(of_slot.operation),
-                DueFor::Next | DueFor::Rested(_) | DueFor::Arrival(_) => {
-                    member.next_operation(orders.schedule.phase(now))
-                }
-            };
-            let Some(operation) = operation else {
-                if member.is_over() {
-                    member.retire();
-                    return Filled::AsPlanned;
-                }
-                return Filled::AtFault(at);
-            };
-            let call = Call {
-                slot,
-                member: at,
-                operation,
-            };
-            let submitted = self
-                .driver
-                .submit(&call, scratch, |out| member.write_data(&operation, out));
-            if let Err(busy) = submitted {
-                if !matches!(due.what, DueFor::Further) {
-                    member.keep(operation);
-                }
-                match busy {
-                    Busy::Credits => member.starve(now),
-                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
-                }
-                match busy {
-                    Busy::Session => member.shut_out(now),
-                    Busy::Room | Busy::Credits => member.let_in(),
-                }
-                return match busy {
-                    Busy::Room => Filled::UpToBacklog,
-                    Busy::Credits | Busy::Session => Filled::AsPlanned,
-                };
-            }
-            member.end_starvation(now, orders);
-            member.let_in();
-            member.served(due, now);
-            let slot = &mut slots[slot as usize];
-            // What is sent once more has been under way all the time.
-            let sent = match slot.state {
-                SlotState::Expired => slot.sent,
-                _ => {
-                    self.clients.in_flight += 1;
-                    now
-                }
-            };
-            *slot = Slot {
-                member: at,
-                operation,
-                due: due_at,
-                intended,
-                sent,
-                epoch: member.epoch(&operation),
-                moved: 0,
-                state: SlotState::InFlight,
-            };
-        }
-        if !may_begin {
-            member.end_starvation(now, orders);
-            member.let_in();
-        }
-        Filled::AsPlanned
+    ) -> Result<Nanos, Dropped> {
+        let now = clock::now();
+        orders.turn(&mut shared.desk, now);
+        self.clients.count_in_flight(now, orders);
+        // Who is answered now had nothing to send until now.
+        self.count_held_back(now, orders);
+        self.complete(received, now, shared)?;
+        Ok(now)
     }
 
     /// Books every answer in what was received.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 
 use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
@@ -166,13 +167,7 @@ pub(super) fn work<C: Connector, T: Supplies>(
     if let Some(cpu) = assignment.cpu {
         process::pin_to(cpu)?;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    // Clients that are not ours start tasks when they are dropped, which must
-    // find the runtime also where that is while the local set ends.
-    let _entered = runtime.enter();
-    LocalSet::new().block_on(&runtime, async {
+    runtime()?.block_on(async {
         let (worker, means) = (Rc::new(assignment), Rc::new(means));
         let mut outcome = Outcome::default();
         let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
@@ -207,6 +202,14 @@ pub(super) fn work<C: Connector, T: Supplies>(
         setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
         Ok(Some(outcome))
     })
+}
+
+/// What a worker's clients run in: their tasks need not leave the thread, and are
+/// woken without a detour by the one that waits for them.
+fn runtime() -> std::io::Result<LocalRuntime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
 }
 
 pub(super) fn resume<T>(error: tokio::task::JoinError) -> T {

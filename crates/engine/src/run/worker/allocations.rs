@@ -131,12 +131,8 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
     // A coordinator that a busy machine keeps waiting is late with giving back.
     board.give_back((0..SPARE).map(|_| empty.clone()));
     let cancel = Cancel::default();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let local = LocalSet::new();
-    let (workspace, site) = local.block_on(&runtime, async {
+    let runtime = runtime().unwrap();
+    let (workspace, site) = runtime.block_on(async {
         let endpoint = site::endpoint(plan).await.unwrap();
         let mut workspace = workspace(&endpoint, plan, &cancel).await;
         let observer = &mut Unobserved;
@@ -170,7 +166,7 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
         connector: native::Connect(site),
         supplies,
     };
-    let groups = local.block_on(&runtime, async {
+    let groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
             let opened = open_group(&worker, &means, clients).await.unwrap();
@@ -200,8 +196,12 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
             groups,
             &mut outcome
         ));
+        let entered = runtime.enter();
+        let mut looks = tokio::time::interval(Duration::from_millis(5));
+        drop(entered);
         let mut run_until = |operations: u64, intervals: u64| {
             let reached = std::future::poll_fn(|context| {
+                while looks.poll_tick(context).is_ready() {}
                 if load.as_mut().poll(context).is_ready() {
                     return Poll::Ready(Err("the load ended by itself"));
                 }
@@ -211,7 +211,7 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
                     false => Poll::Pending,
                 }
             });
-            local.block_on(&runtime, reached)
+            runtime.block_on(reached)
         };
         let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
         let mut counts = (u64::MAX, 0);
@@ -235,10 +235,10 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
             }
         }
         cancel.cancel();
-        let groups = local.block_on(&runtime, load);
+        let groups = runtime.block_on(load);
         seen.over.store(true, Ordering::Relaxed);
         assert_eq!(ended, Ok(()));
-        local.block_on(&runtime, async {
+        runtime.block_on(async {
             for group in groups.unwrap() {
                 group.driver.close().await;
             }

@@ -1,0 +1,143 @@
+//! Filling free slots: what is due goes to the driver, as far as that has room.
+
+use super::{Group, Orders};
+use crate::clock::Nanos;
+use crate::run::driver::{Busy, Call, Driver, Scratch};
+use crate::run::member::DueFor;
+use crate::run::operation::{Slot, SlotState};
+use crate::run::supply::Supply;
+
+/// Why no further operation was submitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// The windows, the credits or the schedule allow no more.
+    AsPlanned,
+    /// Slots are free, but the bytes must go out first.
+    UpToBacklog,
+    /// The client with this index has operations that cannot be sent.
+    AtFault(usize),
+}
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Submits operations until every slot is taken, credits run out, the load
+    /// point stops, or the driver has no room.
+    pub(super) fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
+        self.clients.count_in_flight(now, orders);
+        self.count_held_back(now, orders);
+        let members = self.clients.members.len();
+        for at in 0..members {
+            let member = (self.turn + at) % members;
+            let filled = self.fill_member(member, now, scratch, orders);
+            if filled != Filled::AsPlanned {
+                // Whoever found no room is the first to get it.
+                self.turn = member;
+                return filled;
+            }
+        }
+        self.turn = (self.turn + 1) % members;
+        self.held_back.end();
+        Filled::AsPlanned
+    }
+
+    pub(super) fn count_held_back(&mut self, now: Nanos, orders: &Orders) {
+        let members = self.clients.members.iter();
+        let due = members.filter_map(|member| member.due_since(now));
+        let of_window = |from, to| orders.window_between(from, to);
+        self.held_back.count(now, due, of_window);
+    }
+
+    fn fill_member(
+        &mut self,
+        at: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        orders: &Orders,
+    ) -> Filled {
+        let member = &mut self.clients.members[at];
+        let slots = &mut self.clients.slots;
+        let may_begin = !orders.stops(now);
+        if !may_begin {
+            member.cut_window(orders.cancel.at());
+        }
+        member.give_up_overdue(now);
+        while let Some(due) = member.due(now, may_begin) {
+            if !self.driver.has_room(scratch) {
+                return Filled::UpToBacklog;
+            }
+            let slot = due.slot;
+            let of_slot = &slots[slot as usize];
+            // An action has one instant at which it is due; its further requests each
+            // have their own to be sent at.
+            let (due_at, intended) = match due.what {
+                DueFor::Further => (of_slot.due, of_slot.intended),
+                DueFor::Next => (now, now),
+                DueFor::Rested(at) | DueFor::Arrival(at) => (at, at),
+            };
+            let operation = match due.what {
+                DueFor::Further => Some(of_slot.operation),
+                DueFor::Next | DueFor::Rested(_) | DueFor::Arrival(_) => {
+                    member.next_operation(orders.schedule.phase(now))
+                }
+            };
+            let Some(operation) = operation else {
+                if member.is_over() {
+                    member.retire();
+                    return Filled::AsPlanned;
+                }
+                return Filled::AtFault(at);
+            };
+            let call = Call {
+                slot,
+                member: at,
+                operation,
+            };
+            let submitted = self
+                .driver
+                .submit(&call, scratch, |out| member.write_data(&operation, out));
+            if let Err(busy) = submitted {
+                if !matches!(due.what, DueFor::Further) {
+                    member.keep(operation);
+                }
+                match busy {
+                    Busy::Credits => member.starve(now),
+                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
+                }
+                match busy {
+                    Busy::Session => member.shut_out(now),
+                    Busy::Room | Busy::Credits => member.let_in(),
+                }
+                return match busy {
+                    Busy::Room => Filled::UpToBacklog,
+                    Busy::Credits | Busy::Session => Filled::AsPlanned,
+                };
+            }
+            member.end_starvation(now, orders);
+            member.let_in();
+            member.served(due, now);
+            let slot = &mut slots[slot as usize];
+            // What is sent once more has been under way all the time.
+            let sent = match slot.state {
+                SlotState::Expired => slot.sent,
+                _ => {
+                    self.clients.in_flight += 1;
+                    now
+                }
+            };
+            *slot = Slot {
+                member: at,
+                operation,
+                due: due_at,
+                intended,
+                sent,
+                epoch: member.epoch(&operation),
+                moved: 0,
+                state: SlotState::InFlight,
+            };
+        }
+        if !may_begin {
+            member.end_starvation(now, orders);
+            member.let_in();
+        }
+        Filled::AsPlanned
+    }
+}
