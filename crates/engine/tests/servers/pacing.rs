@@ -1,6 +1,7 @@
 //! Load models against servers that answer late: what is due by the clock is
 //! counted whatever the server does, and its latency from when it was due.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -49,8 +50,17 @@ fn run(server: &EmbeddedServer, options: &RunOptions) -> LoadPointRecord {
 
 /// The same with a script between it and its READs.
 fn relayed(script: Script, options: &RunOptions) -> (LoadPointRecord, Vec<Duration>) {
+    relayed_by(Relay::start, script, options)
+}
+
+/// The same where the relay is started like this.
+fn relayed_by(
+    start: fn(SocketAddr, Of, Script) -> Relay,
+    script: Script,
+    options: &RunOptions,
+) -> (LoadPointRecord, Vec<Duration>) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    let relay = Relay::start(server.address(), Of::Command(Command::Read), script);
+    let relay = start(server.address(), Of::Command(Command::Read), script);
     let mut target = target(&server.url(), server.password());
     target.port = relay.port();
     let point = only_point(&plan("read-4k", options, target));
@@ -196,13 +206,18 @@ fn nothing_is_due_in_a_window_that_was_cancelled() {
 /// Reads of a client behind a relay that holds every answer for a while: the
 /// fastest and the median response, and the same as the relay saw them, in
 /// nanoseconds.
-fn delayed(script: Script, rate: Option<&str>, seconds: u64) -> [(f64, f64); 2] {
+fn delayed(
+    start: fn(SocketAddr, Of, Script) -> Relay,
+    script: Script,
+    rate: Option<&str>,
+    seconds: u64,
+) -> [(f64, f64); 2] {
     let options = RunOptions {
         rate: rate.map(|rate| rate.parse().unwrap()),
         duration: Some(Duration::from_secs(seconds)),
         ..options()
     };
-    let (point, mut held) = relayed(script, &options);
+    let (point, mut held) = relayed_by(start, script, &options);
     held.sort();
     let median = held.len() / 2;
     let held = |at: usize| held[at].as_nanos() as f64;
@@ -220,22 +235,22 @@ fn a_fixed_delay_is_measured_as_what_it_is() {
     const DELAY: Duration = Duration::from_millis(50);
     let script: Script = |answer| Reaction::send(&answer.message).after(DELAY);
     for rate in [None, Some("15")] {
-        let [(measured, held), _] = delayed(script, rate, 1);
+        let [(measured, held), _] = delayed(Relay::start, script, rate, 1);
         assert!(measured >= DELAY.as_nanos() as f64);
         let ratio = measured / held;
         assert!((0.98..=1.02).contains(&ratio), "{measured} of {held}");
     }
 }
 
-/// As short as an answer from a disk: loopback, two threads and their wake-ups
-/// must not cost more than a fiftieth of it.
+/// As short as an answer from a disk: loopback and one wake-up, the client's, must
+/// not cost more than a fiftieth of it.
 #[test]
 #[ignore = "needs a machine with nothing else to do"]
 fn a_fixed_delay_of_5_ms_is_measured_within_2_percent() {
     const DELAY: Duration = Duration::from_millis(5);
     let script: Script = |answer| Reaction::send(&answer.message).after(DELAY);
     let medians = [None, Some("100")].map(|rate| {
-        let seen = delayed(script, rate, 5);
+        let seen = delayed(Relay::start_attentive, script, rate, 5);
         for (which, (measured, held)) in ["fastest", "median"].into_iter().zip(seen) {
             let ratio = measured / held;
             eprintln!("rate {rate:?}, {which}: measured {measured} ns, held {held} ns: {ratio:.4}");

@@ -14,6 +14,18 @@ use socket2::SockRef;
 
 /// How long a thread of the relay is blind to what others tell it.
 const BLINK: Duration = Duration::from_millis(20);
+/// How long before an answer is due an attentive relay gets up.
+const EARLY: Duration = Duration::from_millis(1);
+
+/// Whether the relay gives its CPU away while it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attention {
+    /// It sleeps, and is as late as its wake-ups.
+    Drowsy,
+    /// It spins, so that what it says of times is right to some microseconds. For
+    /// one connection, on a machine with nothing else to do.
+    Awake,
+}
 
 /// Which of the server's messages a script gets to see.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +69,8 @@ enum Pace {
     AtOnce,
     /// One byte per segment, as far as TCP lets us say.
     ByteByByte,
-    /// As late as this.
+    /// As late as this: after the server's answer, or, of an attentive relay,
+    /// after the client's request.
     After(Duration),
 }
 
@@ -156,6 +169,7 @@ struct Shared {
     server: SocketAddr,
     of: Of,
     script: Script,
+    attention: Attention,
     seen: AtomicU64,
     genuine: AtomicU64,
     /// Nanoseconds since `born` at which the client last asked for something.
@@ -174,16 +188,46 @@ impl Shared {
     fn age_ns(&self) -> u64 {
         self.born.elapsed().as_nanos() as u64
     }
+
+    /// Waits before an answer, and notes how long the client waits for it by then.
+    fn hold(&self, delay: Duration) {
+        let asked = self.asked.load(Ordering::Relaxed);
+        match self.attention {
+            Attention::Drowsy => thread::sleep(delay),
+            Attention::Awake => {
+                thread::sleep(delay.saturating_sub(EARLY));
+                let due = asked + delay.as_nanos() as u64;
+                while self.age_ns() < due {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+        // Room for it before the time is taken: nothing comes between that and the answer.
+        let mut held = self.held.lock().unwrap();
+        held.reserve(1);
+        held.push(Duration::from_nanos(self.age_ns() - asked));
+    }
 }
 
 impl Relay {
     pub(crate) fn start(server: SocketAddr, of: Of, script: Script) -> Self {
+        Self::with_attention(server, of, script, Attention::Drowsy)
+    }
+
+    /// One that does not sleep while it waits for the client, nor over the end of
+    /// a delay.
+    pub(crate) fn start_attentive(server: SocketAddr, of: Of, script: Script) -> Self {
+        Self::with_attention(server, of, script, Attention::Awake)
+    }
+
+    fn with_attention(server: SocketAddr, of: Of, script: Script, attention: Attention) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             server,
             of,
             script,
+            attention,
             seen: AtomicU64::new(0),
             genuine: AtomicU64::new(0),
             asked: AtomicU64::new(0),
@@ -267,7 +311,11 @@ fn carry_up(
     is_gone: impl Fn() -> bool,
 ) {
     let mut chunk = vec![0; 64 * 1024];
-    let _ = client.set_read_timeout(Some(BLINK));
+    let _ = match shared.attention {
+        Attention::Drowsy => client.set_read_timeout(Some(BLINK)),
+        // Of the socket, so also for what is written to it.
+        Attention::Awake => client.set_nonblocking(true),
+    };
     while !is_gone() {
         match client.read(&mut chunk) {
             Ok(0) => break,
@@ -313,10 +361,7 @@ fn carry_down(shared: &Shared, mut server: &TcpStream, client: &TcpStream) -> io
                 .iter()
                 .try_for_each(|&byte| send(shared, client, &[byte]))?,
             Pace::After(delay) => {
-                thread::sleep(delay);
-                let held = shared.age_ns() - shared.asked.load(Ordering::Relaxed);
-                let held = Duration::from_nanos(held);
-                shared.held.lock().unwrap().push(held);
+                shared.hold(delay);
                 send(shared, client, &bytes)?;
             }
         }
