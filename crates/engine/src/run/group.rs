@@ -203,12 +203,22 @@ impl<D: Driver, S: Supply> Group<D, S> {
         shared: &mut Shared,
         orders: &Orders,
     ) -> Poll<Result<(), Dropped>> {
-        // An answer is what most often wakes: its time is taken before anything else.
-        let mut now = match self.poll_answers(context, shared)? {
-            Poll::Ready(received) => self.book(received, shared, orders)?,
-            Poll::Pending => clock::now(),
-        };
+        let mut filled_at = None;
         loop {
+            // An answer is what most often wakes: its time is taken before anything else.
+            let polled = match filled_at.is_some() || self.clients.in_flight > 0 {
+                true => self.driver.poll_receive(context, &mut shared.scratch)?,
+                false => Poll::Pending,
+            };
+            let mut now = match (polled, filled_at) {
+                (Poll::Ready(received), _) => self.book(received, shared, orders)?,
+                (Poll::Pending, None) => clock::now(),
+                (Poll::Pending, Some(filled_at)) => {
+                    self.set_alarm(context, filled_at, orders)?;
+                    ready!(self.wait(context, filled_at, orders.operation_limit))?;
+                    clock::now()
+                }
+            };
             let mut was_in_vain = false;
             loop {
                 let before = self.clients.in_flight;
@@ -242,26 +252,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     None => return Poll::Ready(Ok(())),
                 }
             }
-            match self.driver.poll_receive(context, &mut shared.scratch)? {
-                Poll::Ready(received) => now = self.book(received, shared, orders)?,
-                Poll::Pending => {
-                    self.set_alarm(context, now, orders)?;
-                    ready!(self.wait(context, now, orders.operation_limit))?;
-                    now = clock::now();
-                }
-            }
-        }
-    }
-
-    /// Receives what the clients wait for, if they wait for anything.
-    fn poll_answers(
-        &mut self,
-        context: &mut Context<'_>,
-        shared: &mut Shared,
-    ) -> Poll<Result<usize, Dropped>> {
-        match self.clients.in_flight {
-            0 => Poll::Pending,
-            _ => self.driver.poll_receive(context, &mut shared.scratch),
+            filled_at = Some(now);
         }
     }
 
