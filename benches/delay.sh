@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Reads of 4 KiB from a peer that holds every answer for 5 ms: what smbench says
 # they took, beside how long the peer had them, on its own clock, from the request
-# to the answer. The rest of what a client sees is loopback and two wake-ups.
+# to the answer. The peer spins; the rest of what a client sees is loopback and
+# its own wake-up, and one more where the read is due by the clock.
 #
 #   benches/delay.sh [--rounds N]
 #
@@ -20,7 +21,7 @@ facts | tee "$out/facts.txt"
 
 # As it is released, where it matters here; the peer is part of the tests.
 optimized=()
-for package in smbench-engine smbench-protocol; do
+for package in smbench-engine smbench-protocol tokio mio hdrhistogram; do
   optimized+=(--config "profile.dev.package.$package.opt-level=3")
 done
 readonly test=pacing::a_fixed_delay_of_5_ms_is_measured_within_2_percent

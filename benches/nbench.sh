@@ -148,6 +148,7 @@ report() {
   table 'operations per second' ops_per_s 0
   table 'MB per second' mb_per_s 1
   table 'us of CPU of the client per operation' cpu_us_per_op 1
+  table 'us of it in user mode; the rest is the kernel, on their behalf' cpu_user_us_per_op 1
   printf '\n%-8s %7s %9s %26s %26s\n' clients lines 'MB moved' 'loops of each client' 'lines not as recorded'
   printf '%8s %7s %9s %13s %12s %13s %12s\n' '' '' 'per loop' smbench smbtorture smbench smbtorture
   for clients in "${points[@]}"; do
