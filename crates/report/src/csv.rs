@@ -1,14 +1,15 @@
 //! A document as rows for spreadsheets: one per load point, pass and
 //! operation, `all` being every operation together.
 //!
-//! Everything is of the window but `errors`, which are of the whole load point.
+//! Everything is of the window but `errors`, which are of the whole load point, and
+//! `final_flush`, which comes after it and so has no rates.
 //! Full precision, units in the column names, an empty field for what was not
 //! measured. Columns are only ever added, at the end.
 
 use std::io::Write;
 use std::iter;
 
-use crate::doc::{LoadPointDoc, MachineDoc, RunDoc, ServerCpuDoc, per};
+use crate::doc::{LoadPointDoc, MachineDoc, RunDoc, ServerCpuDoc, is_of_window, per};
 use crate::latency::LatencyDoc;
 use crate::study::Study;
 
@@ -121,8 +122,8 @@ fn record(
     cells: &Cells<'_>,
     machine: Option<&MachineDoc>,
 ) -> [String; HEADER.len()] {
-    let per_second =
-        |amount: f64| or_empty((point.window_s > 0.0).then(|| amount / point.window_s));
+    let window_s = Some(point.window_s).filter(|&length| length > 0.0 && is_of_window(cells.op));
+    let per_second = |amount: f64| or_empty(window_s.map(|length| amount / length));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
     // CPU and memory are the process's, not those of one kind of operation.
     let whole_point = cells.op == "all";

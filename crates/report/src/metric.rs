@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use smbench_engine::record::{LATENCY_DIGITS, OpKind};
 
 use crate::change::Measured;
-use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc};
+use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};
 use crate::latency::LatencyDoc;
 use crate::published::CpuOf;
 use crate::units;
@@ -154,7 +154,10 @@ impl Metric {
     fn value(self, point: &LoadPointDoc, op: Option<&str>) -> Option<f64> {
         let value = match op {
             None => self.value_of_all(point),
-            Some(op) => self.value_of_op(point.ops.get(op)?, point.window_s),
+            Some(op) => {
+                let window_s = is_of_window(op).then_some(point.window_s);
+                self.value_of_op(point.ops.get(op)?, window_s)
+            }
         };
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
@@ -169,10 +172,11 @@ impl Metric {
         }
     }
 
-    fn value_of_op(self, op: &OpDoc, window_s: f64) -> Option<f64> {
+    /// Without a window there is no rate.
+    fn value_of_op(self, op: &OpDoc, window_s: Option<f64>) -> Option<f64> {
         match self {
-            Self::Throughput => Some(op.bytes as f64 * 8.0 / 1e6 / window_s),
-            Self::Operations => Some(op.count as f64 / window_s),
+            Self::Throughput => Some(op.bytes as f64 * 8.0 / 1e6 / window_s?),
+            Self::Operations => Some(op.count as f64 / window_s?),
             Self::Cpu | Self::ServerCpu => None,
             _ => self.latency(op.response_ns.as_ref()?),
         }

@@ -32,11 +32,11 @@ pub use plan::{
     AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc, VerifyDoc,
     WorkloadDoc,
 };
-pub(crate) use point::is_asked_for;
 pub use point::{
     CachingDoc, ClientDoc, DifferenceDoc, DropoutDoc, FailureDoc, LoadPointDoc, OfferedDoc, OpDoc,
     SetupDoc, TotalsDoc, VerificationDoc,
 };
+pub(crate) use point::{is_asked_for, is_of_window};
 pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
 pub(crate) use server_cpu::per;

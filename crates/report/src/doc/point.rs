@@ -152,6 +152,12 @@ pub(crate) fn is_asked_for(name: &str) -> bool {
     OpKind::named(name).is_none_or(OpKind::is_asked_for)
 }
 
+/// Whether operations of this name are told of the window: what comes when the load
+/// is over has no place in it, so that a rate by its length says nothing of them.
+pub(crate) fn is_of_window(name: &str) -> bool {
+    OpKind::named(name) != Some(OpKind::FinalFlush)
+}
+
 impl OpDoc {
     /// The histogram of response times.
     #[must_use]

@@ -13,6 +13,7 @@ use smbench_engine::record::{
 use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::MachineDoc;
+use smbench_report::metric::Metric;
 use smbench_report::{FlushDoc, render, write_csv};
 
 use crate::samples::{
@@ -309,6 +310,27 @@ fn csv_counts_errors_of_the_ramps() {
         .map(|line| line.split(',').nth(7).unwrap())
         .collect();
     assert_eq!(errors, ["errors", "1", "1", "0", "0"]);
+}
+
+/// They come after the window, by whose length a rate is.
+#[test]
+fn flushes_at_the_end_have_latencies_but_no_rate() {
+    let mut flushing = point(1, 1, 4);
+    book(&mut flushing.ops, Phase::Outside, |ops| {
+        ops.success(OpKind::FinalFlush, 0, Nanos(1_000_000));
+    });
+    let doc = document(&run(vec![flushing]));
+    let mut written = Vec::new();
+    write_csv(&doc, &mut written).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    let mut rows = written.lines().map(|line| line.split(',').collect());
+    let row: Vec<_> = rows.find(|row: &Vec<_>| row[4] == "final_flush").unwrap();
+    assert_eq!((row[5], row[8], row[9]), ("1", "", ""), "{row:?}");
+    assert!(!row[10].is_empty(), "{row:?}");
+    let measured = |metric: Metric, op| metric.measured(&[&doc.load_points[0]], Some(op));
+    assert!(measured(Metric::Operations, "flush").is_some());
+    assert!(measured(Metric::Operations, "final_flush").is_none());
+    assert!(measured(Metric::Mean, "final_flush").is_some());
 }
 
 #[test]
