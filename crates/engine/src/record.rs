@@ -64,7 +64,8 @@ pub struct SetupRecord {
     pub session: Histogram<u64>,
     /// TCP connections that the sessions have.
     pub connections: u64,
-    /// From the first connect to the last session ready.
+    /// From the first connect until the last session was ready for the load, with all
+    /// that this needs.
     pub elapsed: Duration,
 }
 

@@ -119,7 +119,8 @@ pub enum Busy {
 pub struct Opened<D> {
     /// Ready for calls.
     pub driver: D,
-    /// How long each session took to set up.
+    /// How long each session took to connect and log on, and nothing that was opened
+    /// in it then.
     pub session_setup: Vec<Nanos>,
     /// What the files held open were granted, where caching was asked for.
     pub granted: Vec<Caching>,

@@ -285,13 +285,17 @@ pub struct SetupDoc {
     /// the number of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
-    /// Seconds from the first connect to the last session ready.
+    /// Seconds from the first connect until the last session was ready for the load:
+    /// connected, logged on, and with all that its load needs, from the files held open
+    /// to what a replay expects to find.
     pub elapsed_s: f64,
-    /// Sessions that were set up per second of that time. Not in documents of
-    /// releases that did not say.
+    /// Sessions that became ready per second of that time. Log-ons and opens take
+    /// turns in it, so that it is a server's rate of log-ons only where nothing else
+    /// is needed. Not in documents of releases that did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_s: Option<f64>,
-    /// From connect to tree connected, over sessions; `null` without any.
+    /// From connect to tree connected, over sessions, and nothing of what is opened
+    /// then; `null` without any.
     pub latency_ns: Option<LatencyDoc>,
     /// Its histogram, as that of an operation. Not in documents of releases that
     /// did not keep it.

@@ -13,7 +13,7 @@ mod remarks;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use operations::operations;
-pub use points::{load_points, peak_line, repeats, setup_line};
+pub use points::{load_points, peak_line, repeats, setup_lines};
 pub use remarks::{footnotes, reached, remarks};
 
 use crate::curve::Curve;
@@ -38,7 +38,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.extend(cpu_use(doc, &curve));
         sections.push(peak_line(&curve));
         sections.extend(operations(&curve).map(|table| table.to_text()));
-        sections.extend(setup_line(&curve).map(|line| wrapped(&line)));
+        sections.extend(setup_lines(&curve));
     }
     let mut remarks = remarks(doc);
     remarks.extend(reached(doc).map(|line| wrapped(&line)));

@@ -106,9 +106,11 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
 }
 
 /// How the sessions of the load point with the most clients came to be, over its
-/// passes; `None` where there were none, or that was not kept.
+/// passes: at what rate they were ready for the load, which takes opening files as
+/// well, and how long the log-on of each took, which is before that.
+/// `None` where there were none, or that was not kept. Ends with a newline.
 #[must_use]
-pub fn setup_line(curve: &Curve<'_>) -> Option<String> {
+pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     let setups = || curve.rows.last().into_iter().flat_map(|row| &row.passes);
     let setups = || setups().map(|pass| &pass.setup);
     let kept: Option<Vec<_>> = setups().map(|setup| setup.hdr.as_ref()).collect();
@@ -116,12 +118,15 @@ pub fn setup_line(curve: &Curve<'_>) -> Option<String> {
     let sessions: u64 = setups().map(|setup| setup.sessions).sum();
     let elapsed_s: f64 = setups().map(|setup| setup.elapsed_s).sum();
     let rate = match elapsed_s > 0.0 {
-        true => format!(", {}/s", units::rate(sessions as f64 / elapsed_s)),
+        true => format!(
+            "set-up of {}, with all that their load needs: {}/s\n",
+            units::counted(sessions, "session"),
+            units::rate(sessions as f64 / elapsed_s)
+        ),
         false => String::new(),
     };
     Some(format!(
-        "set-up of {}{rate}: each took {} (p50), {} (p99), {} at most",
-        units::counted(sessions, "session"),
+        "{rate}connecting and logging on took a session {} (p50), {} (p99), {} at most\n",
         units::latency(each.p50 as f64),
         units::latency(each.p99 as f64),
         units::latency(each.max as f64),
