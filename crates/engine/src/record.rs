@@ -82,6 +82,9 @@ pub struct LoadPointRecord {
     pub ops: Tally,
     /// The same over time.
     pub series: Series,
+    /// From when no further operation was sent until the last one under load was done;
+    /// what completes in it is in no window.
+    pub drain: Duration,
     /// From the end of the last operation under load, or of the window where that is
     /// later, until every file had been flushed; `None` where nothing is done when
     /// the load is over.

@@ -117,6 +117,10 @@ pub(super) async fn measure(
         generator,
         ops,
         series,
+        drain: outcome
+            .ended
+            .since(observed.schedule.stop.min(context.cancel.at()))
+            .into(),
         final_flush: outcome
             .closed
             .map(|closed| closed.since(outcome.ended.max(observed.closed)).into()),

@@ -122,6 +122,8 @@ fn each_load_point_has_its_events_and_ends_with_the_last() {
         assert_eq!(point.invalid, None);
         assert_eq!(written(point), 100);
         assert!(point.window < HANG);
+        // Nobody waited for anything when the events were over.
+        assert_eq!(point.drain, Duration::ZERO);
         // By each client, of each file.
         assert_eq!(point.ops.whole(OpKind::FinalFlush).count, 3 * 4);
     }
@@ -144,6 +146,7 @@ fn a_cancelled_window_ends_with_the_cancel() {
     assert_eq!(point.invalid.as_deref(), Some("interrupted"));
     assert_eq!(point.ops.whole(OpKind::FinalFlush).count, 0);
     assert!(written(point) > 0);
+    assert!(!point.drain.is_zero());
     check_intervals(&record, &intervals);
 }
 

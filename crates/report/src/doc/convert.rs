@@ -180,6 +180,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         verification: None,
         series: Some(SeriesDoc::from(&record.series)),
         steady: Some(steady(record)),
+        drain_s: Some(record.drain.as_secs_f64()),
         final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),
         fairness: FairnessDoc::of(&record.fairness),
         concurrency: Some(concurrency(record, &all)),

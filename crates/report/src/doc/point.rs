@@ -82,6 +82,11 @@ pub struct LoadPointDoc {
     /// where no data was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyDoc>,
+    /// Seconds from when no further operation was sent until the last one under load
+    /// was done. What completes in it is in no number of the window. Not in documents
+    /// of releases that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_s: Option<f64>,
     /// Seconds from the end of the last operation under load, or of the window where
     /// that is later, until every client of a `fileio` test had flushed every file;
     /// absent where nothing is done when the load is over.

@@ -3,7 +3,9 @@
 //!
 //! Figures and layout are those of sysbench 1.0. Where that counts from the start
 //! to the last flush, so does this: `total time` is the window and what came after
-//! it, and rates are by that time. An event is a request or a flush of a file; what
+//! it, and `fsyncs/s` is by that time. Requests that are under way when time is up are
+//! not among those counted, so other rates are without the time in which they were
+//! waited for. An event is a request or a flush of a file; what
 //! is flushed at the end is none, but counts as `fsyncs/s`. Where each write has a
 //! flush of its own the two are one event, but latencies of the two are never mixed:
 //! those of requests and those of flushes have names that sysbench does not know, so
@@ -144,6 +146,12 @@ fn count(point: &LoadPointDoc, kind: OpKind) -> u64 {
 
 /// Seconds from the window's opening to the last flush.
 fn total_s(point: &LoadPointDoc) -> f64 {
+    counted_s(point) + point.drain_s.unwrap_or(0.0)
+}
+
+/// The same without waiting for requests that are not counted, as they ended behind
+/// the window.
+fn counted_s(point: &LoadPointDoc) -> f64 {
     point.window_s + point.final_flush_s.unwrap_or(0.0)
 }
 
@@ -156,17 +164,16 @@ fn events(test: &FileioDoc, point: &LoadPointDoc) -> u64 {
     count(point, OpKind::Read) + count(point, OpKind::Write) + flushes
 }
 
-/// By the time that everything took.
-fn per_second(point: &LoadPointDoc, amount: f64) -> f64 {
-    match total_s(point) {
-        total_s if total_s > 0.0 => amount / total_s,
-        _ => 0.0,
+fn per_second(seconds: f64, amount: f64) -> f64 {
+    match seconds > 0.0 {
+        true => amount / seconds,
+        false => 0.0,
     }
 }
 
 fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
     let total_s = total_s(point);
-    let rate = |amount: f64| per_second(point, amount);
+    let rate = |amount: f64| per_second(counted_s(point), amount);
     let flushes = count(point, OpKind::Flush) + count(point, OpKind::FinalFlush);
     let mut text = String::new();
     // Writing to a String cannot fail, here and below.
@@ -186,7 +193,8 @@ fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
          \x20   total number of events:              {}\n",
         rate(count(point, OpKind::Read) as f64),
         rate(count(point, OpKind::Write) as f64),
-        rate(flushes as f64),
+        // Some sessions flush while others still wait for their last request.
+        per_second(total_s, flushes as f64),
         rate(point.bytes_read as f64 / MIB),
         rate(point.bytes_written as f64 / MIB),
         events(test, point),
@@ -234,8 +242,8 @@ fn totals(test: &FileioDoc, point: &LoadPointDoc, percentiles: &[f64]) -> String
         amount(read),
         amount(written),
         amount(read + written),
-        amount(per_second(point, read + written)),
-        per_second(point, (reads + writes) as f64),
+        amount(per_second(counted_s(point), read + written)),
+        per_second(counted_s(point), (reads + writes) as f64),
     );
     // It timed a write with its own flush, of which only the mean is known here.
     if test.fsync_all {

@@ -101,6 +101,7 @@ fn contracted_keys_have_their_types() {
             "load_points[].generator.workers[].waiting_share".to_owned(),
             number,
         ),
+        ("load_points[].drain_s".to_owned(), number),
         ("load_points[].setup.sessions".to_owned(), integer),
         ("load_points[].setup.elapsed_s".to_owned(), number),
         ("load_points[].setup.sessions_per_s".to_owned(), number),

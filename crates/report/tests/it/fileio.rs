@@ -39,6 +39,7 @@ fn tested(
     measured.ops = ops;
     measured.fairness = fairness;
     measured.window = window;
+    measured.drain = Duration::ZERO;
     let mut run = run(vec![measured]);
     run.plan.workload.files.count = 128;
     run.plan.workload.files.size = 40 << 20;
@@ -275,6 +276,31 @@ fn a_write_and_its_own_fsync_are_one_event_of_two_latencies() {
         let bins = block(&format!("{title} (values are in milliseconds)"));
         let bins: Vec<_> = bins.lines().skip(1).collect();
         assert!(bins.len() == 1 && bins[0].ends_with("* 4"), "{bins:?}");
+    }
+}
+
+/// Requests that end when time is up are not counted, but waited for.
+#[test]
+fn total_time_lasts_until_the_last_flush() {
+    let mut run = tested(Flushing::EachWrite, Duration::from_secs(10), 8, flushed);
+    let point = &mut run.load_points[0];
+    point.drain = Duration::from_millis(1500);
+    point.final_flush = Some(Duration::from_millis(500));
+    book(&mut point.ops, Phase::Outside, |ops| {
+        for _ in 0..2 {
+            ops.success(OpKind::FinalFlush, 0, ns(20.0));
+        }
+    });
+    let text = report(&document(&run), &shown()).unwrap();
+    for line in [
+        "    total time:                          12.0000s",
+        // Four and two of them in all this time.
+        "    fsyncs/s:                     0.50",
+        // Four in the time but for what was waited for.
+        "    writes/s:                     0.38",
+        "    0.38 Requests/sec executed",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line:?}: {text}");
     }
 }
 

@@ -209,6 +209,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         fairness.add(operations, Nanos(operations * 1000));
     }
     LoadPointRecord {
+        drain: Duration::from_millis(3),
         final_flush: None,
         fairness,
         // As long as all of the window's operations took.
