@@ -104,6 +104,12 @@ fn options(doc: &RunDoc, test: &FileioDoc, point: &LoadPointDoc) -> String {
             test.rw_ratio
         ));
     }
+    if test.events > 0 && doc.plan.ramp_up_s > 0.0 {
+        line(format!(
+            "Events begun after the warm-up: at most {}, beside those under way when it ended.",
+            test.events
+        ));
+    }
     if test.fsync_freq > 0 {
         line(format!(
             "Periodic FSYNC enabled, calling fsync() each {} requests.",

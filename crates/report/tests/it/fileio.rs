@@ -304,6 +304,24 @@ fn total_time_lasts_until_the_last_flush() {
     }
 }
 
+/// With a warm-up more events end in the window than were asked for.
+#[test]
+fn what_a_limit_on_events_counts_is_told_where_there_was_a_warm_up() {
+    let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
+    if let Requests::Fileio(test) = &mut run.plan.workload.requests {
+        test.events = Some(100);
+    }
+    let told = |run: &RunRecord| {
+        let text = report(&document(run), &shown()).unwrap();
+        text.contains(
+            "\nEvents begun after the warm-up: at most 100, beside those under way when it ended.\n",
+        )
+    };
+    assert!(told(&run));
+    run.plan.ramp_up = Duration::ZERO;
+    assert!(!told(&run));
+}
+
 #[test]
 fn cpu_of_server_and_generator_is_told() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
