@@ -45,16 +45,31 @@ impl LatencyDoc {
     /// no operation has no latency, not a latency of zero.
     #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Option<Self> {
+        let at = |percent| quantile(histogram, percent, 100.0);
         (!histogram.is_empty()).then(|| Self {
             mean: histogram.mean(),
             min: histogram.min(),
             max: histogram.max(),
-            p50: histogram.value_at_quantile(0.5),
-            p90: histogram.value_at_quantile(0.9),
-            p95: histogram.value_at_quantile(0.95),
-            p99: histogram.value_at_quantile(0.99),
-            p999: histogram.value_at_quantile(0.999),
+            p50: at(50.0),
+            p90: at(90.0),
+            p95: at(95.0),
+            p99: at(99.0),
+            p999: at(99.9),
         })
+    }
+}
+
+/// What `part` of `all` operations took at most, where there are `all` of them: of the
+/// shortest so many, the longest. 0 without operations.
+#[must_use]
+pub fn quantile(latencies: &Histogram<u64>, part: f64, all: f64) -> u64 {
+    let count = latencies.len() as f64;
+    // 99.9 / 100 is a hair more than 0.999, which is no further operation.
+    let rank = (part / all * count * (1.0 - 4.0 * f64::EPSILON)).ceil();
+    match rank > 0.0 {
+        // In the middle, where rounding once more makes it no other.
+        true => latencies.value_at_quantile((rank - 0.5) / count),
+        false => latencies.value_at_quantile(0.0),
     }
 }
 
@@ -222,6 +237,21 @@ mod tests {
         plain.extend(1.0_f64.to_be_bytes());
         plain.extend(payload);
         plain
+    }
+
+    #[test]
+    fn quantiles_are_not_rounded_to_the_next_operation() {
+        for count in [1, 7, 100, 999, 1000, 2000] {
+            let latencies: Vec<u64> = (1..=count).collect();
+            let latencies = histogram(&latencies);
+            for permille in 1..=1000 {
+                let rank = (permille * count).div_ceil(1000);
+                let percent = permille as f64 / 10.0;
+                let found = quantile(&latencies, percent, 100.0);
+                assert_eq!(found, rank, "{percent} % of {count}");
+            }
+        }
+        assert_eq!(quantile(&latency_histogram(), 99.9, 100.0), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use smbench_report::curve::Row;
 use smbench_report::doc::{LoadPointDoc, OpDoc, SeriesDoc};
-use smbench_report::latency::{LatencyDoc, pool};
+use smbench_report::latency::{LatencyDoc, pool, quantile};
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
@@ -65,7 +65,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
     let known = parts.filter(|(part, all)| (all - part) / all * count > 1.0 + 1e-6);
     let mut points: Vec<_> = known
         .map(|(part, all)| {
-            let latency = histogram.value_at_quantile(part / all) as f64;
+            let latency = quantile(&histogram, part, all) as f64;
             let share = match part > 0.0 {
                 true => {
                     let percent = units::tick(part * 100.0 / all, 100.0 / all);

@@ -34,7 +34,7 @@ pub(super) fn ordinal(percentile: f64) -> String {
 }
 
 pub(super) fn quantile(latencies: &Histogram<u64>, percentile: f64) -> f64 {
-    latencies.value_at_quantile(percentile / 100.0) as f64
+    crate::latency::quantile(latencies, percentile, 100.0) as f64
 }
 
 /// Latencies of operations of these kinds as one.
