@@ -25,6 +25,17 @@ struct Measure {
     print: fn(f64) -> String,
     of_row: fn(&Row<'_>) -> Option<f64>,
     of_pass: fn(&LoadPointDoc) -> Option<f64>,
+    bar: Bar,
+}
+
+/// What a bar at a point of three or more passes shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bar {
+    /// The point is the mean over passes: the 95 % confidence interval of that.
+    Confidence,
+    /// The point is of all operations of all passes together, which an interval about
+    /// the mean over passes may lie beside: the lowest and the highest pass.
+    Extremes,
 }
 
 const THROUGHPUT: Measure = Measure {
@@ -36,6 +47,7 @@ const THROUGHPUT: Measure = Measure {
     print: units::throughput,
     of_row: |row| Some(row.throughput_mbps),
     of_pass: |pass| Some(pass.throughput_mbps),
+    bar: Bar::Confidence,
 };
 const RATE: Measure = Measure {
     name: "operations",
@@ -46,6 +58,7 @@ const RATE: Measure = Measure {
     print: units::rate,
     of_row: |row| Some(row.ops_per_s),
     of_pass: |pass| Some(pass.ops_per_s),
+    bar: Bar::Confidence,
 };
 const MEAN: Measure = Measure {
     name: "response-mean",
@@ -56,6 +69,7 @@ const MEAN: Measure = Measure {
     print: units::latency,
     of_row: |row| Some(row.latency_ns?.mean),
     of_pass: |pass| Some(pass.latency_ns?.mean),
+    bar: Bar::Extremes,
 };
 const P99: Measure = Measure {
     name: "response-p99",
@@ -66,6 +80,7 @@ const P99: Measure = Measure {
     print: units::latency,
     of_row: |row| Some(row.latency_ns?.p99 as f64),
     of_pass: |pass| Some(pass.latency_ns?.p99 as f64),
+    bar: Bar::Extremes,
 };
 
 /// Plots and tables of all servers.
@@ -143,9 +158,12 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
     let shown = |value| format!("{}{}", (measure.print)(value), measure.unit);
     let mut label = format!("{}, {}", clients(row.clients), shown(value));
     if let Some((low, high)) = spread {
-        let how = match row.passes.len() {
-            2 => "of 2 passes".to_owned(),
-            passes => format!("is the 95 % confidence interval over {passes} passes"),
+        let how = match (row.passes.len(), measure.bar) {
+            (2, _) => "of 2 passes".to_owned(),
+            (passes, Bar::Confidence) => {
+                format!("is the 95 % confidence interval over {passes} passes")
+            }
+            (passes, Bar::Extremes) => format!("are the lowest and the highest of {passes} passes"),
         };
         label += &format!("; {} to {} {how}", shown(low), shown(high));
     }
@@ -173,8 +191,8 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
     })
 }
 
-/// Lowest and highest of two passes; with more of them the 95 % confidence
-/// interval of their mean, which says little of two.
+/// Lowest and highest of two passes; with more of them, where the point is their mean,
+/// the 95 % confidence interval of that, which says little of two.
 fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
     if !row.is_valid() {
         return None;
@@ -186,7 +204,12 @@ fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
         .collect();
     match &values?[..] {
         [] | [_] => None,
-        [one, other] => Some((one.min(*other), one.max(*other))),
+        values if values.len() == 2 || measure.bar == Bar::Extremes => {
+            let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
+            Some(values.iter().fold((least, most), |(low, high), &value| {
+                (low.min(value), high.max(value))
+            }))
+        }
         values => {
             let estimate = Estimate::of(values)?;
             let half = estimate.ci95?;
@@ -210,11 +233,12 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
         lines.push("Bars at load points of two passes are the lower and the higher.".to_owned());
     }
     if passes.iter().any(|passes| *passes > 2) {
-        lines.push(
+        lines.push(format!(
             "Bars at load points of three or more passes are the 95 % confidence interval of the \
-             mean over passes."
-                .to_owned(),
-        );
+             mean over passes for {}, and the lowest and the highest pass for response times, \
+             which are those of all operations together.",
+            height(profile).title
+        ));
     }
     for (server, row) in rows().filter(|(_, row)| !row.is_valid()) {
         lines.push(format!(

@@ -5,6 +5,7 @@ use resvg::usvg::{Options, Tree, roxmltree};
 use smbench_publish::plot::{Axis, Limit, Line, Plot, Point, Quantity, Rasterizer, Standing};
 use smbench_publish::report;
 use smbench_report::doc::ServerCpuDoc;
+use smbench_report::latency::{Hdr, pool};
 use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
 
 use crate::samples::{dropped, full, point, run, study};
@@ -46,6 +47,39 @@ fn throughput_is_that_of_the_valid_passes() {
         label.ends_with("; not valid: 1 client dropped out"),
         "{label}"
     );
+}
+
+/// A response time is of all operations, so a bar about the mean over passes might lie
+/// beside it: passes differ in how many operations they had.
+#[test]
+fn bars_of_response_times_go_from_the_lowest_pass_to_the_highest() {
+    let quick = |repeat| {
+        let mut quick = point(8, repeat, 300.0, 100_000);
+        let read = quick.ops.get_mut("read").unwrap();
+        read.hdr = Hdr::from(&pool([&read.hdr; 3]));
+        read.count *= 3;
+        quick
+    };
+    let passes = vec![quick(1), quick(2), point(8, 3, 300.0, 9_000_000)];
+    let study = study(&[("NAS", run(passes.clone()))]);
+    for name in ["response-mean", "response-p99"] {
+        let plot = plot(&study, &format!("01-file-server-{name}"));
+        let point = &plot.lines[0].points[0];
+        let each = passes.iter().map(|pass| match name {
+            "response-mean" => pass.latency_ns.unwrap().mean,
+            _ => pass.latency_ns.unwrap().p99 as f64,
+        });
+        let each: Vec<_> = each.collect();
+        assert_eq!(point.spread, Some((each[0], each[2])));
+        assert!(each[0] <= point.y && point.y <= each[2], "{}", point.y);
+        assert!(
+            point
+                .label
+                .ends_with(" are the lowest and the highest of 3 passes"),
+            "{}",
+            point.label
+        );
+    }
 }
 
 #[test]
