@@ -304,7 +304,8 @@ fn row(doc: &RunDoc, point: &LoadPointDoc, kind: RowKind) -> Vec<String> {
     let raw = [
         raw_total(read, reads.count()),
         raw_total(write, writes.count()),
-        raw_total(transaction, reads.count() + writes.count()),
+        // The mean is over all operations, flushes among them.
+        raw_total(transaction, total(point.asked_for().map(|op| op.count))),
         0,
         raw_max(read),
         raw_max(write),

@@ -155,6 +155,15 @@ fn every_figure_is_the_documents_in_iometers_units() {
             "Total Raw Read Response Time",
             read.response_ns.unwrap().mean * read.count as f64,
         );
+        // Of flushes as well, as its mean is.
+        let flushes = &point.ops["flush"];
+        near(
+            "Total Raw Transaction Time",
+            [read, write, flushes]
+                .map(|op| op.response_ns.unwrap().mean * op.count as f64)
+                .iter()
+                .sum(),
+        );
         near("Processor Speed", 1e9);
         assert_eq!(test.text("ALL", "# Managers"), "1");
         assert_eq!(test.text("ALL", "Target Name"), "All");
