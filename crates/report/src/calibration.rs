@@ -276,7 +276,8 @@ impl CalibrationDoc {
             true => String::new(),
             false => format!(" ({})", others.join(", ")),
         };
-        let elsewhere = match run.machine.as_ref() == Some(&self.machine) {
+        let machine = run.machine.as_ref();
+        let elsewhere = match machine.is_some_and(|machine| machine.is_same(&self.machine)) {
             true => "",
             false => " (calibrated on another machine, or before it changed)",
         };

@@ -142,7 +142,7 @@ pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result
         }),
         None => Ok(match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
             Ok(found) => Found {
-                calibration: Some(found).filter(|found| found.machine == MachineDoc::this()),
+                calibration: Some(found).filter(|found| found.machine.is_same(&MachineDoc::this())),
                 note: None,
             },
             Err(LoadError::NotFound { .. }) => Found::default(),

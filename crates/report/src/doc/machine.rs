@@ -42,6 +42,17 @@ impl MachineDoc {
             }),
         }
     }
+
+    /// Whether the other is the same machine, for what it can generate. What memory it
+    /// has does not tell: that differs by some KiB from one start to the next.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let without_memory = |machine: &Self| Self {
+            memory_bytes: None,
+            ..machine.clone()
+        };
+        without_memory(self) == without_memory(other)
+    }
 }
 
 /// What the first line that begins with `name` has after the separator.
@@ -63,6 +74,21 @@ mod tests {
         assert_eq!(found.as_deref(), Some("Some CPU @ 2.00GHz: fast"));
         assert_eq!(value(text, "model", ':'), None);
         assert_eq!(value("MemTotal:\n", "MemTotal", ':'), None);
+    }
+
+    #[test]
+    fn a_machine_is_the_same_after_another_start() {
+        let this = MachineDoc::this();
+        let restarted = MachineDoc {
+            memory_bytes: this.memory_bytes.map(|bytes| bytes - 8192),
+            ..this.clone()
+        };
+        assert!(restarted != this && restarted.is_same(&this));
+        let with_fewer_cpus = MachineDoc {
+            cpus: Some(0),
+            ..this.clone()
+        };
+        assert!(!with_fewer_cpus.is_same(&this));
     }
 
     #[test]
