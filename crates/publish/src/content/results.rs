@@ -23,9 +23,16 @@ pub(super) fn section(profile: &Profile<'_>) -> Section {
     section
 }
 
-/// The numbers alone, and what must be known of them.
-pub(super) fn numbers(profile: &Profile<'_>) -> Section {
+/// The numbers alone, and what must be known of them, where each client has so many
+/// generators.
+pub(super) fn numbers(profile: &Profile<'_>, generators: u32) -> Section {
     let mut part = Section::new(profile.name);
+    if generators > 1 {
+        part.text(format!(
+            "Each client has {generators} sessions on its connection here. The tables count \
+             sessions: {generators} clients in them are one."
+        ));
+    }
     part.blocks.extend(load_points(profile).blocks);
     for server in &profile.servers {
         let told = lines(server).into_iter();

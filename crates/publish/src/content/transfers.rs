@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use smbench_report::published::{CpuOf, Efficiency};
-use smbench_report::study::{Study, TransferMode};
+use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 
 use super::{Profile, clients, limits, results};
@@ -68,9 +68,14 @@ pub(super) fn section(study: &Study, profiles: &[&Profile<'_>]) -> Option<Sectio
         }
     }
     for profile in profiles {
-        section.part(results::numbers(profile));
+        let generators = study.doc.transfer(profile.name).map(generators);
+        section.part(results::numbers(profile, generators.unwrap_or(1)));
     }
     (!section.parts.is_empty()).then_some(section)
+}
+
+fn generators(transfer: &TransferDoc) -> u32 {
+    transfer.generators_per_client.max(1)
 }
 
 /// All that was measured in one direction, by size.
@@ -86,7 +91,8 @@ fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> 
             Some(Found {
                 server: server.number,
                 bytes: transfer.bytes,
-                clients: row.clients,
+                // Each generator is a client of its own in the results.
+                clients: row.clients / generators(transfer),
                 row: Efficiency::of_row(server.name, row),
                 limits: limits(row),
                 name: server.name,

@@ -423,6 +423,15 @@ fn transfers_are_plotted_by_the_size_of_requests() {
         drawn.contains("64 KiB") && !drawn.contains("unknown"),
         "{drawn}"
     );
+    // A client with two sessions is one.
+    for transfer in &mut study.doc.transfers {
+        transfer.generators_per_client = 2;
+    }
+    let twofold = plot(&study, "00-transmit-throughput");
+    let label = &twofold.lines[0].points[0].label;
+    assert!(label.starts_with("4 KiB, 10 clients: "), "{label}");
+    let told = format!("{:?}", report(&study));
+    assert!(told.contains("2 clients in them are one."), "{told}");
     // Of one size there is nothing to draw.
     let is_of = |mode: &str| {
         let start = format!("00-{mode}-");
