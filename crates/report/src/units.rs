@@ -1,7 +1,8 @@
 //! The one place that turns numbers into text for people.
 //!
 //! Three to four significant digits, the unit after a space, no thousands
-//! separators, so that a column can be pasted into a spreadsheet as it is.
+//! separators, so that a column can be pasted into a spreadsheet as it is. What is
+//! not zero is never shown as zero.
 //! Not here: documents and CSV, which carry full precision.
 
 const NS_PER_US: f64 = 1e3;
@@ -24,7 +25,8 @@ pub fn latency(nanoseconds: f64) -> String {
 
 /// A throughput in Mbit/s, without its unit: `941.3`, `1138`.
 ///
-/// One decimal below 1000, none from there; below 1 three digits count.
+/// One decimal below 1000, none from there; below 1 three decimals, and as many as
+/// it takes where those would all be zero.
 #[must_use]
 pub fn throughput(mbps: f64) -> String {
     if mbps >= 999.95 {
@@ -32,7 +34,7 @@ pub fn throughput(mbps: f64) -> String {
     } else if mbps >= 0.995 || mbps == 0.0 {
         format!("{mbps:.1}")
     } else {
-        format!("{mbps:.3}")
+        at_least(mbps, 3)
     }
 }
 
@@ -51,13 +53,13 @@ pub fn cpu_us(microseconds: f64) -> String {
 /// An index of efficiency, with the two decimals it is published with: `47.52`.
 #[must_use]
 pub fn index(value: f64) -> String {
-    format!("{value:.2}")
+    at_least(value, 2)
 }
 
 /// CPUs kept busy, without a unit: `0.25`, `1.98`.
 #[must_use]
 pub fn cores(busy: f64) -> String {
-    format!("{busy:.2}")
+    at_least(busy, 2)
 }
 
 /// A share or weight in percent, with its sign: `80 %`, `12.5 %`.
@@ -197,10 +199,24 @@ pub fn plain(text: &str) -> String {
         .collect()
 }
 
+/// So many decimals, or where those of a value that is not zero would be, as many as
+/// show its first digit.
+fn at_least(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match value > 0.0 && !text.contains(|digit| ('1'..='9').contains(&digit)) {
+        true => {
+            // Above nine nothing is measured.
+            let first = (-value.log10().floor()).clamp(0.0, 9.0) as usize;
+            format!("{value:.first$}")
+        }
+        false => text,
+    }
+}
+
 /// Three significant digits, all digits above the point.
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
-        format!("{value:.2}")
+        at_least(value, 2)
     } else if value < 99.95 {
         format!("{value:.1}")
     } else {
@@ -250,6 +266,23 @@ mod tests {
         for (mbps, text) in cases {
             assert_eq!(throughput(mbps), text);
         }
+    }
+
+    #[test]
+    fn hardly_anything_is_not_nothing() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (0.005, "0.01"),
+            (0.0049, "0.005"),
+            (0.004, "0.004"),
+            (0.000_28, "0.0003"),
+            (0.000_099, "0.00010"),
+        ] {
+            assert_eq!(rate(value), text);
+            assert_eq!(cores(value), text);
+        }
+        assert_eq!(throughput(0.0123), "0.012");
+        assert_eq!(throughput(0.000_42), "0.0004");
     }
 
     #[test]
