@@ -66,9 +66,11 @@ impl Schedule {
     pub(super) fn interval_at(&self, done: Nanos) -> Interval {
         let length = self.interval.0;
         if done < self.open {
-            // Counted back from the opening, so that the last is whole.
+            // Counted back from the opening, so that the last is whole; the first
+            // may not be, as there is no load before its begin.
             let ahead = (self.open - done).0.div_ceil(length);
             let from = self.open - Nanos(ahead.saturating_mul(length));
+            let from = from.max(self.begin.min(done));
             let to = self.open - Nanos((ahead - 1).saturating_mul(length));
             let place = Place::Outside;
             return Interval { from, to, place };
@@ -157,6 +159,18 @@ mod tests {
             assert_eq!(schedule.interval_at(at), interval, "{at:?}");
             assert_eq!(schedule.stage(at), stage, "{at:?}");
             assert_eq!(schedule.window_until(at), Nanos(window), "{at:?}");
+        }
+        let later = Schedule {
+            begin: Nanos(3),
+            ..schedule
+        };
+        for (at, from, to) in [(3, 3, 6), (5, 3, 6), (6, 6, 10)] {
+            let Interval {
+                from: seen,
+                to: end,
+                ..
+            } = later.interval_at(Nanos(at));
+            assert_eq!((seen, end), (Nanos(from), Nanos(to)), "{at}");
         }
         for (from, to, window) in [(0, 5, 0), (0, 12, 2), (12, 15, 3), (15, 99, 5), (30, 40, 0)] {
             let between = schedule.window_between(Nanos(from), Nanos(to));
