@@ -5,7 +5,8 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of machine it was. `null` is what the system did not tell.
+/// What kind of machine it was. `null` is what the system did not tell, and `cpus` of
+/// passes that did not have as many.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineDoc {
     /// The operating system as it calls itself: `Debian GNU/Linux 12 (bookworm)`.

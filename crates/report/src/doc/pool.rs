@@ -2,7 +2,7 @@
 //!
 //! Not here: averages, which are [`crate::curve`]'s.
 
-use super::{LoadPointDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
+use super::{LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 use crate::curve::Curve;
 
 impl RunDoc {
@@ -17,14 +17,25 @@ impl RunDoc {
 
     /// The load points of several documents of the same plan and server in one,
     /// otherwise as the first of them: with its start, plan and server, but the
-    /// first outcome that is not "complete", and with what the server was in others
-    /// ([`super::ServerDoc::otherwise`]). `None` without any.
+    /// first outcome that is not "complete", with what the server was in others
+    /// ([`super::ServerDoc::otherwise`]), and with no number of CPUs of the generator's
+    /// where that was not the same in all, as no share of them would be right. `None`
+    /// without any.
     #[must_use]
     pub fn pooled(passes: Vec<Self>) -> Option<Self> {
         let mut passes = passes.into_iter();
         let mut all = passes.next()?;
         for pass in passes {
             all.server.add_pass(&pass.server);
+            if cpus(&all).is_some() && cpus(&all) != cpus(&pass) {
+                all.machine = all.machine.map(|machine| MachineDoc {
+                    cpus: None,
+                    ..machine
+                });
+                let note = "not all passes had as many CPUs to generate their load: what share of \
+                            them was used is not told";
+                all.server.notes.push(note.to_owned());
+            }
             all.load_points.extend(pass.load_points);
             if all.outcome == OutcomeDoc::Complete {
                 (all.outcome, all.outcome_reason) = (pass.outcome, pass.outcome_reason);
@@ -40,6 +51,11 @@ impl RunDoc {
         (self.repeats, self.peak) = summary(&self.load_points);
         self
     }
+}
+
+/// Those that the generator could use.
+fn cpus(run: &RunDoc) -> Option<u32> {
+    run.machine.as_ref()?.cpus
 }
 
 /// What follows from several load points.

@@ -9,6 +9,7 @@ use smbench_engine::plan::Verify;
 use smbench_engine::record::{Failure, OpKind, Outcome, Phase, RunRecord};
 use smbench_engine::verify::Verdict;
 use smbench_protocol::NtStatus;
+use smbench_report::doc::MachineDoc;
 use smbench_report::latency::{LatencyDoc, pool};
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, render};
@@ -413,6 +414,28 @@ fn pooled_percentiles_are_those_of_one_histogram() {
     let all = LatencyDoc::of(&all.service).unwrap();
     assert!((peak.latency_mean_ns - all.mean).abs() < 1e-3);
     assert_eq!(peak.latency_p99_ns, all.p99);
+}
+
+/// A share of the CPUs is none where passes had other numbers of them.
+#[test]
+fn passes_on_other_numbers_of_cpus_have_no_share_of_them() {
+    let on = |cpus, repeat| {
+        let mut doc = document(&run(vec![point(8, repeat, 400)]));
+        doc.machine = Some(MachineDoc {
+            cpus: Some(cpus),
+            ..MachineDoc::default()
+        });
+        doc
+    };
+    let pooled = |cpus: [u32; 3]| {
+        let passes = cpus.into_iter().zip(1..).map(|(cpus, pass)| on(cpus, pass));
+        RunDoc::pooled(passes.collect()).unwrap()
+    };
+    for (cpus, shared, notes) in [([2, 2, 2], Some(2), 0), ([2, 4, 2], None, 1)] {
+        let doc = pooled(cpus);
+        assert_eq!(doc.machine.unwrap().cpus, shared);
+        assert_eq!(doc.server.notes.len(), on(2, 1).server.notes.len() + notes);
+    }
 }
 
 #[test]
