@@ -51,7 +51,8 @@ impl GeneratorRecord {
 pub struct WorkerRecord {
     /// The CPU it was kept on, where it was.
     pub cpu: Option<usize>,
-    /// Share of the window in which it used a CPU, user and system, 0 to 1.
+    /// Share of the window in which it used a CPU, user and system, 0 to 1. Where its
+    /// load ended before the window did: of the time until then.
     pub cpu_share: f64,
     /// Share in which it could have, but others had the CPUs; `None` where the
     /// system does not tell.

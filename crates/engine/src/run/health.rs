@@ -28,7 +28,7 @@ use crate::session::Whereabouts;
 
 pub(super) use gauge::Gauge;
 
-/// A worker's share of the window, running and waiting to run.
+/// A worker's share of the window as far as its load went, running and waiting to run.
 const BUSY_MAX: f64 = 0.90;
 /// Share of all CPUs of this machine, whoever uses them.
 const MACHINE_BUSY_MAX: f64 = 0.95;

@@ -34,7 +34,8 @@ pub struct GeneratorDoc {
 pub struct WorkerDoc {
     /// The CPU it was kept on; `null` where it was free.
     pub cpu: Option<u64>,
-    /// Share of the window in which it used a CPU, user and system, 0 to 1.
+    /// Share of the window in which it used a CPU, user and system, 0 to 1. Where its
+    /// load ended before the window did: of the time until then.
     pub cpu_share: f64,
     /// Share in which it waited for one, which others had; `null` where the
     /// system did not tell.
