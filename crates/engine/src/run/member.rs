@@ -127,6 +127,7 @@ impl<S: Supply> Member<S> {
             self.pace,
             Pace::Rate(_) | Pace::Recorded(_) | Pace::Bursts(_)
         ) {
+            let starts = starts + self.pace.first_pause();
             let free = self.free.drain(..);
             self.resting
                 .extend(free.map(|slot| Reverse((starts, slot))));

@@ -11,7 +11,7 @@ mod recorded;
 use std::sync::Arc;
 
 use crate::clock::Nanos;
-use crate::plan::{LoadModel, Plan, Spacing};
+use crate::plan::{LoadModel, Plan, Replay, Spacing};
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
 use crate::stream::{Mix, client_key};
 use crate::trace::{Trace, pause_before};
@@ -50,9 +50,7 @@ impl Pace {
     ) -> Self {
         match plan.load {
             LoadModel::Closed { think: None } => match plan.workload.replay() {
-                Some(replay) if replay.trace.has_pauses() => {
-                    Self::Pausing(Pauses::new(Arc::clone(&replay.trace)))
-                }
+                Some(replay) if replay.trace.has_pauses() => Self::Pausing(Pauses::new(replay)),
                 _ if mix.has_delays() => {
                     Self::Bursts(Bursts::new(mix, client_key(plan.seed, client), starts))
                 }
@@ -73,6 +71,16 @@ impl Pace {
                 let turn = f64::from(client) / f64::from(clients.max(1));
                 Self::Rate(Arrivals::new(gaps, starts, turn))
             }
+        }
+    }
+}
+
+impl Pace {
+    /// How long the client waits before its very first action.
+    pub(super) fn first_pause(&self) -> Nanos {
+        match self {
+            Self::Pausing(pauses) => pauses.first(),
+            _ => Nanos(0),
         }
     }
 }
@@ -165,29 +173,50 @@ impl Arrivals {
     }
 }
 
-/// Pauses of a trace that is gone through from its begin, over and over.
+/// Pauses of a trace that is gone through from its begin, so many times.
 pub(super) struct Pauses {
     trace: Arc<Trace>,
     /// The record that comes next.
     at: u32,
+    /// Turns that are not over yet; `None` is without end.
+    turns: Option<u64>,
 }
 
 impl Pauses {
-    fn new(trace: Arc<Trace>) -> Self {
-        Self { trace, at: 0 }
+    fn new(replay: &Replay) -> Self {
+        Self {
+            trace: Arc::clone(&replay.trace),
+            at: 0,
+            turns: replay.loops.map(u64::from),
+        }
+    }
+
+    /// How long the client pauses before the first record, in each turn.
+    fn first(&self) -> Nanos {
+        Nanos(pause_before(&self.trace, 0))
     }
 
     /// How long the client pauses behind the record that it has come to; to be
     /// called once for each.
     pub(super) fn next_pause(&mut self) -> Nanos {
-        self.at = (self.at + 1) % self.trace.len() as u32;
-        Nanos(pause_before(&self.trace, self.at))
+        self.at += 1;
+        let pause = Nanos(pause_before(&self.trace, self.at));
+        if (self.at as usize) < self.trace.len() {
+            return pause;
+        }
+        self.at = 0;
+        self.turns = self.turns.map(|turns| turns.saturating_sub(1));
+        match self.turns {
+            Some(0) => pause,
+            _ => pause + self.first(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loadfile::{self, Unknown};
 
     fn arrivals(per_second: f64, spacing: Spacing, client: u32, turn: f64) -> Arrivals {
         let gaps = Gaps::new(1e9 / per_second, spacing, 7, client);
@@ -260,6 +289,28 @@ mod tests {
         );
         let error = (2.0 / (SECONDS - 1) as f64).sqrt();
         assert!((dispersion - 1.0).abs() < 5.0 * error, "{dispersion}");
+    }
+
+    /// What a file begins and ends with is in each turn, and once where there is one.
+    #[test]
+    fn pauses_are_where_the_file_has_them() {
+        let text = "Sleep 1 NT_STATUS_OK\nMkdir \"\\a\" NT_STATUS_OK\nSleep 2 NT_STATUS_OK\n\
+                    Rmdir \"\\a\" NT_STATUS_OK\nSleep 4 NT_STATUS_OK\n";
+        let trace = loadfile::parse("pauses", text.as_bytes(), Unknown::Refuse).unwrap();
+        let replay = Replay::new(Arc::new(trace));
+        for (loops, behind) in [
+            (None, vec![2, 4 + 1, 2, 4 + 1]),
+            (Some(1), vec![2, 4]),
+            (Some(2), vec![2, 4 + 1, 2, 4]),
+        ] {
+            let mut pauses = Pauses::new(&Replay {
+                loops,
+                ..replay.clone()
+            });
+            assert_eq!(pauses.first(), Nanos(1000));
+            let seen = behind.iter().map(|_| pauses.next_pause().0 / 1000);
+            assert_eq!(seen.collect::<Vec<_>>(), behind, "{loops:?}");
+        }
     }
 
     #[test]

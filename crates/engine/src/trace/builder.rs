@@ -303,14 +303,6 @@ impl Builder {
             // than any file may have: nothing can fail.
             let _ = self.close_stale(handle);
         }
-        let end = self.records.len() as u32;
-        if let Some((_, pause)) = self.pauses.pop_if(|(before, _)| *before == end) {
-            // Behind the last operation is before the first one.
-            match self.pauses.first_mut().filter(|(before, _)| *before == 0) {
-                Some((_, first)) => *first = first.saturating_add(pause),
-                None => self.pauses.insert(0, (0, pause)),
-            }
-        }
         let has_times = self.times.len() == self.records.len();
         if self.episodes.is_empty() {
             self.episodes.push(0);

@@ -65,7 +65,8 @@ pub struct Trace {
     /// When each record was made, in nanoseconds from the first; empty where
     /// nobody wrote it down.
     pub(crate) times: Box<[u64]>,
-    /// Records before which the client slept, and for how many nanoseconds.
+    /// Records before which the client slept, the one behind the last among them, and
+    /// for how many nanoseconds.
     pub(crate) pauses: Box<[(u32, u64)]>,
     /// Where stretches begin that may follow each other in any order; a file is
     /// one of them.

@@ -132,7 +132,8 @@ fn operation(record: &Record, at: u32) -> Option<Operation> {
     })
 }
 
-/// How long a client sleeps before record number `at`.
+/// How long a client sleeps before record number `at`, or behind all that are before
+/// it.
 pub(crate) fn pause_before(trace: &Trace, at: u32) -> u64 {
     let pauses = &trace.pauses;
     match pauses.binary_search_by_key(&at, |(before, _)| *before) {
