@@ -13,6 +13,8 @@ use smbench_engine::run::RunError;
 use smbench_engine::target::TargetError;
 use smbench_engine::{SessionError, TicketError};
 use smbench_lab::LabError;
+use smbench_protocol::HandshakeError;
+use smbench_protocol::header::Command;
 use smbench_publish::WriteError;
 use smbench_report::compare::CompareError;
 use smbench_report::{LoadError, SaveError};
@@ -106,6 +108,31 @@ impl Failure {
                     | SessionError::Fileio(_)
             ),
             None => matches!(error, RunError::Descriptors { .. } | RunError::Capacity(_)),
+        }
+    }
+
+    /// Whether the user was not let in: the next try would fail alike, and enough of
+    /// them lock the account.
+    pub(crate) fn is_of_log_on(&self) -> bool {
+        let error = match self {
+            Self::Run(error) => run_fails_for(error),
+            Self::Session(error) => Some(error),
+            _ => None,
+        };
+        match error {
+            Some(SessionError::Handshake { source, .. }) => matches!(
+                source,
+                HandshakeError::Refused {
+                    command: Command::SessionSetup,
+                    ..
+                } | HandshakeError::OnlyAsGuest
+                    | HandshakeError::Auth(_)
+            ),
+            // By a KDC, and not for want of a file or a ticket.
+            Some(SessionError::Ticket(error)) => {
+                matches!(error, TicketError::Refused { at: Some(_), .. })
+            }
+            _ => false,
         }
     }
 

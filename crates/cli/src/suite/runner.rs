@@ -1,7 +1,8 @@
 //! The passes of a suite, one engine run each, in turn on every server.
 //!
-//! Invariants: every finished load point is on disk before the next begins; a
-//! server that fails costs its own load points only.
+//! Invariants: every finished load point is on disk before the next begins, and
+//! where the disk will not have it nothing further is measured; a server that fails
+//! costs its own load points only, and one that lets nobody in is not asked again.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -40,6 +41,8 @@ pub(super) struct Runner<'a> {
     /// Passes whose requests are larger than the server takes, which is known to
     /// be so of some.
     beyond: Vec<Slot>,
+    /// Servers that have refused to let anybody in.
+    closed: Vec<usize>,
 }
 
 impl<'a> Runner<'a> {
@@ -61,6 +64,7 @@ impl<'a> Runner<'a> {
             },
             failed: Vec::new(),
             beyond: Vec::new(),
+            closed: Vec::new(),
         }
     }
 
@@ -78,6 +82,10 @@ impl<'a> Runner<'a> {
             if self.folder.remaining(slot).is_empty() {
                 continue;
             }
+            if self.closed.contains(&slot.server) {
+                left.forgo(self.planned(slot));
+                continue;
+            }
             let place = self.place(slot);
             match self.pass(slot, &mut left) {
                 Ok(()) => {}
@@ -88,6 +96,15 @@ impl<'a> Runner<'a> {
                 Err(Trouble::Refused(failure)) => {
                     self.line.clear();
                     return Err(failure);
+                }
+                Err(Trouble::NotLetIn(exit, reason)) => {
+                    // Before each pass again it would lock the account.
+                    self.tell(&format!(
+                        "{place}: {reason}; no further log-on is tried there, and the suite goes \
+                         on without this server"
+                    ));
+                    self.closed.push(slot.server);
+                    self.failed.push((slot, exit, reason));
                 }
                 Err(Trouble::Failed(exit, reason)) => {
                     if !self.cancel.is_cancelled() {
@@ -200,7 +217,12 @@ impl<'a> Runner<'a> {
             RunError::Session(SessionError::TooLarge { .. }) if is_transfer => {
                 Trouble::Beyond(error.to_string())
             }
-            error => failed(error.into()),
+            error => match Failure::from(error) {
+                failure if failure.is_of_log_on() => {
+                    Trouble::NotLetIn(failure.exit(), failure.to_string())
+                }
+                failure => failed(failure),
+            },
         })?;
         match (doc.outcome, judge(&doc)) {
             (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err(Trouble::Failed(exit, reason)),
@@ -309,6 +331,8 @@ enum Trouble {
     Beyond(String),
     /// It would not belong to this study.
     Refused(Failure),
+    /// The server, or the KDC, refused the log-on.
+    NotLetIn(Exit, String),
     Failed(Exit, String),
 }
 

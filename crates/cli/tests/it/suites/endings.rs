@@ -167,6 +167,45 @@ fn a_server_that_is_not_there_costs_only_its_own_points() {
 }
 
 #[test]
+fn a_server_that_refuses_the_log_on_is_not_asked_again() {
+    let (closed, open) = (embedded(), embedded());
+    let place = Place::new();
+    place.write("password", open.password());
+    let spec = format!(
+        "clients = \"1\"\npasses = 2\n[[servers]]\nname = \"open\"\nurl = \"{}\"\npassword_file = \
+         \"password\"\n",
+        open.url()
+    );
+    let file = place.write("suite.toml", &spec);
+    let named = named("closed", &closed);
+    let said = suite(
+        &place,
+        "not the password",
+        &with(&[text(&file), &named, "--quiet"]),
+    );
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let [refused, missing] = said.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("one log-on of two, and what is missing: {said:?}");
+    };
+    assert!(
+        refused.starts_with("smbench: pass 1/2, file-server on closed: failed to log on"),
+        "{said:?}"
+    );
+    assert!(
+        refused.contains("; no further log-on is tried there, "),
+        "{said:?}"
+    );
+    assert!(
+        missing.starts_with("smbench: closed: 2 load points not measured: failed to log on"),
+        "{said:?}"
+    );
+    for number in [1, 2] {
+        let run = pass(&place, "02-open", "file-server", number).unwrap();
+        assert_eq!(clients(&run), [1]);
+    }
+}
+
+#[test]
 fn a_server_that_dies_costs_only_its_own_points() {
     let (dying, other) = (embedded(), embedded());
     let place = Place::new();
