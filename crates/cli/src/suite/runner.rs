@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use smbench_engine::run::RunError;
 use smbench_engine::{Cancel, SessionError, probe, run};
 use smbench_lab::ScratchSamba;
-use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::units::{counted, plain, throughput};
+use smbench_report::{RunDoc, render};
 
 use super::folder::{Folder, Remains, Slot, slots};
 use super::host::Standing;
 use super::resolve::Suite;
 use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
-use crate::output::complain;
+use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
@@ -93,7 +93,7 @@ impl<'a> Runner<'a> {
                     self.tell(&format!("{place}: left out: {reason}"));
                     self.beyond.push(slot);
                 }
-                Err(Trouble::Refused(failure)) => {
+                Err(Trouble::Stop(failure)) => {
                     self.line.clear();
                     return Err(failure);
                 }
@@ -161,14 +161,14 @@ impl<'a> Runner<'a> {
             Ok(standing) => standing,
             Err(failure) => {
                 // What had been set up went with it.
-                self.folder.set_remains(before).map_err(failed)?;
+                self.folder.set_remains(before).map_err(Trouble::Stop)?;
                 return Err(failed(failure));
             }
         };
         if let Err(other) = self.folder.admit(slot.server, &disclosure) {
             drop(samba);
-            self.folder.set_remains(before).map_err(failed)?;
-            return Err(Trouble::Refused(other));
+            self.folder.set_remains(before).map_err(Trouble::Stop)?;
+            return Err(Trouble::Stop(other));
         }
         let mut plan = whole.clone();
         plan.server_cpu = host.cpu.clone();
@@ -203,12 +203,20 @@ impl<'a> Runner<'a> {
             Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),
             _ => closed,
         };
-        match leftover.filter(|_| !is_scratch) {
-            Some(leftover) => self.tell(&format!("{leftover}; remove it with: {cleanup}")),
+        let noted = match leftover.filter(|_| !is_scratch) {
+            Some(leftover) => {
+                self.tell(&format!("{leftover}; remove it with: {cleanup}"));
+                Ok(())
+            }
             // All that was noted is gone.
-            None => self.folder.set_remains(before).map_err(failed)?,
+            None => self.folder.set_remains(before),
+        };
+        if let (Err(_), Ok(doc)) = (&saved, &doc) {
+            // Nobody has it yet. That the disk is full is the news if this fails, too.
+            let _ = self.line.suspended(|| print(&render(doc)));
         }
-        saved.map_err(failed)?;
+        // What comes would be lost as well.
+        saved.and(noted).map_err(Trouble::Stop)?;
         let is_transfer = {
             let study = &self.suite.study;
             study.transfer(&study.profiles[slot.profile]).is_some()
@@ -329,8 +337,8 @@ impl<'a> Runner<'a> {
 enum Trouble {
     /// It is one of sizes that not every server takes.
     Beyond(String),
-    /// It would not belong to this study.
-    Refused(Failure),
+    /// It would not belong to this study, or cannot be kept.
+    Stop(Failure),
     /// The server, or the KDC, refused the log-on.
     NotLetIn(Exit, String),
     Failed(Exit, String),

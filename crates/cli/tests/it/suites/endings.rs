@@ -206,6 +206,37 @@ fn a_server_that_refuses_the_log_on_is_not_asked_again() {
 }
 
 #[test]
+fn a_suite_whose_results_cannot_be_kept_prints_them_and_stops() {
+    let (first, second) = (embedded(), embedded());
+    let place = Place::new();
+    place.write("password", second.password());
+    let spec = format!(
+        "clients = \"1\"\n[[servers]]\nname = \"second\"\nurl = \"{}\"\npassword_file = \
+         \"password\"\n",
+        second.url()
+    );
+    let file = place.write("suite.toml", &spec);
+    let named = named("first", &first);
+    let args = with(&[text(&file), &named, "--quiet"]);
+    suite(&place, first.password(), &args).succeeded();
+    // As good as a full disk, also for root: a file where a folder is to be.
+    fs::remove_dir_all(place.path("study/runs")).unwrap();
+    place.write("study/runs", "");
+    let measured = second.memory().counts().reads;
+    let said = suite(&place, first.password(), &args);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    let failed = "smbench: failed to write study/runs/01-first/01-file-server/pass-1.json: ";
+    let lines: Vec<_> = said.stderr.lines().collect();
+    assert!(
+        lines.len() == 2 && lines.iter().all(|line| line.starts_with(failed)),
+        "when the load point ends, and when the pass does: {said:?}"
+    );
+    assert!(said.stdout.starts_with("run      "), "{said:?}");
+    assert!(said.stdout.contains("\npeak "), "{said:?}");
+    assert_eq!(second.memory().counts().reads, measured, "nothing follows");
+}
+
+#[test]
 fn a_server_that_dies_costs_only_its_own_points() {
     let (dying, other) = (embedded(), embedded());
     let place = Place::new();
