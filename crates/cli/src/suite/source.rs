@@ -79,16 +79,16 @@ impl Source {
 
     /// A profile that the suite names.
     pub(super) fn profile(&self, name_or_path: &str, unknown: Unknown) -> Result<Profile, Failure> {
-        let (scheme, path) = match name_or_path.strip_prefix(LOADFILE) {
-            Some(path) => (LOADFILE, path),
-            None => ("", name_or_path),
+        let joined = |path: &str| self.path(Path::new(path)).display().to_string();
+        let name = match name_or_path.strip_prefix(LOADFILE) {
+            // Always a path, whatever it looks like.
+            Some(path) => format!("{LOADFILE}{}", joined(path)),
+            None if profile::builtin(name_or_path).is_none() && is_path(name_or_path) => {
+                joined(name_or_path)
+            }
+            None => name_or_path.to_owned(),
         };
-        if profile::builtin(name_or_path).is_none() && is_path(path) {
-            let path = self.path(Path::new(path));
-            let path = format!("{scheme}{}", path.display());
-            return Ok(profile::load_with(&path, unknown)?);
-        }
-        Ok(profile::load_with(name_or_path, unknown)?)
+        Ok(profile::load_with(&name, unknown)?)
     }
 }
 
@@ -185,6 +185,26 @@ mod tests {
         expected.extend([1 << 20, 8 << 20]);
         let bytes: Vec<_> = sizes.iter().map(|size| size.0).collect();
         assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_suite() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        write("suite.toml", "").unwrap();
+        write("client.txt", "Mkdir \"\\a\" NT_STATUS_OK\n").unwrap();
+        let profile = "read_percent = 100\n[[sizes]]\nsize = \"4KiB\"\nweight = 100\n";
+        write("mine.toml", profile).unwrap();
+        let suite = folder.path().join("suite.toml");
+        let source = Source::load(suite.to_str().unwrap()).unwrap();
+        let whole = format!("loadfile:{}/client.txt", folder.path().display());
+        for name in ["loadfile:client.txt", "loadfile:./client.txt", &whole] {
+            let found = source.profile(name, Unknown::Refuse).unwrap();
+            assert!(found.trace.is_some(), "{name}");
+        }
+        for name in ["mine.toml", "./mine.toml", "read-4k"] {
+            source.profile(name, Unknown::Refuse).unwrap();
+        }
     }
 
     #[test]
