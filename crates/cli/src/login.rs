@@ -187,7 +187,7 @@ impl Environment {
 }
 
 /// The file that a name of MIT Kerberos means, such as `FILE:/tmp/cache`.
-fn file(what: &str, name: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn file(what: &str, name: &Path) -> Result<PathBuf, Failure> {
     let Some((kind, path)) = name.to_str().and_then(|name| name.split_once(':')) else {
         return Ok(name.to_owned());
     };

@@ -85,20 +85,11 @@ impl Sources {
             target.domain = file.domain.unwrap_or_default();
         }
         Ok(Self {
-            variable: VARIABLE.to_owned(),
+            variable: args.password_env.as_deref().unwrap_or(VARIABLE).to_owned(),
             password_file: args.password_file.clone(),
             authentication_file: file.password,
             url,
         })
-    }
-
-    /// The same with another environment variable in place of
-    /// `SMBENCH_PASSWORD`.
-    pub(crate) fn with_variable(self, name: &str) -> Self {
-        Self {
-            variable: name.to_owned(),
-            ..self
-        }
     }
 
     /// Whether there is a password without asking for it.

@@ -52,6 +52,9 @@ pub(crate) struct SecretArgs {
     /// File with lines `username = `, `password = ` and `domain = `, as for smbclient
     #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
     pub(crate) authentication_file: Option<PathBuf>,
+    /// The environment variable in the place of `SMBENCH_PASSWORD`, which a suite can name
+    #[arg(skip)]
+    pub(crate) password_env: Option<String>,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
 }

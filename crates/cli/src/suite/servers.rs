@@ -1,5 +1,7 @@
 //! The servers of a suite, from its tables and the command line.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum as _;
 use smbench_engine::server_cpu::CpuSource;
 use smbench_engine::spec::RunOptions;
@@ -14,7 +16,7 @@ use super::source::Source;
 use super::spec::{NAMED, ServerEntry};
 use crate::args::{NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
-use crate::login::{Auth, LoginArgs};
+use crate::login::{self, Auth, LoginArgs};
 use crate::request;
 
 /// The servers that the command line names, then those of the suite.
@@ -67,6 +69,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
     let secrets = SecretArgs {
         password_file: args.password_file.clone(),
         authentication_file: args.authentication_file.clone(),
+        password_env: None,
         login: LoginArgs::default(),
     };
     check_url(url).map_err(refuse)?;
@@ -102,14 +105,11 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
                     .authentication_file
                     .as_ref()
                     .map(|path| source.path(path)),
+                password_env: entry.password_env.clone(),
                 login: login(source, entry).map_err(refuse)?,
             };
             let (target, sources) =
                 request::account(url, &secrets).map_err(|error| refuse(error.to_string()))?;
-            let sources = match &entry.password_env {
-                Some(name) => sources.with_variable(name),
-                None => sources,
-            };
             let flush = entry.flush.unwrap_or_default();
             (
                 flush,
@@ -189,10 +189,15 @@ fn login(source: &Source, entry: &ServerEntry) -> Result<LoginArgs, String> {
         return Err("keytab and ccache are both given: drop one of them".to_owned());
     }
     let kdc = entry.kdc.as_ref().map(|kdc| kdc.parse());
+    let file = |key: &str, name: &Option<PathBuf>| {
+        let path = name.as_deref().map(|name| login::file(key, name));
+        let path = path.transpose().map_err(|error| error.to_string())?;
+        Ok::<_, String>(path.map(|path| source.path(&path)))
+    };
     Ok(LoginArgs {
         auth,
-        keytab: entry.keytab.as_ref().map(|path| source.path(path)),
-        ccache: entry.ccache.as_ref().map(|path| source.path(path)),
+        keytab: file("keytab", &entry.keytab)?,
+        ccache: file("ccache", &entry.ccache)?,
         realm: entry.realm.clone(),
         kdc: kdc.transpose().map_err(|error| format!("kdc: {error}"))?,
         service_principal: entry.service_principal.clone(),

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use smbench_lab::{KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, Tool, require};
 
-use crate::support::{Place, Running, Said, embedded, run_args, text};
+use crate::support::{Place, Running, Said, embedded, free_port, run_args, text};
 
 /// `smbench` with these variables and no others of Kerberos.
 fn smbench(place: &Place, variables: &[(&str, &Path)], args: &[&str]) -> Said {
@@ -130,6 +130,53 @@ fn a_kdc_that_is_not_there_or_not_known_is_told_with_the_remedy() {
     );
     let said = probe(&place, &[("KRB5_CONFIG", &configuration)], &kerberos);
     said.failed_with(3, &["failed to reach the KDC of realm LAB", &closed]);
+}
+
+#[test]
+fn a_suite_names_its_password_and_its_files_as_it_says() {
+    let place = Place::new();
+    let closed = format!("127.0.0.1:{}", free_port());
+    let missing = place.path("missing");
+    let server = |name: &str, proof: &str| {
+        format!(
+            "[[servers]]\nname = \"{name}\"\nurl = \"smb://ann@files.example/s\"\n\
+             auth = \"kerberos\"\nrealm = \"LAB\"\nkdc = \"{closed}\"\n{proof}\n"
+        )
+    };
+    let servers = [
+        server("password", "password_env = \"NAS_PASSWORD\""),
+        server("absolute", &format!("ccache = \"FILE:{}\"", text(&missing))),
+        server("relative", "keytab = \"FILE:missing\""),
+    ];
+    std::fs::create_dir(place.path("suites")).unwrap();
+    place.write(
+        "suites/three.toml",
+        &format!("clients = \"1\"\n{}", servers.concat()),
+    );
+    // Asked for only where there is no password.
+    let variables = [
+        ("NAS_PASSWORD", Path::new("secret")),
+        ("KRB5CCNAME", Path::new("no-such-cache")),
+    ];
+    let args = [
+        "suite",
+        "suites/three.toml",
+        "--calibration=off",
+        "--out=study",
+        "--quiet",
+    ];
+    let said = smbench(&place, &variables, &args);
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    for part in [
+        "password: 1 load point not measured: failed to reach the KDC of realm LAB",
+        &format!(
+            "absolute: 1 load point not measured: failed to read the credential cache {}",
+            text(&missing)
+        ),
+        "relative: 1 load point not measured: failed to read the keytab suites/missing",
+    ] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
 }
 
 #[test]
