@@ -56,7 +56,8 @@ pub(crate) struct Sources {
     /// The environment variable that may hold it.
     variable: String,
     password_file: Option<PathBuf>,
-    authentication_file: Option<String>,
+    /// The password in it.
+    authentication_file: Option<Secret>,
     url: UrlPassword,
 }
 
@@ -87,7 +88,7 @@ impl Sources {
         Ok(Self {
             variable: args.password_env.as_deref().unwrap_or(VARIABLE).to_owned(),
             password_file: args.password_file.clone(),
-            authentication_file: file.password,
+            authentication_file: file.password.map(Secret::new),
             url,
         })
     }
@@ -118,7 +119,7 @@ impl Sources {
             return Ok(Secret::new(line.trim_end_matches('\r')));
         }
         if let Some(password) = &self.authentication_file {
-            return Ok(Secret::new(password));
+            return Ok(password.clone());
         }
         match env::var(&self.variable) {
             Ok(password) => return Ok(Secret::new(password)),
@@ -243,6 +244,7 @@ mod tests {
             let sources = Sources::open(&args, &mut target, found).unwrap();
             assert_eq!((target.domain.as_str(), target.user.as_str()), account);
             assert_eq!(sources.password(&target).unwrap().expose(), "pw");
+            assert!(!format!("{sources:?}").contains("pw"), "{sources:?}");
         }
     }
 
