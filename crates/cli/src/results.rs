@@ -152,7 +152,8 @@ fn save_copy(doc: &RunDoc, path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn is_special(path: &Path) -> bool {
+/// Whether what is at `path` is neither a file nor a folder.
+pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 

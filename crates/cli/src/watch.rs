@@ -12,6 +12,7 @@ use smbench_report::{Disclosure, IntervalLog, RunDoc};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::progress::Line;
+use crate::results::is_special;
 
 /// What is done with what was measured so far.
 pub(crate) trait Keep {
@@ -25,16 +26,20 @@ pub(crate) trait Keep {
 /// The interval log that was asked for.
 pub(crate) struct Log {
     path: PathBuf,
-    log: IntervalLog<File>,
+    /// Begun with the first interval: until then a log that was there stays.
+    log: Option<IntervalLog<File>>,
     written: io::Result<()>,
 }
 
 impl Log {
+    /// A log at `path`, in place of whatever is there.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(Failure::write(path))?;
+        // A pipe is opened at once: it loses nothing, and may wait for a reader.
+        let file = is_special(path).then(|| File::create(path));
+        let file = file.transpose().map_err(Failure::write(path))?;
         Ok(Self {
             path: path.to_owned(),
-            log: IntervalLog::new(file),
+            log: file.map(IntervalLog::new),
             written: Ok(()),
         })
     }
@@ -43,8 +48,16 @@ impl Log {
     /// early is plain to see, one with a hole in it is not.
     fn add(&mut self, interval: &MeasuredInterval<'_>) {
         if self.written.is_ok() {
-            self.written = self.log.write(interval);
+            self.written = self.write(interval);
         }
+    }
+
+    fn write(&mut self, interval: &MeasuredInterval<'_>) -> io::Result<()> {
+        let log = match &mut self.log {
+            Some(log) => log,
+            none => none.insert(IntervalLog::new(File::create(&self.path)?)),
+        };
+        log.write(interval)
     }
 
     pub(crate) fn close(self) -> Result<(), Failure> {

@@ -215,6 +215,16 @@ fn a_folder_made_for_results_goes_with_a_run_that_fails() {
 }
 
 #[test]
+fn a_run_that_fails_leaves_an_older_log_alone() {
+    let place = Place::new();
+    let url = format!("smb://ann@127.0.0.1:{}/share", free_port());
+    let log = place.write("old.hlog", "an hour of work\n");
+    let said = place.run(&url, "pw", &["--hlog=old.hlog"]);
+    said.failed_with(3, &["failed to connect"]);
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "an hour of work\n");
+}
+
+#[test]
 fn a_refused_port() {
     let place = Place::new();
     let port = free_port();
