@@ -84,6 +84,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
         "write results to {}",
         args.out.display()
     )))?;
+    check_writable(&path)?;
     let line = Line::new(match args.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
@@ -92,20 +93,26 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     signals::stop_on_interrupt(&cancel, &line, String::new())?;
     let doc = measured(args.duration, &line, &cancel)?;
     line.clear();
+    let is_text = args.json != Some(Destination::Stdout);
+    print(&match is_text {
+        true => text(&doc),
+        false => doc.to_json(),
+    })?;
+    // After that: what cannot be kept has been seen.
     doc.save(&path)?;
-    match &args.json {
-        Some(Destination::Stdout) => print(&doc.to_json())?,
-        json => {
-            let mut text = doc.table().to_text();
-            text.extend(doc.sysbench_lines().iter().map(|line| format!("{line}\n")));
-            text += &format!("\ncalibration: {}\n", path.display());
-            print(&text)?;
-            if let Some(Destination::File(path)) = json {
-                std::fs::write(path, doc.to_json()).map_err(Failure::write(path))?;
-            }
-        }
+    if let Some(Destination::File(path)) = &args.json {
+        std::fs::write(path, doc.to_json()).map_err(Failure::write(path))?;
+    }
+    if is_text {
+        print(&format!("\ncalibration: {}\n", path.display()))?;
     }
     Ok(Exit::Done)
+}
+
+fn text(doc: &CalibrationDoc) -> String {
+    let mut text = doc.table().to_text();
+    text.extend(doc.sysbench_lines().iter().map(|line| format!("{line}\n")));
+    text
 }
 
 /// The other end of the bare sockets: answers until standard input ends.

@@ -18,6 +18,14 @@ fn calibrate(place: &Place, more: &[&str]) -> crate::support::Said {
 }
 
 #[test]
+fn a_calibration_that_cannot_be_kept_is_not_measured_first() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("results/calibration.json")).unwrap();
+    let said = calibrate(&place, &["--duration=10m", "--out=results"]);
+    said.failed_with(3, &["failed to write results/calibration.json: "]);
+}
+
+#[test]
 fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let place = Place::new();
     let said = calibrate(&place, &["--duration=100ms", "--out=results", "--json=-"]);
