@@ -104,6 +104,11 @@ pub(crate) fn carry_out(
     let are_several = requests.len() > 1;
     for mut request in requests {
         if cancel.is_cancelled() {
+            if docs.is_empty() {
+                return Err(Failure::Interrupted);
+            }
+            // This one was asked for, too.
+            worst = Exit::Interrupted;
             break;
         }
         if !docs.is_empty() {

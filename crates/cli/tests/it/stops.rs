@@ -1,10 +1,14 @@
 //! Runs that do not reach their end: interrupted, killed, or left alone by the
 //! server.
 
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::thread;
+
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::{Lab, Place, Said, embedded, run_args, wait_until};
+use crate::support::{Lab, Place, Running, Said, embedded, run_args, wait_until};
 
 /// Long enough that a test acts within the window, on any machine.
 const LONG: &str = "--duration=20s";
@@ -84,6 +88,39 @@ fn an_interrupt_before_the_first_window_leaves_nothing() {
     let said = running.wait();
     assert_nothing_was_measured(&said, &place);
     assert!(!place.path("copy.json").exists());
+}
+
+#[test]
+fn an_interrupt_between_two_profiles_is_one_too() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    let profiles = ["--profile=read-4k", "--profile=web-server"];
+    let mut command = place.command(&run_args(&url, &[&["--clients=1"][..], &profiles].concat()));
+    command.env("SMBENCH_PASSWORD", server.password());
+    // Full until somebody reads from it, so that whoever prints has to wait.
+    let (mut output, mut input) = io::pipe().unwrap();
+    let running = Running::spawn_into(command, input.try_clone().unwrap());
+    let filling = thread::spawn(move || input.write_all(&[b' '; 1 << 20]).unwrap());
+    wait_until(|| {
+        let bytes = place
+            .results()
+            .into_iter()
+            .map(|path| fs::read(path).unwrap());
+        let mut docs = bytes.filter_map(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        docs.any(|doc| doc["outcome"] == "complete")
+    });
+    running.signal(Signal::SIGINT);
+    running.wait_for_stderr("stopping");
+    let mut printed = Vec::new();
+    output.read_to_end(&mut printed).unwrap();
+    filling.join().unwrap();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
+    assert_eq!(place.document()["plan"]["profile"], "read-4k");
+    let printed = String::from_utf8(printed).unwrap();
+    assert_eq!(printed.matches("result: results/").count(), 1, "{printed}");
 }
 
 #[test]

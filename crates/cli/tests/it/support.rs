@@ -149,18 +149,23 @@ pub(crate) fn run_args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 impl Running {
-    pub(crate) fn spawn(mut command: Command) -> Self {
+    pub(crate) fn spawn(command: Command) -> Self {
+        Self::spawn_into(command, Stdio::piped())
+    }
+
+    /// With another standard output than one that is collected.
+    pub(crate) fn spawn_into(mut command: Command, stdout: impl Into<Stdio>) -> Self {
         let mut child = command
-            .stdout(Stdio::piped())
+            .stdout(stdout)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let (printed, complained) = (Buffer::default(), Buffer::default());
-        let stdout = collect(child.stdout.take().unwrap(), &printed);
+        let stdout = child.stdout.take().map(|from| collect(from, &printed));
         let stderr = collect(child.stderr.take().unwrap(), &complained);
         Self {
             child,
-            stdout: Some(stdout),
+            stdout,
             stderr: Some(stderr),
             printed,
             complained,
@@ -181,7 +186,7 @@ impl Running {
             thread::sleep(POLL_INTERVAL);
         };
         for reader in [self.stdout.take(), self.stderr.take()] {
-            reader.unwrap().join().unwrap();
+            reader.into_iter().for_each(|reader| reader.join().unwrap());
         }
         Said {
             status,
