@@ -26,8 +26,8 @@ const NAMESAKES_MAX: u32 = 10_000;
 pub(crate) struct Results {
     document: PathBuf,
     copy: Option<PathBuf>,
-    /// Whether `document` holds one yet; until then it is a reserved name.
-    is_saved: bool,
+    /// Keeps the document's name for this run; goes with it.
+    claim: PathBuf,
     _folders: MadeFolders,
 }
 
@@ -59,14 +59,14 @@ impl Results {
         let folders = MadeFolders::missing(folder);
         let reserved =
             fs::create_dir_all(folder).and_then(|()| reserve(folder, &file_stem(profile, now)));
-        let document = reserved.map_err(|source| Failure::Io {
+        let (claim, document) = reserved.map_err(|source| Failure::Io {
             action: format!("write results to {}", folder.display()),
             source,
         })?;
         Ok(Self {
             document,
             copy,
-            is_saved: false,
+            claim,
             _folders: folders,
         })
     }
@@ -79,7 +79,6 @@ impl Results {
     /// Writes the document, and its copy, in place of what they held.
     pub(crate) fn save(&mut self, doc: &RunDoc) -> Result<(), Failure> {
         doc.save(&self.document)?;
-        self.is_saved = true;
         match &self.copy {
             Some(path) => save_copy(doc, path),
             None => Ok(()),
@@ -89,11 +88,8 @@ impl Results {
 
 impl Drop for Results {
     fn drop(&mut self) {
-        if self.is_saved {
-            return;
-        }
-        // What cannot be removed is an empty file.
-        let _ = fs::remove_file(&self.document);
+        // What cannot be removed is an empty file that nobody takes for a result.
+        let _ = fs::remove_file(&self.claim);
     }
 }
 
@@ -184,15 +180,24 @@ fn file_stem(profile: &str, now: SystemTime) -> String {
     format!("{time}-{name}")
 }
 
-/// Creates `STEM.json`, or `STEM-2.json` and so on where that exists.
-fn reserve(folder: &Path, stem: &str) -> io::Result<PathBuf> {
-    let mut path = folder.join(format!("{stem}.json"));
-    for number in 2..NAMESAKES_MAX {
-        match File::create_new(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                path = folder.join(format!("{stem}-{number}.json"));
-            }
+/// Finds the name `STEM.json`, or `STEM-2.json` and so on where that is taken; the
+/// file that claims it, and its path.
+///
+/// Nothing is there under the name itself until there is a result: what a run that
+/// is killed leaves behind must not be in the way of those who read the folder.
+fn reserve(folder: &Path, stem: &str) -> io::Result<(PathBuf, PathBuf)> {
+    for number in 1..NAMESAKES_MAX {
+        let name = match number {
+            1 => format!("{stem}.json"),
+            number => format!("{stem}-{number}.json"),
+        };
+        let claim = folder.join(format!(".{name}.tmp"));
+        let document = folder.join(name);
+        match File::create_new(&claim) {
+            // Looked for with the claim in hand: whoever had it before has saved.
+            Ok(_) if !document.exists() => return Ok((claim, document)),
+            Ok(_) => fs::remove_file(&claim)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
@@ -230,6 +235,9 @@ mod tests {
         };
         assert_eq!(name(&first), "20260131T120000Z-my-mix.json");
         assert_eq!(name(&second), "20260131T120000Z-my-mix-2.json");
+        fs::write(first.path(), "").unwrap();
+        drop((first, second));
+        assert_eq!(name(&prepare()), "20260131T120000Z-my-mix-2.json");
     }
 
     #[test]
@@ -237,7 +245,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = output(folder.path());
         let results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
-        assert!(results.path().exists());
+        let there: Vec<_> = fs::read_dir(&output.out).unwrap().collect();
+        assert_eq!(there.len(), 1, "the name is claimed");
+        assert!(
+            !results.path().exists(),
+            "and is that of a result or of none"
+        );
         drop(results);
         assert!(!folder.path().join("a").exists());
         fs::create_dir(folder.path().join("a")).unwrap();

@@ -227,6 +227,7 @@ fn what_a_killed_run_left_is_cleaned_up() {
     assert!(living.stdout.starts_with(expected), "{living:?}");
     running.signal(Signal::SIGKILL);
     running.wait();
+    assert!(place.results().is_empty(), "nothing that is no result");
     assert!(server.memory().paths().len() > 2);
     // The server may need a moment to notice that the run is gone.
     let mut said = living;

@@ -127,7 +127,6 @@ impl Place {
     pub(crate) fn wait_for_load_points(&self, count: usize) {
         wait_until(|| {
             self.results().iter().any(|path| {
-                // A reserved name is an empty file at first.
                 fs::read(path)
                     .ok()
                     .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok())
