@@ -87,8 +87,8 @@ async fn make_file(
     session.close(&doing, made.file_id).await
 }
 
-/// Deletes a directory with all that is in it, as far as nobody else has it
-/// open; one that is gone already is fine.
+/// Deletes a directory with all that is in it, or a file of that name, as far as
+/// nobody else has it open; what is gone already is fine.
 pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(), SessionError> {
     enum Visit {
         Empty,
@@ -108,6 +108,10 @@ pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(),
                     | NtStatus::OBJECT_PATH_NOT_FOUND
                     | NtStatus::DELETE_PENDING,
                 ) => continue,
+                Some(NtStatus::NOT_A_DIRECTORY) => {
+                    delete(session, &path, Kind::File).await?;
+                    continue;
+                }
                 _ => return Err(error),
             },
         };

@@ -16,7 +16,7 @@ use smbench_engine::spec::{RunOptions, Spec};
 use smbench_engine::target::Target;
 use smbench_engine::trace::Verb;
 use smbench_engine::{Cancel, profile};
-use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 use smbench_protocol::NtStatus;
 
 use crate::support::target;
@@ -327,6 +327,43 @@ NTCreateX "\clients\client1\left.doc" 0x40 0x2 1 NT_STATUS_OK
         assert_eq!(point.ops.differences(), &BTreeMap::new());
     }
     assert!(is_clean(&samba));
+}
+
+#[test]
+fn files_that_are_called_after_their_client_are_made_anew_at_every_load_point() {
+    let profile = profile_of(
+        r#"
+NTCreateX "\clients\client1.dat" 0x40 0x5 1 NT_STATUS_OK
+WriteX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1.old" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+WriteX 1 4096 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+"#,
+    );
+    let points = |url: &str, password: &str| {
+        let target: Target = target(url, password);
+        let options = options("1,2", 1);
+        run(&Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()).load_points
+    };
+    let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut of_all = vec![points(&embedded.url(), embedded.password())];
+    assert_eq!(embedded.memory().paths(), Vec::<String>::new());
+    match samba() {
+        Ok(samba) => {
+            of_all.push(points(&samba.url(), samba.password()));
+            assert!(is_clean(&samba));
+        }
+        Err(skip) => eprintln!("{skip}"),
+    }
+    for points in of_all {
+        assert_eq!(points.len(), 2);
+        for point in &points {
+            assert_eq!(point.invalid, None);
+            assert_eq!(point.ops.differences(), &BTreeMap::new());
+        }
+    }
 }
 
 #[test]
