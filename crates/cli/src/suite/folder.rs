@@ -53,7 +53,16 @@ pub(super) struct Folder {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Remains {
     /// A directory on the share of a server of the suite, by its name.
-    Share { server: String, directory: String },
+    Share {
+        server: String,
+        directory: String,
+        /// Where the server was then, as [`Target::redacted`] has it. Older notes
+        /// do not say.
+        ///
+        /// [`Target::redacted`]: smbench_engine::target::Target::redacted
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+    },
     /// The folder of a scratch Samba.
     Samba { folder: PathBuf },
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use smbench_engine::run::RunError;
+use smbench_engine::target::Target;
 use smbench_engine::{Cancel, SessionError, probe, run};
 use smbench_lab::ScratchSamba;
 use smbench_report::doc::OutcomeDoc;
@@ -173,13 +174,16 @@ impl<'a> Runner<'a> {
         let mut plan = whole.clone();
         plan.server_cpu = host.cpu.clone();
         plan.load_points = self.folder.remaining(slot);
-        let cleanup = format!("smbench cleanup '{}'", target.redacted());
+        let url = target.redacted();
+        let cleanup = format!("smbench cleanup '{url}'");
         plan.target = target;
         let keep = Pass {
             folder: self.folder,
             slot,
             plan: whole,
-            server: samba.is_none().then_some(host.name.as_str()),
+            server: samba
+                .is_none()
+                .then_some((host.name.as_str(), url.as_str())),
             telling: Telling {
                 line: self.line,
                 place: &place,
@@ -246,7 +250,11 @@ impl<'a> Runner<'a> {
                 Remains::Samba { folder } => {
                     ScratchSamba::remove_remains(folder).map_err(|error| error.to_string())
                 }
-                Remains::Share { server, directory } => self.clean(server, directory),
+                Remains::Share {
+                    server,
+                    directory,
+                    url,
+                } => self.clean(server, directory, url.as_deref()),
             };
             if let Err(reason) = removed {
                 self.tell(&format!("what an earlier suite left remains: {reason}"));
@@ -257,12 +265,21 @@ impl<'a> Runner<'a> {
         let _ = self.folder.set_remains(stay);
     }
 
-    /// Removes a directory on a server of the suite.
-    fn clean(&self, server: &str, directory: &str) -> Result<(), String> {
+    /// Removes a directory on a server of the suite, which was at `url` when it was
+    /// made.
+    fn clean(&self, server: &str, directory: &str, url: Option<&str>) -> Result<(), String> {
+        let remedy =
+            |url: &str| format!("directory '{directory}'; remove it with: smbench cleanup '{url}'");
         let mut hosts = self.suite.hosts.iter();
         let host = hosts.find(|host| host.name == server);
-        let Some((target, limits)) = host.and_then(|host| host.given()) else {
-            return Err(format!("directory '{directory}' on a server `{server}`"));
+        let (target, limits) = match (host.and_then(|host| host.given()), url) {
+            // Nobody has said that the password is for another place than this.
+            (Some((target, _)), Some(url)) if !is_place_of(target, url) => return Err(remedy(url)),
+            (Some(given), _) => given,
+            (None, Some(url)) => return Err(remedy(url)),
+            (None, None) => {
+                return Err(format!("directory '{directory}' on a server `{server}`"));
+            }
         };
         let deadline = Instant::now() + NOTICE_LIMIT;
         loop {
@@ -273,10 +290,7 @@ impl<'a> Runner<'a> {
                 return Ok(());
             }
             if found.in_use.is_empty() || Instant::now() >= deadline {
-                return Err(format!(
-                    "directory '{directory}'; remove it with: smbench cleanup '{}'",
-                    target.redacted()
-                ));
+                return Err(remedy(&target.redacted()));
             }
             thread::sleep(NOTICE_INTERVAL);
         }
@@ -333,6 +347,14 @@ impl<'a> Runner<'a> {
     }
 }
 
+/// Whether a URL is that of a target's share, whoever logs on and wherever on it:
+/// directories are noted from its root.
+fn is_place_of(target: &Target, url: &str) -> bool {
+    Target::parse(url).is_ok_and(|(noted, _)| {
+        (&noted.host, noted.port, &noted.share) == (&target.host, target.port, &target.share)
+    })
+}
+
 /// Why a pass was not measured to its end.
 enum Trouble {
     /// It is one of sizes that not every server takes.
@@ -365,19 +387,20 @@ struct Pass<'a> {
     slot: Slot,
     /// The whole pass.
     plan: &'a smbench_engine::plan::Plan,
-    /// The server's name, unless it goes with all that is on it.
-    server: Option<&'a str>,
+    /// The server's name and URL, unless it goes with all that is on it.
+    server: Option<(&'a str, &'a str)>,
     telling: Telling<'a>,
 }
 
 impl Keep for Pass<'_> {
     fn directory_claimed(&mut self, directory: &str) {
-        let Some(server) = self.server else {
+        let Some((server, url)) = self.server else {
             return;
         };
         let remains = Remains::Share {
             server: server.to_owned(),
             directory: directory.to_owned(),
+            url: Some(url.to_owned()),
         };
         // Without it the directory stays should the suite be killed, which is no
         // reason not to measure.

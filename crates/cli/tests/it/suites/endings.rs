@@ -107,6 +107,47 @@ fn a_suite_that_was_killed_before_it_had_a_study_can_begin_again() {
 }
 
 #[test]
+fn what_a_suite_left_elsewhere_is_not_forgotten() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1\"\n");
+    fs::create_dir(place.path("study")).unwrap();
+    // Killed before its first load point, and then told where the server really is.
+    let mistaken = format!("smb://ann@127.0.0.1:{}/s", free_port());
+    let directory = |digit: &str| format!("smbench-{}", digit.repeat(16));
+    let note = |digit: &str| serde_json::json!({"server": "memory", "directory": directory(digit)});
+    let mut elsewhere = note("1");
+    elsewhere["url"] = mistaken.as_str().into();
+    let mut here = note("2");
+    // Whoever logged on: it is the same share.
+    here["url"] = server.url().replace("smbench@", "bob@").into();
+    let notes = [elsewhere.clone(), here, note("3")].map(|note| serde_json::json!({"share": note}));
+    place.write("study/.running", &serde_json::json!(notes).to_string());
+    for digit in ["2", "3"] {
+        server
+            .memory()
+            .put(&format!("{}/smbench.run", directory(digit)), b"")
+            .unwrap();
+    }
+    let named = named("memory", &server);
+    let said = suite(
+        &place,
+        server.password(),
+        &with(&[text(&file), &named, "--quiet"]),
+    );
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let told = format!(
+        "smbench: what an earlier suite left remains: directory '{}'; remove it with: smbench \
+         cleanup '{mistaken}'\n",
+        directory("1")
+    );
+    assert_eq!(said.stderr, told);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+    let noted = read(&place.path("study/.running"));
+    assert_eq!(noted, serde_json::json!([{"share": elsewhere}]));
+}
+
+#[test]
 fn a_pass_that_was_stopped_when_all_was_measured_is_complete() {
     let server = embedded();
     let place = Place::new();
@@ -258,6 +299,7 @@ fn a_server_that_dies_costs_only_its_own_points() {
     wait_until(|| pass(&place, "01-dying", "file-server", 1).is_some());
     let before = dying.memory().counts().reads;
     wait_until(|| dying.memory().counts().reads > before);
+    let url = dying.url();
     dying.stop();
     let said = running.wait();
     assert_eq!(said.code(), Some(4), "{said:?}");
@@ -266,6 +308,7 @@ fn a_server_that_dies_costs_only_its_own_points() {
     assert!(last.contains(" not measured: run given up: "), "{said:?}");
     let noted = read(&place.path("study/.running"));
     assert_eq!(noted[0]["share"]["server"], "dying", "for whoever goes on");
+    assert_eq!(noted[0]["share"]["url"], url);
     let run = pass(&place, "01-dying", "file-server", 1).unwrap();
     assert_eq!(run["outcome"], "aborted");
     assert_eq!(run["load_points"][0]["valid"], true);
