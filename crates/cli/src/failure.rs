@@ -147,9 +147,13 @@ impl Failure {
             | Self::Load(_)
             | Self::Compare(_)
             | Self::Lab(LabError::Configuration { .. }) => Exit::Usage,
+            Self::Interrupted => Exit::Interrupted,
+            // With something left on the share.
+            Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {
+                Exit::Interrupted
+            }
             Self::Run(error) if run_fails_for(error).is_some_and(is_asked_wrongly) => Exit::Usage,
             Self::Session(error) if is_asked_wrongly(error) => Exit::Usage,
-            Self::Interrupted => Exit::Interrupted,
             Self::Run(_)
             | Self::Session(_)
             | Self::Save(_)
@@ -208,6 +212,11 @@ mod tests {
     #[test]
     fn a_run_stopped_before_its_first_load_point_was_interrupted() {
         let failure = Failure::from(RunError::Session(SessionError::Interrupted));
+        assert_eq!(failure.exit(), Exit::Interrupted);
+        let failure = Failure::from(RunError::Leftover {
+            error: Box::new(SessionError::Interrupted.into()),
+            leftover: "directory 'x' remains".to_owned(),
+        });
         assert_eq!(failure.exit(), Exit::Interrupted);
         let failure = Failure::from(RunError::System(io::Error::other("no threads")));
         assert_eq!(failure.exit(), Exit::Setup);

@@ -44,6 +44,11 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
     Ok(())
 }
 
+/// What then is to be done about a share, for [`stop_on_interrupt`].
+pub(crate) fn left_behind(url: &str) -> String {
+    format!("; files may be left on the share, remove them with: smbench cleanup '{url}'")
+}
+
 /// The first signal ends the run in good order, the second at once, with what
 /// then is to be done about it.
 pub(crate) fn stop_on_interrupt(

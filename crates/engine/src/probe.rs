@@ -8,8 +8,10 @@ use smbench_protocol::{
     Cipher, CipherList, Dialect, Negotiated, SessionIndex, SessionTerms, SigningAlgorithm,
 };
 
+use crate::cancel::Cancel;
 use crate::clock;
 use crate::plan::{Limits, Mode, SessionOptions};
+use crate::run::RunError;
 use crate::session::{Endpoint, Session, SessionError};
 use crate::share;
 use crate::target::Target;
@@ -65,16 +67,25 @@ pub struct SessionFacts {
 
 /// Connects to `target` and finds out what it offers, blocking the thread.
 ///
+/// A cancel ends it as soon as what it has made on the share is removed.
+///
 /// # Errors
-/// When no session with `options` can be had.
+/// When no session with `options` can be had, and [`SessionError::Interrupted`]
+/// after a cancel; in [`RunError::Leftover`] where something remains on the share.
 pub fn probe(
     target: &Target,
     options: SessionOptions,
     limits: Limits,
-) -> Result<Probe, SessionError> {
+    cancel: &Cancel,
+) -> Result<Probe, RunError> {
     block_on(async {
-        let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
-        let (mut session, setup) = set_up(&endpoint).await?;
+        let looking = async {
+            let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
+            let (mut session, setup) = set_up(&endpoint).await?;
+            let free_bytes = share::free_bytes_at_root(&mut session).await?;
+            Ok((endpoint, session, setup, free_bytes))
+        };
+        let (endpoint, session, setup, free_bytes) = unless(cancel, looking).await?;
         let facts = SessionFacts {
             negotiated: *session.connection.negotiated(),
             terms: *session.terms(),
@@ -82,48 +93,65 @@ pub fn probe(
             credits_asked: CREDITS_ASKED,
             setup,
         };
-        let free_bytes = share::free_bytes_at_root(&mut session).await?;
-        let trials = trial::try_out(&endpoint, session).await;
-        let channels = two_channels(&endpoint).await;
-        let mut found = Probe {
+        let trials = trial::try_out(&endpoint, session, cancel).await?;
+        let found = Probe {
             session: facts,
-            channels: channels.map_err(|error| error.to_string()),
+            channels: Ok(()),
             trials,
             dialects: Vec::new(),
             signing: Vec::new(),
             ciphers: Vec::new(),
             free_bytes,
         };
-        let options = SessionOptions::default();
-        for dialect in Dialect::ALL {
-            let options = SessionOptions {
-                dialects: dialect.into(),
-                ..options
-            };
-            let accepted = accepts(&endpoint.with_options(options)).await;
-            found.dialects.push((dialect, accepted));
-        }
-        for algorithm in SigningAlgorithm::ALL {
-            let options = SessionOptions {
-                dialects: Dialect::Smb311.into(),
-                signing: Mode::Required,
-                signing_algorithm: Some(algorithm),
-                ..options
-            };
-            let accepted = accepts(&endpoint.with_options(options)).await;
-            found.signing.push((algorithm, accepted));
-        }
-        for cipher in Cipher::ALL {
-            let options = SessionOptions {
-                encryption: Mode::Required,
-                ciphers: CipherList::only(cipher),
-                ..options
-            };
-            let accepted = accepts(&endpoint.with_options(options)).await;
-            found.ciphers.push((cipher, accepted));
-        }
-        Ok(found)
+        Ok(unless(cancel, with_offers(found, &endpoint)).await?)
     })
+}
+
+/// Does the work unless it is to stop, and then leaves it where it is.
+async fn unless<T>(
+    cancel: &Cancel,
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(SessionError::Interrupted),
+        done = work => done,
+    }
+}
+
+/// What was found, and what comes of everything that can be offered, alone.
+async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, SessionError> {
+    let channels = two_channels(endpoint).await;
+    found.channels = channels.map_err(|error| error.to_string());
+    let options = SessionOptions::default();
+    for dialect in Dialect::ALL {
+        let options = SessionOptions {
+            dialects: dialect.into(),
+            ..options
+        };
+        let accepted = accepts(&endpoint.with_options(options)).await;
+        found.dialects.push((dialect, accepted));
+    }
+    for algorithm in SigningAlgorithm::ALL {
+        let options = SessionOptions {
+            dialects: Dialect::Smb311.into(),
+            signing: Mode::Required,
+            signing_algorithm: Some(algorithm),
+            ..options
+        };
+        let accepted = accepts(&endpoint.with_options(options)).await;
+        found.signing.push((algorithm, accepted));
+    }
+    for cipher in Cipher::ALL {
+        let options = SessionOptions {
+            encryption: Mode::Required,
+            ciphers: CipherList::only(cipher),
+            ..options
+        };
+        let accepted = accepts(&endpoint.with_options(options)).await;
+        found.ciphers.push((cipher, accepted));
+    }
+    Ok(found)
 }
 
 /// A session, and how long it and others took.
@@ -204,9 +232,9 @@ pub fn remove_remains(
     })
 }
 
-pub(crate) fn block_on<T>(
-    work: impl Future<Output = Result<T, SessionError>>,
-) -> Result<T, SessionError> {
+pub(crate) fn block_on<T, E: From<SessionError>>(
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

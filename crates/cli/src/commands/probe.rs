@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
+use smbench_engine::Cancel;
 use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, Spread, Trials};
 use smbench_engine::units::Size;
 use smbench_protocol::command::create::OplockLevel;
@@ -12,7 +13,9 @@ use smbench_report::units::{latency, plain, rate};
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
+use crate::progress::{self, Visibility};
 use crate::request::Visit;
+use crate::signals::{self, left_behind};
 
 /// Names of the capability bits (MS-SMB2 2.2.4).
 const CAPABILITIES: [(u32, &str); 7] = [
@@ -30,8 +33,12 @@ type Line = (&'static str, String);
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let visit = Visit::resolve(&args.url)?;
-    let probe = probe::probe(&visit.target, args.session(), visit.limits)?;
-    print(&describe(&visit.target.redacted(), &probe))?;
+    let url = visit.target.redacted();
+    let cancel = Cancel::default();
+    let remedy = left_behind(&url);
+    signals::stop_on_interrupt(&cancel, &progress::Line::new(Visibility::Hidden), remedy)?;
+    let probe = probe::probe(&visit.target, args.session(), visit.limits, &cancel)?;
+    print(&describe(&url, &probe))?;
     Ok(Exit::Done)
 }
 

@@ -23,7 +23,7 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server};
 use crate::results::{Results, save_csv, save_csv_iometer};
-use crate::signals;
+use crate::signals::{self, left_behind};
 use crate::verdict::{judge, strictly};
 use crate::watch::{Interim, Keep, Log, Watch};
 
@@ -32,10 +32,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_outputs(requests.len(), &args.output)?;
     let remedy = match requests[0].server {
         Server::Embedded => String::new(),
-        Server::Given(_) => format!(
-            "; files may be left on the share, remove them with: {}",
-            cleanup_command(&requests[0])
-        ),
+        Server::Given(_) => left_behind(&requests[0].plan.target.redacted()),
     };
     let telling = Telling {
         remedy,

@@ -185,6 +185,29 @@ fn a_second_interrupt_leaves_at_once_and_says_what_remains() {
 }
 
 #[test]
+fn an_interrupted_probe_leaves_nothing() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    // One that is through before the signal comes is made again.
+    let said = loop {
+        let mut running = place.start_as(server.password(), &["probe", &url]);
+        wait_until(|| !server.memory().paths().is_empty() || running.has_ended());
+        if !running.has_ended() {
+            running.signal(Signal::SIGTERM);
+        }
+        let said = running.wait();
+        assert_eq!(server.memory().paths(), Vec::<String>::new());
+        if said.code() != Some(0) {
+            break said;
+        }
+    };
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    assert_eq!(said.stdout, "");
+    assert!(said.stderr.starts_with("smbench: stopping: "), "{said:?}");
+}
+
+#[test]
 fn a_server_that_dies_costs_only_its_load_point() {
     let server = embedded();
     let place = Place::new();

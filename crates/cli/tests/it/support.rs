@@ -194,6 +194,10 @@ impl Running {
         }
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits until it has said `part` on standard error.
     pub(crate) fn wait_for_stderr(&self, part: &str) {
         wait_until(|| so_far(&self.complained).contains(part));

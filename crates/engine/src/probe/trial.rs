@@ -16,9 +16,12 @@ use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
 
+use super::unless;
+use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::plan::{FileSet, Scope};
 use crate::probe::witness::{FlushFinding, Witness};
+use crate::run::RunError;
 use crate::session::{Endpoint, Session, SessionError, random};
 use crate::share::{Workspace, join, leftover, open};
 
@@ -91,25 +94,35 @@ impl Spread {
 }
 
 /// Tries things out on `session`'s server. The reason when nothing could be
-/// tried, or when something of ours remains on the share.
-pub(super) async fn try_out(endpoint: &Endpoint, session: Session) -> Attempt<Trials> {
+/// tried, or when something of ours remains on the share; an error only after a
+/// cancel.
+pub(super) async fn try_out(
+    endpoint: &Endpoint,
+    session: Session,
+    cancel: &Cancel,
+) -> Result<Attempt<Trials>, RunError> {
+    let interrupted = |left| Err(RunError::from(SessionError::Interrupted).with_leftover(left));
+    // Not left where it is by a cancel: it may just have made the directory.
     let mut workspace = match Workspace::create(endpoint, session).await {
         Ok(workspace) => workspace,
+        Err((_, leftover)) if cancel.is_cancelled() => return interrupted(leftover),
         Err((error, leftover)) => {
             let leftover = leftover.map_or_else(String::new, |left| format!("; {left}"));
-            return Err(format!("{error}{leftover}"));
+            return Ok(Err(format!("{error}{leftover}")));
         }
     };
     let directory = workspace.directory().to_owned();
-    let tried = on_a_file(&directory, workspace.session_mut()).await;
+    let trying = on_a_file(&directory, workspace.session_mut());
+    let tried = unless(cancel, trying).await;
     if tried.is_err() {
         workspace.lose_patience();
     }
     let removed = workspace.remove().await;
-    let tried = tried.map_err(|error| error.to_string());
-    match removed {
-        Ok(()) => tried,
-        Err(error) => Err(leftover(&directory, &error)),
+    let left = removed.err().map(|error| leftover(&directory, &error));
+    match (tried, left) {
+        (Err(SessionError::Interrupted), left) => interrupted(left),
+        (_, Some(left)) => Ok(Err(left)),
+        (tried, None) => Ok(tried.map_err(|error| error.to_string())),
     }
 }
 

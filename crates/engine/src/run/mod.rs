@@ -130,7 +130,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    fn with_leftover(self, leftover: Option<String>) -> Self {
+    pub(crate) fn with_leftover(self, leftover: Option<String>) -> Self {
         match leftover {
             Some(leftover) => Self::Leftover {
                 error: Box::new(self),

@@ -219,7 +219,8 @@ fn a_probe_tells_how_it_logged_on() {
     }
     let lab = Lab::start();
     let target = lab.target(Proof::Password);
-    let found = probe::probe(&target, Default::default(), Default::default()).unwrap();
+    let (options, limits) = (Default::default(), Default::default());
+    let found = probe::probe(&target, options, limits, &Cancel::default()).unwrap();
     assert_eq!(found.session.terms.logon, Logon::Kerberos);
     // With every dialect, algorithm and cipher there is, and one ticket.
     assert!(found.dialects.iter().all(|(_, outcome)| outcome.is_ok()));

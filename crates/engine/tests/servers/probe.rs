@@ -1,5 +1,6 @@
 //! What a probe finds out by trying, and what it leaves behind: nothing.
 
+use smbench_engine::Cancel;
 use smbench_engine::plan::{Limits, SessionOptions};
 use smbench_engine::probe::{FlushPolicy, Probe, probe};
 use smbench_engine::storage::{Disks, Storage};
@@ -17,7 +18,7 @@ fn probed(target: &Target, dialect: Dialect) -> Probe {
         dialects: dialect.into(),
         ..SessionOptions::default()
     };
-    probe(target, options, Limits::default()).unwrap()
+    probe(target, options, Limits::default(), &Cancel::default()).unwrap()
 }
 
 #[test]

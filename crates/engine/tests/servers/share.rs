@@ -121,7 +121,7 @@ fn a_probe_tells_what_was_negotiated() {
             signing,
             ..SessionOptions::default()
         };
-        let probe = probe(&target, options, Limits::default()).unwrap();
+        let probe = probe(&target, options, Limits::default(), &Cancel::default()).unwrap();
         let negotiated = probe.session.negotiated;
         assert_eq!(negotiated.dialect, Dialect::Smb311);
         let signing = probe.session.terms.signing;
