@@ -1,7 +1,9 @@
-//! SIGINT and SIGTERM as calls on a thread of their own.
+//! SIGINT, SIGTERM and SIGHUP as calls on a thread of their own.
 //!
-//! SIGHUP stays as it was, so that `nohup smbench` goes on.
+//! A SIGHUP that is ignored stays so: `nohup smbench` goes on without its terminal.
 
+use std::fs;
+use std::future::pending;
 use std::thread;
 
 use smbench_engine::Cancel;
@@ -12,28 +14,47 @@ use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::Line;
 
-/// Calls `react` with 1 on the first SIGINT or SIGTERM, with 2 on the next, and
-/// so on. The signals are caught from the moment this returns.
+/// Calls `react` with 1 on the first SIGINT, SIGTERM or SIGHUP, with 2 on the next
+/// SIGINT or SIGTERM, and so on. The signals are caught from the moment this returns.
 pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Result<(), Failure> {
     let failed = || Failure::io("catch signals");
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()
         .build()
         .map_err(failed())?;
-    let (mut interrupt, mut terminate) = {
+    let (mut interrupt, mut terminate, mut hang_up) = {
         let _inside = runtime.enter();
         let catch = |kind| signal(kind).map_err(failed());
         (
             catch(SignalKind::interrupt())?,
             catch(SignalKind::terminate())?,
+            match is_hang_up_ignored() {
+                true => None,
+                false => Some(catch(SignalKind::hangup())?),
+            },
         )
     };
     let listen = async move {
-        for times in 1.. {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
+        let mut times = 0;
+        loop {
+            let hung_up = async {
+                match &mut hang_up {
+                    Some(hang_up) => hang_up.recv().await,
+                    None => pending().await,
+                }
+            };
+            let is_hang_up = tokio::select! {
+                biased;
+                _ = interrupt.recv() => false,
+                _ = terminate.recv() => false,
+                _ = hung_up => true,
+            };
+            // Shell and terminal both tell of it, perhaps beside a SIGTERM, and nobody
+            // is in a hurry.
+            if is_hang_up && times > 0 {
+                continue;
             }
+            times += 1;
             react(times);
         }
     };
@@ -42,6 +63,22 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         .spawn(move || runtime.block_on(listen))
         .map_err(failed())?;
     Ok(())
+}
+
+/// Whether this process was started to outlive its terminal.
+fn is_hang_up_ignored() -> bool {
+    // Where the system does not tell, a lost terminal ends the command in good order.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignores_hang_up(&status)
+}
+
+/// Whether a `/proc/PID/status` has SIGHUP, which is signal 1, among those ignored
+/// (proc_pid_status(5)).
+fn ignores_hang_up(status: &str) -> bool {
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// What then is to be done about a share, for [`stop_on_interrupt`].
@@ -72,4 +109,22 @@ pub(crate) fn stop_on_interrupt(
             std::process::exit(Exit::Interrupted as i32);
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ignores_hang_up;
+
+    #[test]
+    fn nohup_is_recognised() {
+        let status =
+            |mask: &str| format!("Name:\tsmbench\nSigBlk:\t1\nSigIgn:\t{mask}\nSigCgt:\t1\n");
+        for mask in ["0000000000000001", "0000000000001003"] {
+            assert!(ignores_hang_up(&status(mask)), "{mask}");
+        }
+        for mask in ["0000000000001000", "0000000000000000", "x"] {
+            assert!(!ignores_hang_up(&status(mask)), "{mask}");
+        }
+        assert!(!ignores_hang_up(""));
+    }
 }

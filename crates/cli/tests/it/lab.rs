@@ -1,5 +1,7 @@
 //! `smbench lab` as scripts use it.
 
+use std::process::Command;
+
 use nix::sys::signal::Signal;
 use smbench_lab::{Tool, require};
 
@@ -17,6 +19,20 @@ fn the_embedded_server_serves_until_interrupted() {
         assert_eq!(lab.stop(signal).code(), Some(0));
         assert!(!answers(&url));
     }
+}
+
+#[test]
+fn a_terminal_that_is_lost_ends_it_in_good_order() {
+    let place = Place::new();
+    let command = place.command(&["lab", "embedded"]);
+    // Whatever this test was started under.
+    let mut default = Command::new("env");
+    default
+        .arg("--default-signal=HUP")
+        .arg(command.get_program())
+        .args(command.get_args());
+    let lab = Lab::spawn(&mut default);
+    assert_eq!(lab.stop(Signal::SIGHUP).code(), Some(0));
 }
 
 #[test]

@@ -271,7 +271,7 @@ impl Lab {
         Self::spawn(place.command(&["lab"]).args(args).env("TMPDIR", folder))
     }
 
-    fn spawn(command: &mut Command) -> Self {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut running = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
         let url = lines.next().unwrap().unwrap();
