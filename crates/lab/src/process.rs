@@ -1,4 +1,5 @@
-//! The processes of one server: a group of their own, ended as a whole.
+//! The processes of one server: a group of their own, ended as a whole; and
+//! programs that end by themselves, waited for so long and no longer.
 //!
 //! Invariant: the leader is reaped last, so its process id, which names the
 //! group, cannot come to mean anything else while signals are sent to it. If
@@ -7,9 +8,10 @@
 //! does, and its children follow; others need a shell around them.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,9 @@ use nix::unistd::Pid;
 const TERM_LIMIT: Duration = Duration::from_secs(5);
 /// How long the kernel may take to end it by force.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
-/// How often the group is looked at while it ends.
+/// How long a program may take that ends by itself: it reads and writes some files.
+const OUTPUT_LIMIT: Duration = Duration::from_secs(20);
+/// How often processes are looked at while they end.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A process group led by a child; dropping it ends every member.
@@ -86,6 +90,67 @@ impl Drop for ProcessGroup {
     }
 }
 
+/// Runs a program that ends by itself, with `input` as its standard input; ends it
+/// where it takes longer than [`OUTPUT_LIMIT`].
+pub(crate) fn output(command: &mut Command, input: &str) -> io::Result<Output> {
+    output_within(command, input, OUTPUT_LIMIT)
+}
+
+fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Result<Output> {
+    let deadline = Instant::now() + limit;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
+    if let Some(mut stdin) = child.stdin.take() {
+        // Fits into a pipe. A program that ended early tells by its status.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let late = || {
+        let limit_s = limit.as_secs_f64();
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("it did not end within {limit_s} s"),
+        )
+    };
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() >= deadline => {
+                // They fail only where it has ended just now.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(late());
+            }
+            None => thread::sleep(POLL_INTERVAL),
+        }
+    };
+    // What it has started may hold them open still.
+    let left = || deadline.saturating_duration_since(Instant::now()) + KILL_LIMIT;
+    Ok(Output {
+        status,
+        stdout: stdout.recv_timeout(left()).map_err(|_| late())?,
+        stderr: stderr.recv_timeout(left()).map_err(|_| late())?,
+    })
+}
+
+/// All of a stream, once it has ended.
+fn read(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (send, all) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut stream) = stream {
+            // What can be read no further has ended.
+            let _ = stream.read_to_end(&mut bytes);
+        }
+        // The receiver is gone where it took too long.
+        let _ = send.send(bytes);
+    });
+    all
+}
+
 /// The members of the process group `group`, without those that have ended and
 /// wait to be reaped.
 fn running_members(group: u32) -> Vec<u32> {
@@ -114,7 +179,7 @@ fn running_group(stat: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessGroup, running_group, running_members};
+    use super::{ProcessGroup, output, output_within, running_group, running_members};
     use std::process::Command;
     use std::thread;
     use std::time::Duration;
@@ -161,5 +226,19 @@ mod tests {
         wait_for(leader, 1);
         drop(group);
         assert_eq!(running_members(leader), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_ended() {
+        let script = "cat; echo done >&2; exit 3";
+        let said = output(Command::new("sh").args(["-c", script]), "a\nb\n").unwrap();
+        assert_eq!(said.status.code(), Some(3));
+        assert_eq!(
+            (&said.stdout[..], &said.stderr[..]),
+            (&b"a\nb\n"[..], &b"done\n"[..])
+        );
+        let limit = Duration::from_millis(100);
+        let error = output_within(Command::new("sleep").arg("600"), "", limit).unwrap_err();
+        assert_eq!(error.to_string(), "it did not end within 0.1 s");
     }
 }

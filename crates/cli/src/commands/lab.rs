@@ -1,31 +1,43 @@
 //! `smbench lab`: a server for anyone, until interrupted.
 
-use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc::{self, Sender};
-use std::thread;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+use std::{env, io, process, thread};
 
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
 
 use crate::args::{EmbeddedArgs, LabCommand, SambaArgs};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::password::VARIABLE;
 use crate::signals;
+
+/// How often it is looked whether a server still runs.
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     let (stop, stopped) = mpsc::channel();
     // Before the server starts, so that a signal meanwhile cleans up, too.
     let on_signal = stop.clone();
-    signals::on_interrupt(move |_| request_stop(&on_signal))?;
-    let wait = || {
-        // A sender lives on in the signals' thread.
-        let _ = stopped.recv();
+    let left = match &command {
+        LabCommand::Samba(_) => format!(
+            "; its folder, smbench-samba-*, may be left in {}",
+            env::temp_dir().display()
+        ),
+        LabCommand::Embedded(_) | LabCommand::Loopback => String::new(),
     };
+    signals::on_interrupt(move |times| match times {
+        1 => request_stop(&on_signal),
+        _ => {
+            complain(format_args!("left at once{left}"));
+            process::exit(Exit::Interrupted as i32);
+        }
+    })?;
     match command {
-        LabCommand::Embedded(args) => embedded(&args, stop, wait)?,
-        LabCommand::Samba(args) => samba(args, wait)?,
+        LabCommand::Embedded(args) => embedded(&args, stop, &stopped)?,
+        LabCommand::Samba(args) => samba(args, &stopped)?,
         LabCommand::Loopback => return calibrate::respond(),
     }
     Ok(Exit::Done)
@@ -36,7 +48,7 @@ fn request_stop(stop: &Sender<()>) {
     let _ = stop.send(());
 }
 
-fn embedded(args: &EmbeddedArgs, stop: Sender<()>, wait: impl FnOnce()) -> Result<(), Failure> {
+fn embedded(args: &EmbeddedArgs, stop: Sender<()>, stopped: &Receiver<()>) -> Result<(), Failure> {
     if args.stop_at_eof {
         thread::spawn(move || {
             // An unreadable input is one that has ended.
@@ -55,12 +67,13 @@ fn embedded(args: &EmbeddedArgs, stop: Sender<()>, wait: impl FnOnce()) -> Resul
         ..EmbeddedOptions::default()
     })?;
     announce(&server.url(), server.password())?;
-    wait();
+    // A sender lives on in the signals' thread.
+    let _ = stopped.recv();
     server.stop();
     Ok(())
 }
 
-fn samba(args: SambaArgs, wait: impl FnOnce()) -> Result<(), Failure> {
+fn samba(args: SambaArgs, stopped: &Receiver<()>) -> Result<(), Failure> {
     let server = ScratchSamba::start(SambaOptions {
         signing: args.signing,
         listen: args.listen,
@@ -68,7 +81,14 @@ fn samba(args: SambaArgs, wait: impl FnOnce()) -> Result<(), Failure> {
         ..SambaOptions::default()
     })?;
     announce(&server.url(), server.password())?;
-    wait();
+    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH_INTERVAL) {
+        if server.has_exited() {
+            let said = server.log_tail();
+            return Err(Failure::io("go on serving")(io::Error::other(format!(
+                "smbd has ended by itself; the end of its log:\n{said}"
+            ))));
+        }
+    }
     Ok(server.stop()?)
 }
 

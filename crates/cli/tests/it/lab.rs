@@ -1,8 +1,10 @@
 //! `smbench lab` as scripts use it.
 
+use std::fs;
 use std::process::Command;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use smbench_lab::{Tool, require};
 
 use crate::support::{Lab, Place, answers};
@@ -62,15 +64,37 @@ fn samba_serves_until_interrupted_and_leaves_no_file() {
     }
     let place = Place::new();
     let folder = place.path("temporary");
-    std::fs::create_dir(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
     let lab = Lab::start_in(&place, &["samba", "--option", "strict sync = no"], &folder);
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     let said = place.smbench_as(&lab.password, &["probe", &lab.url]);
     said.succeeded();
     let url = lab.url.clone();
     assert_eq!(lab.stop(Signal::SIGINT).code(), Some(0));
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     assert!(!answers(&url));
+}
+
+#[test]
+fn a_samba_that_ends_by_itself_is_told() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let place = Place::new();
+    let folder = place.path("temporary");
+    fs::create_dir(&folder).unwrap();
+    let lab = Lab::start_in(&place, &["samba"], &folder);
+    let root = fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
+    let mut files = fs::read_dir(root.path().join("pid")).unwrap();
+    let file = files.find_map(|file| {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with("smbd").then_some(path.clone())
+    });
+    let pid = fs::read_to_string(file.unwrap()).unwrap();
+    kill(Pid::from_raw(pid.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
+    assert_eq!(lab.wait().code(), Some(3));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 
 #[test]

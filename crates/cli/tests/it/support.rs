@@ -288,8 +288,13 @@ impl Lab {
         send(&self.running, signal);
     }
 
-    pub(crate) fn stop(mut self, signal: Signal) -> ExitStatus {
+    pub(crate) fn stop(self, signal: Signal) -> ExitStatus {
         self.signal(signal);
+        self.wait()
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn wait(mut self) -> ExitStatus {
         wait_until(|| self.running.try_wait().unwrap().is_some());
         self.running.wait().unwrap()
     }

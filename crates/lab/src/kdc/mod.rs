@@ -11,10 +11,9 @@
 mod config;
 
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ use tokio::net::TcpSocket;
 
 use crate::options::check_name;
 use crate::port::reserve_port;
-use crate::process::ProcessGroup;
+use crate::process::{ProcessGroup, output};
 use crate::{LabError, Password, SambaKerberos, Tool};
 
 /// How long the KDC may take until it accepts connections.
@@ -268,19 +267,8 @@ fn run(
     mut command: Command,
     input: &str,
 ) -> Result<(), LabError> {
-    let failed = || LabError::io(format!("run {program}"));
     config::environment(&mut command, root);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed())?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that ended early is reported by its status.
-        let _ = stdin.write_all(input.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(failed())?;
+    let output = output(&mut command, input).map_err(LabError::io(format!("run {program}")))?;
     if output.status.success() {
         return Ok(());
     }

@@ -5,9 +5,10 @@
 //! written. testparm(1) reads a file as smbd does, and says so.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::LabError;
+use crate::process::output;
 
 /// From this level on it tells of files that are not there.
 const LEVEL: &str = "--debuglevel=2";
@@ -21,12 +22,11 @@ const NOT_LOADED: &str = "Error loading services.";
 
 /// Fails where Samba would pass over a line of a file, or does not take it.
 pub(super) fn check(testparm: &Path, configuration: &Path) -> Result<(), LabError> {
-    let output = Command::new(testparm)
+    let mut command = Command::new(testparm);
+    command
         .args(["--suppress-prompt", LEVEL])
-        .arg(configuration)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(LabError::io("run testparm"))?;
+        .arg(configuration);
+    let output = output(&mut command, "").map_err(LabError::io("run testparm"))?;
     // Its status tells nothing: it is 0 where a line is passed over, and may be 1
     // where there is advice.
     match complaint(&String::from_utf8_lossy(&output.stderr)) {

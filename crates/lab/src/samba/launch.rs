@@ -1,16 +1,16 @@
 //! What stands before an instance runs: its account, its folders, its processes.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use nix::unistd::{User, geteuid};
 
 use super::SambaShare;
 use super::config::{FOLDERS, ShareSection};
 use crate::options::check_name;
-use crate::process::ProcessGroup;
+use crate::process::{ProcessGroup, output};
 use crate::{LabError, Password};
 
 /// What smbd prints, relative to the root.
@@ -80,24 +80,17 @@ pub(super) fn add_account(
     account: &str,
     password: &Password,
 ) -> Result<(), LabError> {
-    let failed = || LabError::io("run pdbedit");
-    let mut child = Command::new(pdbedit)
+    let mut command = Command::new(pdbedit);
+    command
         .arg("--configfile")
         .arg(configuration)
         .arg("--log-basename")
         .arg(root.join("log"))
-        .args(["--create", "--password-from-stdin", "--user", account])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed())?;
-    if let Some(mut stdin) = child.stdin.take() {
-        let password = password.as_str();
-        // It asks twice. A program that ended early is reported by its status.
-        let _ = write!(stdin, "{password}\n{password}\n");
-    }
-    let output = child.wait_with_output().map_err(failed())?;
+        .args(["--create", "--password-from-stdin", "--user", account]);
+    let password = password.as_str();
+    // It asks twice.
+    let output = output(&mut command, &format!("{password}\n{password}\n"))
+        .map_err(LabError::io("run pdbedit"))?;
     if output.status.success() {
         return Ok(());
     }

@@ -35,7 +35,7 @@ use self::launch::{
 use self::options::with_main_share;
 pub use self::options::{SambaKerberos, SambaOptions, SambaShare};
 use crate::port::reserve_port;
-use crate::process::ProcessGroup;
+use crate::process::{ProcessGroup, output};
 use crate::{LabError, Password, Tool};
 
 /// Name of the share every instance has.
@@ -241,7 +241,7 @@ impl ScratchSamba {
     #[must_use]
     pub fn version(&self) -> Option<String> {
         let smbd = Tool::SMBD.find().ok()?;
-        let said = Command::new(smbd).arg("--version").output().ok()?;
+        let said = output(Command::new(smbd).arg("--version"), "").ok()?;
         let said = String::from_utf8(said.stdout).ok()?;
         Some(format!("Samba {}", said.trim().strip_prefix("Version ")?))
     }
@@ -284,6 +284,12 @@ impl ScratchSamba {
     #[must_use]
     pub fn server_pids(&self) -> Vec<u32> {
         self.processes.members()
+    }
+
+    /// Whether `smbd` has ended by itself: then nobody answers any more.
+    #[must_use]
+    pub fn has_exited(&self) -> bool {
+        self.processes.has_exited()
     }
 
     /// The end of `smbd`'s log.
