@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use smbench_engine::fileio::{Fileio, Home};
-use smbench_engine::plan::{Rate, RateScope, Spacing, Verify};
+use smbench_engine::plan::{Place, PlanError, Problem, Rate, RateScope, Spacing, Verify};
 use smbench_engine::profile::Profile;
 use smbench_engine::record::Series;
 use smbench_engine::run::MeasuredInterval;
@@ -35,7 +35,8 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         fileio: Some(test.clone()),
         ..Profile::from_spec("fileio", Spec::default())
     };
-    let request = Request::of(&profile, options(args, &test)?, &args.server, &args.output)?;
+    let request = Request::of(&profile, options(args, &test)?, &args.server, &args.output);
+    let request = request.map_err(in_sysbench_terms)?;
     if test.home == Home::Own {
         check_memory(&test)?;
         if !args.output.quiet {
@@ -76,6 +77,36 @@ fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
         seed: Some(seed(args)),
         verify: args.test.validate.then_some(Verify::ReadBack),
         ..RunOptions::default()
+    })
+}
+
+/// The same where a plan is refused for an option that sysbench calls otherwise than
+/// `run` does.
+fn in_sysbench_terms(failure: Failure) -> Failure {
+    let named = |field| match field {
+        "clients" => "threads",
+        "duration" => "time",
+        "ramp_up" => "warmup-time",
+        "arrivals" => "rate",
+        "seed" => "rand-seed",
+        "verify" => "validate",
+        field => field,
+    };
+    let Failure::Plan(PlanError { place, problem }) = failure else {
+        return failure;
+    };
+    Failure::Plan(PlanError {
+        place: match place {
+            Place::Option(field) => Place::Option(named(field)),
+            place => place,
+        },
+        problem: match problem {
+            Problem::PeriodTooLong { name, period } => Problem::PeriodTooLong {
+                name: named(name),
+                period,
+            },
+            problem => problem,
+        },
     })
 }
 
