@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::clients::ClientList;
+use smbench_engine::clients::{ClientList, ClientListError};
 use smbench_engine::plan::{Limits, Place, Plan, PlanError};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
@@ -256,12 +256,20 @@ fn plan(
     let generators = doc.as_ref().map_or(1, |doc| doc.generators_per_client);
     let given = options(args);
     let is_given = given_fields(&given);
+    let quick = quick(args);
+    let is_quick = given_fields(&quick);
     let points = points
         .iter()
         .map(|clients| clients.saturating_mul(generators));
     let points: Vec<_> = points.map(|clients| clients.to_string()).collect();
+    let clients = points.join(",").parse().map_err(|error: ClientListError| {
+        Failure::Usage(format!(
+            "suite {}, profile {}, with {generators} sessions for each client: {error}",
+            source.origin, profile.origin
+        ))
+    })?;
     let fixed = RunOptions {
-        clients: points.join(",").parse().ok(),
+        clients: Some(clients),
         repeat: Some(1),
         ..RunOptions::default()
     };
@@ -279,7 +287,7 @@ fn plan(
     }
     let own = host.map(|host| host.run.clone()).unwrap_or_default();
     let written = own.or(run.clone()).or(source.spec.run.clone());
-    let options = given.or(fixed).or(written);
+    let options = given.or(quick).or(fixed).or(written);
     Plan::resolve(
         profile,
         &options,
@@ -289,7 +297,16 @@ fn plan(
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
     .map_err(|PlanError { place, problem }| match place {
-        Place::Option(field) if !is_given.contains(&field) => {
+        Place::Option(field) if is_given.contains(&field) => {
+            Failure::Plan(PlanError { place, problem })
+        }
+        Place::Option(field) if is_quick.contains(&field) => Failure::Usage(format!(
+            "suite {}, profile {}: --quick sets {field}: {problem} (--{})",
+            source.origin,
+            profile.origin,
+            field.replace('_', "-")
+        )),
+        Place::Option(_) => {
             let server = host.map(|host| format!(", server `{}`", host.name));
             Failure::Usage(format!(
                 "suite {}, profile {}{}: {problem}",
@@ -302,7 +319,21 @@ fn plan(
     })
 }
 
-/// What the command line says of every run.
+/// What `--quick` says of every run.
+fn quick(args: &SuiteArgs) -> RunOptions {
+    let [duration, ramp_up, ramp_down] = match args.load.quick {
+        true => QUICK.map(Some),
+        false => [None; 3],
+    };
+    RunOptions {
+        duration,
+        ramp_up,
+        ramp_down,
+        ..RunOptions::default()
+    }
+}
+
+/// What the other options say of every run.
 fn options(args: &SuiteArgs) -> RunOptions {
     let WindowArgs {
         duration,
@@ -310,14 +341,10 @@ fn options(args: &SuiteArgs) -> RunOptions {
         ramp_down,
         threads,
     } = args.load.window;
-    let [window, before, after] = match args.load.quick {
-        true => QUICK.map(Some),
-        false => [None; 3],
-    };
     RunOptions {
-        duration: duration.or(window),
-        ramp_up: ramp_up.or(before),
-        ramp_down: ramp_down.or(after),
+        duration,
+        ramp_up,
+        ramp_down,
         threads,
         dialect: args.session.dialect,
         sign: args.session.sign,

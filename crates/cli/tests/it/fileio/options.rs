@@ -29,10 +29,13 @@ fn what_cannot_be_is_told_before_anything_is_written() {
             &["--time: neither a time nor a number of events: the test would never end"],
         ),
         (&[mode, "--file-num=0"], &["--file-num: there are 0 files"]),
-        (&[mode, "--time=31d"], &["--time: time is 31d: the longest is "]),
+        (
+            &[mode, "--time=31d"],
+            &["--time: time is ", ": the longest is 30days"],
+        ),
         (
             &[mode, "--warmup-time=31d"],
-            &["--warmup-time: warmup-time is 31d: the longest is "],
+            &["--warmup-time: warmup-time is ", ": the longest is 30days"],
         ),
         (
             &[mode, "--file-block-size=0"],

@@ -167,6 +167,15 @@ fn hostile_suites_are_refused_in_one_line() {
             &format!("{url}password_env = \"SMBENCH_TEST_UNSET\""),
             &["no password for user ann: set SMBENCH_TEST_UNSET"],
         ),
+        (
+            &format!(
+                "clients = \"60000\"\n[transfers]\nsizes = [\"4KiB\"]\nmodes = [\"duplex\"]\n{url}"
+            ),
+            &[
+                "profile duplex-4KiB, with 2 sessions for each client: `120000` in the client list \
+                 asks for more than 100000 clients",
+            ],
+        ),
     ] {
         let file = place.write("suite.toml", spec);
         let said = suite(&place, "", &[text(&file), "--out=study"]);
@@ -174,6 +183,15 @@ fn hostile_suites_are_refused_in_one_line() {
         assert!(!said.stderr.contains("hunter2"), "{said:?}");
         assert!(!place.path("study").exists());
     }
+    place.write("one.txt", "Mkdir \"\\a\" NT_STATUS_OK\n");
+    let spec = "profiles = [\"loadfile:one.txt\"]\n[run]\nloops = 1\nramp_up = \"0s\"\n";
+    let file = place.write("suite.toml", &format!("{spec}ramp_down = \"0s\"\n{url}"));
+    let said = suite(&place, "", &[text(&file), "--out=study", "--quick"]);
+    let parts = [
+        "--quick sets ramp_up: ramp_up cannot be had in a replay: ",
+        "give 0s (--ramp-up)",
+    ];
+    said.failed_with(2, &parts);
     for (args, parts) in [
         (
             &["nope"][..],
