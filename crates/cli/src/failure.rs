@@ -146,6 +146,7 @@ impl Failure {
             | Self::Password(_)
             | Self::Load(_)
             | Self::Compare(_)
+            | Self::Report(WriteError::Foreign { .. })
             | Self::Lab(LabError::Configuration { .. }) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             // With something left on the share.

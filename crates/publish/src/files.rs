@@ -1,14 +1,19 @@
 //! A report as files in a folder.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io, process};
 
 use smbench_report::study::Study;
 use smbench_report::write_study_csv;
 
+use crate::html::plots_in;
 use crate::plot::{PngError, Rasterizer, SvgError};
 use crate::{PLOTS, report, to_html, to_markdown};
+
+/// The files beside the plots.
+const PAGE: &str = "index.html";
+const MARKDOWN: &str = "report.md";
+const CSV: &str = "report.csv";
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +33,15 @@ pub struct Written {
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
+    /// Somebody else's file has the name of one of the report's.
+    #[error(
+        "write {path}: there is such a file, and of no report of smbench's; give another --out, or \
+         move it away"
+    )]
+    Foreign {
+        /// Which.
+        path: PathBuf,
+    },
     /// A file or a folder.
     #[error("write {path}: {source}")]
     File {
@@ -45,12 +59,13 @@ pub enum WriteError {
 }
 
 /// Writes the report on a study into `folder`, which is made where it is missing:
-/// `index.html`, `report.md`, `report.csv` and `plots/`. Files of those names are
-/// replaced, others left alone.
+/// `index.html`, `report.md`, `report.csv` and `plots/`, in the place of an earlier
+/// report's. All else in it is left alone.
 ///
 /// # Errors
 ///
-/// When anything cannot be written; the files before it have been.
+/// [`WriteError::Foreign`], with nothing written, where files of those names are of
+/// no report; when anything cannot be written; the files before it have been.
 pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
     let report = report(study);
     let plots = folder.join(PLOTS);
@@ -58,52 +73,118 @@ pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
         let path = path.to_owned();
         |source| WriteError::File { path, source }
     };
-    fs::create_dir_all(&plots).map_err(at(&plots))?;
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(at(&path))?;
         Ok::<_, WriteError>(path)
     };
-    remove_plots(&plots).map_err(at(&plots))?;
+    let page = to_html(&report)?;
+    let names: Vec<_> = report.plots().map(|plot| plot.name.as_str()).collect();
+    let earlier = Earlier::find(&folder.join(PAGE))?;
+    earlier.check(folder, &names)?;
+    fs::create_dir_all(&plots).map_err(at(&plots))?;
+    earlier.remove_plots(folder, &names)?;
+    // First, and whole or not at all: it says which other files are the report's.
+    let whole = folder.join(PAGE);
+    let part = folder.join(format!(".{PAGE}.{}.tmp", process::id()));
+    let written = fs::write(&part, page).and_then(|()| fs::rename(&part, &whole));
+    written.map_err(|error| {
+        // Nothing more can be done when the removal fails as well.
+        let _ = fs::remove_file(&part);
+        at(&whole)(error)
+    })?;
     let rasterizer = Rasterizer::new();
-    let mut plot_count = 0;
     for plot in report.plots() {
-        write(
-            &format!("{PLOTS}/{}.svg", plot.name),
-            plot.to_svg()?.as_bytes(),
-        )?;
-        write(
-            &format!("{PLOTS}/{}.png", plot.name),
-            &rasterizer.png(plot)?,
-        )?;
-        plot_count += 1;
+        let [svg, png] = files_of(&plot.name);
+        write(&svg, plot.to_svg()?.as_bytes())?;
+        write(&png, &rasterizer.png(plot)?)?;
     }
     let mut csv = Vec::new();
-    let path = folder.join("report.csv");
-    write_study_csv(study, &mut csv).map_err(|error| at(&path)(io::Error::other(error)))?;
+    write_study_csv(study, &mut csv)
+        .map_err(|error| at(&folder.join(CSV))(io::Error::other(error)))?;
     Ok(Written {
-        csv: write("report.csv", &csv)?,
-        markdown: write("report.md", to_markdown(&report).as_bytes())?,
-        // Last, since it is the one that people open.
-        page: write("index.html", to_html(&report)?.as_bytes())?,
+        csv: write(CSV, &csv)?,
+        markdown: write(MARKDOWN, to_markdown(&report).as_bytes())?,
+        page: whole,
         plots,
-        plot_count,
+        plot_count: names.len(),
     })
 }
 
-/// Removes the plots of an earlier report, whose names may be others, and
-/// nothing else.
-fn remove_plots(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_numbered = name.as_bytes().first().is_some_and(u8::is_ascii_digit);
-        let is_picture = path
-            .extension()
-            .is_some_and(|extension| extension == "svg" || extension == "png");
-        if is_numbered && is_picture {
-            fs::remove_file(&path)?;
+/// What a folder has of an earlier report.
+enum Earlier {
+    Nothing,
+    /// A whole one, with these plots.
+    Report(Vec<String>),
+}
+
+impl Earlier {
+    /// What the page at `path` says, if there is one.
+    fn find(path: &Path) -> Result<Self, WriteError> {
+        let foreign = || WriteError::Foreign {
+            path: path.to_owned(),
+        };
+        match fs::read_to_string(path) {
+            Ok(page) => {
+                let names = plots_in(&page).ok_or_else(foreign)?;
+                Ok(Self::Report(names.into_iter().map(str::to_owned).collect()))
+            }
+            Err(error) => match error.kind() {
+                // Making the folder tells what is wrong with it.
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Self::Nothing),
+                io::ErrorKind::InvalidData => Err(foreign()),
+                _ => Err(WriteError::File {
+                    path: path.to_owned(),
+                    source: error,
+                }),
+            },
         }
     }
-    Ok(())
+
+    fn plots(&self) -> &[String] {
+        match self {
+            Self::Nothing => &[],
+            Self::Report(plots) => plots,
+        }
+    }
+
+    /// Fails where a file would be replaced that is not of the earlier report.
+    fn check(&self, folder: &Path, plots: &[&str]) -> Result<(), WriteError> {
+        let others = match self {
+            Self::Nothing => &[MARKDOWN, CSV][..],
+            Self::Report(_) => &[],
+        };
+        let new = plots
+            .iter()
+            .filter(|&&name| !self.plots().iter().any(|plot| plot == name));
+        let others = others.iter().map(|&name| name.to_owned());
+        let mut paths = others
+            .chain(new.flat_map(|name| files_of(name)))
+            .map(|name| folder.join(name));
+        match paths.find(|path| path.symlink_metadata().is_ok()) {
+            Some(path) => Err(WriteError::Foreign { path }),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes its plots, but for those that will be replaced.
+    fn remove_plots(&self, folder: &Path, but: &[&str]) -> Result<(), WriteError> {
+        let old = self.plots().iter();
+        for name in old.filter(|name| !but.contains(&name.as_str())) {
+            for path in files_of(name).map(|name| folder.join(name)) {
+                match fs::remove_file(&path) {
+                    Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                        return Err(WriteError::File { path, source });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files of a plot, from the report's folder.
+fn files_of(plot: &str) -> [String; 2] {
+    ["svg", "png"].map(|extension| format!("{PLOTS}/{plot}.{extension}"))
 }

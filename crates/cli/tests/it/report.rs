@@ -101,3 +101,44 @@ fn a_place_that_cannot_be_written_is_named() {
         .smbench(&["report", "results", "--out", "file/report"])
         .failed_with(3, &["failed to write file/report/plots: "]);
 }
+
+#[test]
+fn only_files_of_an_earlier_report_are_replaced() {
+    let place = Place::new();
+    fs::create_dir(place.path("results")).unwrap();
+    fs::copy(KEPT, place.path("results/kept.json")).unwrap();
+    let report = |out: &str| place.smbench(&["report", "results", "--out", out]);
+    for name in ["index.html", "report.md", "report.csv"] {
+        let site = name.replace('.', "-");
+        fs::create_dir(place.path(&site)).unwrap();
+        let mine = place.write(&format!("{site}/{name}"), "<html>mine</html>");
+        let file = format!("{site}/{name}: there is such a file");
+        report(&site).failed_with(2, &[&file, "give another --out"]);
+        assert_eq!(fs::read_to_string(mine).unwrap(), "<html>mine</html>");
+        assert_eq!(fs::read_dir(place.path(&site)).unwrap().count(), 1);
+    }
+
+    report("out").succeeded();
+    let plots = || {
+        let entries = fs::read_dir(place.path("out/plots")).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = plots();
+    // As if the earlier report had had a plot that this one has not.
+    let page = fs::read_to_string(place.path("out/index.html")).unwrap();
+    let other = page.replacen("</body>", "<svg data-plot=\"09-old\"></svg></body>", 1);
+    place.write("out/index.html", &other);
+    place.write("out/plots/09-old.svg", "");
+    place.write("out/plots/1-mine.svg", "");
+    report("out").succeeded();
+    let mut after = plots();
+    after.retain(|name| name != "1-mine.svg");
+    assert_eq!(after, before);
+    assert!(place.path("out/plots/1-mine.svg").exists());
+    assert_eq!(
+        fs::read_to_string(place.path("out/index.html")).unwrap(),
+        page
+    );
+}

@@ -52,6 +52,25 @@ pub fn to_html(report: &Report) -> Result<String, SvgError> {
     Ok(page.into_string())
 }
 
+/// The names of the plots in a page; `None` where it is none of ours.
+pub(crate) fn plots_in(page: &str) -> Option<Vec<&str>> {
+    // Texts of a report have their quotes escaped.
+    let generator = format!(
+        "<meta name=\"generator\" content=\"{} ",
+        ToolDoc::this().name
+    );
+    let is_ours = page.contains(&generator);
+    let is_name = |name: &&str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        !name.is_empty() && name.chars().all(is_plain)
+    };
+    is_ours.then(|| {
+        let after = page.split("data-plot=\"").skip(1);
+        let names = after.filter_map(|text| Some(text.split_once('"')?.0));
+        names.filter(is_name).collect()
+    })
+}
+
 fn contents(report: &Report) -> Markup {
     html! {
         ol {
