@@ -68,7 +68,7 @@ fn reached(study: &Study) -> Option<String> {
 pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
     let written = smbench_publish::save(study, folder)?;
     Ok(format!(
-        "page      {}\nmarkdown  {}\ncsv       {}\nplots     {}, {} as SVG and PNG\n",
+        "page      {}\nmarkdown  {}\ncsv       {}\nplots     {}, {} as SVG, PNG and CSV\n",
         written.page.display(),
         written.markdown.display(),
         written.csv.display(),

@@ -26,7 +26,7 @@ pub struct Written {
     pub csv: PathBuf,
     /// The folder of the plots.
     pub plots: PathBuf,
-    /// How many plots are in it, each as SVG and as PNG.
+    /// How many plots are in it, each as SVG, as PNG and as CSV.
     pub plot_count: usize,
 }
 
@@ -95,9 +95,12 @@ pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
     })?;
     let rasterizer = Rasterizer::new();
     for plot in report.plots() {
-        let [svg, png] = files_of(&plot.name);
+        let [svg, png, csv] = files_of(&plot.name);
         write(&svg, plot.to_svg()?.as_bytes())?;
         write(&png, &rasterizer.png(plot)?)?;
+        let rows = plot.to_csv();
+        let rows = rows.map_err(|error| at(&folder.join(&csv))(io::Error::other(error)))?;
+        write(&csv, &rows)?;
     }
     let mut csv = Vec::new();
     write_study_csv(study, &mut csv)
@@ -185,6 +188,6 @@ impl Earlier {
 }
 
 /// The files of a plot, from the report's folder.
-fn files_of(plot: &str) -> [String; 2] {
-    ["svg", "png"].map(|extension| format!("{PLOTS}/{plot}.{extension}"))
+fn files_of(plot: &str) -> [String; 3] {
+    ["svg", "png", "csv"].map(|extension| format!("{PLOTS}/{plot}.{extension}"))
 }

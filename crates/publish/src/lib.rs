@@ -1,5 +1,5 @@
 //! Reports: a [`Study`](smbench_report::study::Study) as one HTML page, as Markdown,
-//! as CSV, and its plots as SVG and PNG.
+//! as CSV, and its plots as SVG, PNG and CSV.
 //!
 //! - [`report()`]: what a report says, as a value
 //! - [`plot`]: plots as values, and their pictures

@@ -1,4 +1,4 @@
-//! Plots of lines over two axes: what is in them, and as SVG and PNG.
+//! Plots of lines over two axes: what is in them, and as SVG, PNG and CSV.
 //!
 //! Invariants: an axis of amounts starts at zero; a point that may not be
 //! quoted is hollow and no line goes through it; one at which the generator was
@@ -8,6 +8,7 @@
 //! Not here: what is plotted (`content`).
 
 mod axis;
+mod csv;
 mod draw;
 mod marker;
 mod palette;

@@ -16,8 +16,8 @@ fn texts(study: &Study) -> (Report, String) {
     assert_eq!(written.plot_count, report.plots().count());
     assert_eq!(
         fs::read_dir(&written.plots).unwrap().count(),
-        2 * written.plot_count,
-        "an SVG and a PNG of each"
+        3 * written.plot_count,
+        "an SVG, a PNG and a CSV of each"
     );
     let page = fs::read_to_string(&written.page).unwrap();
     assert_eq!(page, to_html(&report).unwrap());
