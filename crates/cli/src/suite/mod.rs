@@ -3,10 +3,12 @@
 //!
 //! ```text
 //! suite file -> SuiteSpec    spec, source        as written
-//!  + flags   -> Suite        resolve, servers    judged: plans, hosts, the study's document
+//!  + flags   -> Suite        resolve, given,     judged: plans, hosts, the study's document
+//!                            servers
 //!            -> Folder       folder, sittings,   what is measured already, and what is not
 //!                            difference
-//!            -> passes       runner, host        one engine run each, on one server
+//!            -> passes       runner, host,       one engine run each, on one server; before them
+//!                            remains             what an earlier sitting left behind is removed
 //! ```
 //!
 //! Not here: what a study is and how its folder is read
@@ -15,7 +17,9 @@
 mod client;
 mod difference;
 mod folder;
+mod given;
 mod host;
+mod remains;
 mod resolve;
 mod runner;
 mod servers;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use smbench_engine::clients::{ClientList, ClientListError};
 use smbench_engine::plan::{Limits, Place, Plan, PlanError};
@@ -13,12 +13,13 @@ use smbench_report::study::{ComparisonDoc, StudyDoc, TransferDoc};
 
 use super::client;
 use super::folder::Slot;
+use super::given::{given_fields, options, quick};
 use super::host::Host;
 use super::servers::hosts;
 use super::source::Source;
 use super::spec::{ComparisonEntry, NAMED};
 use super::transfers::{self, Transfer};
-use crate::args::{SuiteArgs, SuiteLoadArgs, WindowArgs, command_line};
+use crate::args::{SuiteArgs, SuiteLoadArgs, command_line};
 use crate::failure::Failure;
 use crate::request;
 
@@ -26,12 +27,6 @@ use crate::request;
 const DEFAULT_CLIENTS: &str = "1,4,8,16";
 /// The most passes of a suite.
 const PASSES_MAX: u32 = 1000;
-/// With `--quick`: window, and ramps before and after it.
-const QUICK: [Duration; 3] = [
-    Duration::from_secs(3),
-    Duration::from_millis(500),
-    Duration::from_millis(200),
-];
 
 /// A suite, judged.
 #[derive(Debug)]
@@ -317,59 +312,6 @@ fn plan(
         }
         place => Failure::Plan(PlanError { place, problem }),
     })
-}
-
-/// What `--quick` says of every run.
-fn quick(args: &SuiteArgs) -> RunOptions {
-    let [duration, ramp_up, ramp_down] = match args.load.quick {
-        true => QUICK.map(Some),
-        false => [None; 3],
-    };
-    RunOptions {
-        duration,
-        ramp_up,
-        ramp_down,
-        ..RunOptions::default()
-    }
-}
-
-/// What the other options say of every run.
-fn options(args: &SuiteArgs) -> RunOptions {
-    let WindowArgs {
-        duration,
-        ramp_up,
-        ramp_down,
-        threads,
-    } = args.load.window;
-    RunOptions {
-        duration,
-        ramp_up,
-        ramp_down,
-        threads,
-        dialect: args.session.dialect,
-        sign: args.session.sign,
-        signing_algorithm: args.session.signing_algorithm,
-        encrypt: args.session.encrypt,
-        cipher: args.session.cipher,
-        ..RunOptions::default()
-    }
-}
-
-/// The fields of these that a refusal may name as options of the command line.
-fn given_fields(options: &RunOptions) -> Vec<&'static str> {
-    let fields = [
-        ("duration", options.duration.is_some()),
-        ("ramp_up", options.ramp_up.is_some()),
-        ("ramp_down", options.ramp_down.is_some()),
-        ("threads", options.threads.is_some()),
-        ("dialect", options.dialect.is_some()),
-        ("sign", options.sign.is_some()),
-        ("signing_algorithm", options.signing_algorithm.is_some()),
-        ("encrypt", options.encrypt.is_some()),
-        ("cipher", options.cipher.is_some()),
-    ];
-    let given = fields.into_iter().filter(|(_, is_given)| *is_given);
-    given.map(|(field, _)| field).collect()
 }
 
 /// The servers of a comparison; `None` where it is left with fewer than two.

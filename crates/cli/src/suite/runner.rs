@@ -4,19 +4,17 @@
 //! where the disk will not have it nothing further is measured; a server that fails
 //! costs its own load points only, and one that lets nobody in is not asked again.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use smbench_engine::run::RunError;
-use smbench_engine::target::Target;
-use smbench_engine::{Cancel, SessionError, probe, run};
-use smbench_lab::ScratchSamba;
+use smbench_engine::{Cancel, SessionError, run};
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::units::{counted, plain, throughput};
 use smbench_report::{RunDoc, render};
 
 use super::folder::{Folder, Remains, Slot, slots};
 use super::host::Standing;
+use super::remains::remove_remains;
 use super::resolve::Suite;
 use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
@@ -24,10 +22,6 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
-
-/// How long a server may take to notice that a suite was killed.
-const NOTICE_LIMIT: Duration = Duration::from_secs(10);
-const NOTICE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Measures what is left of a suite.
 pub(super) struct Runner<'a> {
@@ -72,7 +66,7 @@ impl<'a> Runner<'a> {
     /// Runs every pass that is not complete. How it ends is told on standard
     /// error.
     pub(super) fn run(mut self) -> Result<Exit, Failure> {
-        self.remove_remains();
+        remove_remains(self.suite, self.folder, self.line);
         let slots = slots(&self.suite.study);
         let planned = slots.iter().map(|&slot| self.planned(slot)).sum();
         let mut left = TimeLeft::of(planned);
@@ -242,60 +236,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Removes what a suite left behind that was killed here, or lost a server.
-    fn remove_remains(&mut self) {
-        let mut stay = Vec::new();
-        for remains in self.folder.remains() {
-            let removed = match remains {
-                Remains::Samba { folder } => {
-                    ScratchSamba::remove_remains(folder).map_err(|error| error.to_string())
-                }
-                Remains::Share {
-                    server,
-                    directory,
-                    url,
-                } => self.clean(server, directory, url.as_deref()),
-            };
-            if let Err(reason) = removed {
-                self.tell(&format!("what an earlier suite left remains: {reason}"));
-                stay.push(remains.clone());
-            }
-        }
-        // What cannot be written now is told when the next is noted.
-        let _ = self.folder.set_remains(stay);
-    }
-
-    /// Removes a directory on a server of the suite, which was at `url` when it was
-    /// made.
-    fn clean(&self, server: &str, directory: &str, url: Option<&str>) -> Result<(), String> {
-        let remedy =
-            |url: &str| format!("directory '{directory}'; remove it with: smbench cleanup '{url}'");
-        let mut hosts = self.suite.hosts.iter();
-        let host = hosts.find(|host| host.name == server);
-        let (target, limits) = match (host.and_then(|host| host.given()), url) {
-            // Nobody has said that the password is for another place than this.
-            (Some((target, _)), Some(url)) if !is_place_of(target, url) => return Err(remedy(url)),
-            (Some(given), _) => given,
-            (None, Some(url)) => return Err(remedy(url)),
-            (None, None) => {
-                return Err(format!("directory '{directory}' on a server `{server}`"));
-            }
-        };
-        let deadline = Instant::now() + NOTICE_LIMIT;
-        loop {
-            let found = probe::remove_remains(target, limits, directory)
-                .map_err(|error| format!("directory '{directory}': {error}"))?;
-            let is_left = !found.in_use.is_empty() || !found.foreign.is_empty();
-            if !is_left {
-                return Ok(());
-            }
-            if found.in_use.is_empty() || Instant::now() >= deadline {
-                return Err(remedy(&target.redacted()));
-            }
-            thread::sleep(NOTICE_INTERVAL);
-        }
-    }
-
     /// Says what is missing and what must not be quoted, server by server.
     fn verdict(self, slots: &[Slot]) -> Result<Exit, Failure> {
         let is_measured = slots
@@ -345,14 +285,6 @@ impl<'a> Runner<'a> {
         }
         Ok(worst)
     }
-}
-
-/// Whether a URL is that of a target's share, whoever logs on and wherever on it:
-/// directories are noted from its root.
-fn is_place_of(target: &Target, url: &str) -> bool {
-    Target::parse(url).is_ok_and(|(noted, _)| {
-        (&noted.host, noted.port, &noted.share) == (&target.host, target.port, &target.share)
-    })
 }
 
 /// Why a pass was not measured to its end.
