@@ -73,9 +73,12 @@ smbench_replay() {
     die "smbench's load point is not valid: $(jq -r '.load_points[0].invalid_reason' "$scratch/document.json")"
 }
 
+# Of an even number of values: the middle between the two.
+readonly median='def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2; '
+
 # over_rounds PROGRAM FIELD: its median.
 over_rounds() {
-  jq -s --arg field "$2" '[.[] | .[$field]] | sort | .[length / 2 | floor]' \
+  jq -s --arg field "$2" "$median"'[.[] | .[$field]] | median' \
     "$out"/round-*-"$(printf %02d "$clients")-$1.json"
 }
 
@@ -84,7 +87,7 @@ ratio() {
   for ((round = 1; round <= option[rounds]; round++)); do
     jq -n --arg field "$1" --slurpfile one "$(raw smbench).json" --slurpfile other "$(raw smbtorture).json" \
       '$one[0][$field] / $other[0][$field]'
-  done | jq -s 'sort | .[length / 2 | floor]'
+  done | jq -s "$median median"
 }
 
 # loops PROGRAM: how often each of its clients went through the head.
