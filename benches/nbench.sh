@@ -155,7 +155,7 @@ report() {
   printf '\n%-8s %7s %9s %26s %26s\n' clients lines 'MB moved' 'loops of each client' 'lines not as recorded'
   printf '%8s %7s %9s %13s %12s %13s %12s\n' '' '' 'per loop' smbench smbtorture smbench smbtorture
   for clients in "${points[@]}"; do
-    printf '%8d %7d %9.1f %13s %12s %13d %12d\n' "$clients" "$(wc -l <"$(head_for "$clients")")" \
+    printf '%8d %7d %9.1f %13s %12s %13.0f %12.0f\n' "$clients" "$(wc -l <"$(head_for "$clients")")" \
       "$(awk '$1 == "WriteX" || $1 == "ReadX" { bytes += $5 } END { print bytes / 1e6 }' "$(head_for "$clients")")" \
       "$(loops smbench)" "$(loops smbtorture)" \
       "$(over_rounds smbench not_as_recorded)" "$(over_rounds smbtorture not_as_recorded)"

@@ -67,7 +67,7 @@ for name in embedded samba; do
 done | awk -v bytes_max="$bytes_max" '
   BEGIN {
     printf "%-9s %9s %9s %10s %9s %7s %8s %9s %9s %14s\n", "server", "sessions", "served",
-      "set up/s", "ops/s", "errors", "dropped", "p99 ms", "RSS MiB", "bytes/session"
+      "ready/s", "ops/s", "errors", "dropped", "p99 ms", "RSS MiB", "bytes/session"
   }
   {
     each = "-"

@@ -191,7 +191,8 @@ pub trait Connector: Clone + Send + 'static {
 ///
 /// The loop calls, in this order and over and over: [`has_room`] and [`submit`]
 /// for each call that is due, [`flush`] once, [`poll_receive`], and with what it
-/// brought [`take_answers`]. All of these run on one thread, within a task of
+/// brought [`take_answers`]; where nothing had come, it goes on from
+/// [`poll_receive`]. All of these run on one thread, within a task of
 /// tokio's, and must not block. None of it is between the two instants of a
 /// latency but what the driver itself does: an operation is sent at the instant
 /// before [`submit`], and done at the instant after [`poll_receive`].

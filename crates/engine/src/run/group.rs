@@ -1,6 +1,6 @@
 //! THE worker loop: a group of clients keeping their requests in flight.
 //!
-//! Fill free slots, flush once, receive, complete, record. A group is the
+//! Receive, complete, record, fill free slots, flush once. A group is the
 //! clients that share a driver; most often that is one. A slot whose action has
 //! a further request goes before those that are free, and does so even when no
 //! action may begin any more: what was opened gets closed. Invariant: between
