@@ -13,8 +13,8 @@ use smbench_engine::run::RunError;
 use smbench_engine::target::TargetError;
 use smbench_engine::{SessionError, TicketError};
 use smbench_lab::LabError;
-use smbench_protocol::HandshakeError;
 use smbench_protocol::header::Command;
+use smbench_protocol::{HandshakeError, NtStatus};
 use smbench_publish::WriteError;
 use smbench_report::compare::CompareError;
 use smbench_report::{LoadError, SaveError};
@@ -120,14 +120,23 @@ impl Failure {
             _ => None,
         };
         match error {
-            Some(SessionError::Handshake { source, .. }) => matches!(
-                source,
-                HandshakeError::Refused {
-                    command: Command::SessionSetup,
-                    ..
-                } | HandshakeError::OnlyAsGuest
-                    | HandshakeError::Auth(_)
-            ),
+            Some(SessionError::Handshake { source, .. }) => {
+                matches!(
+                    source,
+                    // One that takes no more sessions would take this user's.
+                    HandshakeError::Refused {
+                        command: Command::SessionSetup,
+                        status,
+                        ..
+                    } if !matches!(
+                        *status,
+                        NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::INSUFFICIENT_RESOURCES
+                    )
+                ) || matches!(
+                    source,
+                    HandshakeError::OnlyAsGuest | HandshakeError::Auth(_)
+                )
+            }
             // By a KDC, and not for want of a file or a ticket.
             Some(SessionError::Ticket(error)) => {
                 matches!(error, TicketError::Refused { at: Some(_), .. })

@@ -35,7 +35,7 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         )
     };
     let listen = async move {
-        let mut times = 0;
+        let (mut times, mut is_beside_hang_up) = (0, false);
         loop {
             let hung_up = async {
                 match &mut hang_up {
@@ -43,15 +43,18 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
                     None => pending().await,
                 }
             };
-            let is_hang_up = tokio::select! {
+            // Shell and terminal both tell of a lost terminal, perhaps with a SIGTERM
+            // behind it, and nobody is in a hurry.
+            let counts = tokio::select! {
                 biased;
-                _ = interrupt.recv() => false,
-                _ = terminate.recv() => false,
-                _ = hung_up => true,
+                _ = interrupt.recv() => true,
+                _ = terminate.recv() => !std::mem::take(&mut is_beside_hang_up),
+                _ = hung_up => {
+                    is_beside_hang_up = times == 0;
+                    times == 0
+                }
             };
-            // Shell and terminal both tell of it, perhaps beside a SIGTERM, and nobody
-            // is in a hurry.
-            if is_hang_up && times > 0 {
+            if !counts {
                 continue;
             }
             times += 1;

@@ -94,12 +94,13 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let doc = measured(args.duration, &line, &cancel)?;
     line.clear();
     let is_text = args.json != Some(Destination::Stdout);
+    // Neither is lost where the other cannot be.
+    let saved = doc.save(&path);
     print(&match is_text {
         true => text(&doc),
         false => doc.to_json(),
     })?;
-    // After that: what cannot be kept has been seen.
-    doc.save(&path)?;
+    saved?;
     if let Some(Destination::File(path)) = &args.json {
         std::fs::write(path, doc.to_json()).map_err(Failure::write(path))?;
     }

@@ -1,8 +1,9 @@
 //! The passes of a suite, one engine run each, in turn on every server.
 //!
-//! Invariants: every finished load point is on disk before the next begins, and
-//! where the disk will not have it nothing further is measured; a server that fails
-//! costs its own load points only, and one that lets nobody in is not asked again.
+//! Invariants: every finished load point is on disk before the next begins; where
+//! the disk will not have it, it is tried again after the next, and no further pass
+//! is measured where the last one could not be kept; a server that fails costs its
+//! own load points only, and one that lets nobody in is not asked again.
 
 use std::time::Duration;
 

@@ -27,7 +27,8 @@ impl RunDoc {
         let mut all = passes.next()?;
         for pass in passes {
             all.server.add_pass(&pass.server);
-            if cpus(&all).is_some() && cpus(&all) != cpus(&pass) {
+            let differ = |(of_all, of_pass)| of_all != of_pass;
+            if cpus(&all).zip(cpus(&pass)).is_some_and(differ) {
                 all.machine = all.machine.map(|machine| MachineDoc {
                     cpus: None,
                     ..machine
