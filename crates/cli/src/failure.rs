@@ -120,23 +120,19 @@ impl Failure {
             _ => None,
         };
         match error {
-            Some(SessionError::Handshake { source, .. }) => {
-                matches!(
-                    source,
-                    // One that takes no more sessions would take this user's.
-                    HandshakeError::Refused {
-                        command: Command::SessionSetup,
-                        status,
-                        ..
-                    } if !matches!(
-                        *status,
-                        NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::INSUFFICIENT_RESOURCES
-                    )
-                ) || matches!(
-                    source,
-                    HandshakeError::OnlyAsGuest | HandshakeError::Auth(_)
-                )
-            }
+            Some(SessionError::Handshake { source, .. }) => match source {
+                // One that takes no more sessions would take this user's.
+                HandshakeError::Refused {
+                    command: Command::SessionSetup,
+                    status,
+                    ..
+                } => !matches!(
+                    *status,
+                    NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::INSUFFICIENT_RESOURCES
+                ),
+                HandshakeError::OnlyAsGuest | HandshakeError::Auth(_) => true,
+                _ => false,
+            },
             // By a KDC, and not for want of a file or a ticket.
             Some(SessionError::Ticket(error)) => {
                 matches!(error, TicketError::Refused { at: Some(_), .. })

@@ -35,7 +35,7 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         )
     };
     let listen = async move {
-        let (mut times, mut is_beside_hang_up) = (0, false);
+        let mut seen = Seen::default();
         loop {
             let hung_up = async {
                 match &mut hang_up {
@@ -43,22 +43,15 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
                     None => pending().await,
                 }
             };
-            // Shell and terminal both tell of a lost terminal, perhaps with a SIGTERM
-            // behind it, and nobody is in a hurry.
-            let counts = tokio::select! {
+            let caught = tokio::select! {
                 biased;
-                _ = interrupt.recv() => true,
-                _ = terminate.recv() => !std::mem::take(&mut is_beside_hang_up),
-                _ = hung_up => {
-                    is_beside_hang_up = times == 0;
-                    times == 0
-                }
+                _ = interrupt.recv() => Caught::Interrupt,
+                _ = terminate.recv() => Caught::Terminate,
+                _ = hung_up => Caught::HangUp,
             };
-            if !counts {
-                continue;
+            if let Some(times) = seen.count(caught) {
+                react(times);
             }
-            times += 1;
-            react(times);
         }
     };
     thread::Builder::new()
@@ -66,6 +59,42 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         .spawn(move || runtime.block_on(listen))
         .map_err(failed())?;
     Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Caught {
+    Interrupt,
+    Terminate,
+    HangUp,
+}
+
+/// What was caught so far.
+#[derive(Default)]
+struct Seen {
+    times: u32,
+    /// Whether the first was a hang-up, and no SIGTERM has come since.
+    began_with_hang_up: bool,
+}
+
+impl Seen {
+    /// How often somebody has asked to stop by now; `None` where this was not once
+    /// more. Shell and terminal both tell of a lost terminal, perhaps with a SIGTERM
+    /// behind it, and nobody is in a hurry.
+    fn count(&mut self, caught: Caught) -> Option<u32> {
+        let is_first = self.times == 0;
+        let counts = match caught {
+            Caught::Interrupt => true,
+            Caught::Terminate => !std::mem::take(&mut self.began_with_hang_up),
+            Caught::HangUp => {
+                self.began_with_hang_up |= is_first;
+                is_first
+            }
+        };
+        counts.then(|| {
+            self.times += 1;
+            self.times
+        })
+    }
 }
 
 /// Whether this process was started to outlive its terminal.
@@ -86,7 +115,15 @@ fn ignores_hang_up(status: &str) -> bool {
 
 /// What then is to be done about a share, for [`stop_on_interrupt`].
 pub(crate) fn left_behind(url: &str) -> String {
-    format!("; files may be left on the share, remove them with: smbench cleanup '{url}'")
+    format!(
+        "; files may be left on the share, remove them with: {}",
+        cleanup_command(url)
+    )
+}
+
+/// What removes from a share what was left there.
+pub(crate) fn cleanup_command(url: &str) -> String {
+    format!("smbench cleanup '{url}'")
 }
 
 /// The first signal ends the run in good order, the second at once, with what
@@ -116,7 +153,29 @@ pub(crate) fn stop_on_interrupt(
 
 #[cfg(test)]
 mod tests {
-    use super::ignores_hang_up;
+    use super::Caught::{HangUp, Interrupt, Terminate};
+    use super::{Seen, ignores_hang_up};
+
+    #[test]
+    fn a_lost_terminal_is_told_several_times_and_asks_once() {
+        for (caught, counts) in [
+            (vec![HangUp, HangUp, Terminate], vec![Some(1), None, None]),
+            (
+                vec![HangUp, Terminate, Terminate],
+                vec![Some(1), None, Some(2)],
+            ),
+            (vec![HangUp, Interrupt], vec![Some(1), Some(2)]),
+            (
+                vec![Terminate, HangUp, Terminate],
+                vec![Some(1), None, Some(2)],
+            ),
+            (vec![Interrupt, Interrupt], vec![Some(1), Some(2)]),
+        ] {
+            let mut seen = Seen::default();
+            let counted: Vec<_> = caught.into_iter().map(|one| seen.count(one)).collect();
+            assert_eq!(counted, counts);
+        }
+    }
 
     #[test]
     fn nohup_is_recognised() {

@@ -23,7 +23,7 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server};
 use crate::results::{Results, save_csv, save_csv_iometer};
-use crate::signals::{self, left_behind};
+use crate::signals::{self, cleanup_command, left_behind};
 use crate::verdict::{judge, strictly};
 use crate::watch::{Interim, Keep, Log, Watch};
 
@@ -206,10 +206,6 @@ impl Keep for &mut Results {
     }
 }
 
-fn cleanup_command(request: &Request) -> String {
-    format!("smbench cleanup '{}'", request.plan.target.redacted())
-}
-
 /// Saves and prints what was measured, and says what is wrong with it.
 fn conclude(
     request: &Request,
@@ -223,7 +219,7 @@ fn conclude(
     if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
         manner.complain(format_args!(
             "{leftover}; remove it with: {}",
-            cleanup_command(request)
+            cleanup_command(&request.plan.target.redacted())
         ));
     }
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {

@@ -11,6 +11,7 @@ use super::folder::{Folder, Remains};
 use super::resolve::Suite;
 use crate::output::complain;
 use crate::progress::Line;
+use crate::signals::cleanup_command;
 
 /// How long a server may take to notice that a suite was killed.
 const NOTICE_LIMIT: Duration = Duration::from_secs(10);
@@ -44,8 +45,12 @@ pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &Line) {
 /// Removes a directory on a server of the suite, which was at `url` when it was
 /// made.
 fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Result<(), String> {
-    let remedy =
-        |url: &str| format!("directory '{directory}'; remove it with: smbench cleanup '{url}'");
+    let remedy = |url: &str| {
+        format!(
+            "directory '{directory}'; remove it with: {}",
+            cleanup_command(url)
+        )
+    };
     let mut hosts = suite.hosts.iter();
     let host = hosts.find(|host| host.name == server);
     let (target, limits) = match (host.and_then(|host| host.given()), url) {

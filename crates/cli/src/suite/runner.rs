@@ -21,6 +21,7 @@ use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
+use crate::signals::cleanup_command;
 use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
 
@@ -170,7 +171,7 @@ impl<'a> Runner<'a> {
         plan.server_cpu = host.cpu.clone();
         plan.load_points = self.folder.remaining(slot);
         let url = target.redacted();
-        let cleanup = format!("smbench cleanup '{url}'");
+        let cleanup = cleanup_command(&url);
         plan.target = target;
         let keep = Pass {
             folder: self.folder,
