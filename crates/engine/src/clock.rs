@@ -8,6 +8,8 @@ use std::ops::{Add, Sub};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// A monotonic instant, or the distance between two, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
@@ -55,15 +57,34 @@ impl Sub for Nanos {
     }
 }
 
-fn origin() -> Instant {
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    *ORIGIN.get_or_init(Instant::now)
+/// Where the count begins.
+struct Origin {
+    /// Of the monotonic clock, in nanoseconds.
+    monotonic: u64,
+    /// The same, for timers.
+    instant: Instant,
+}
+
+fn origin() -> &'static Origin {
+    static ORIGIN: OnceLock<Origin> = OnceLock::new();
+    ORIGIN.get_or_init(|| Origin {
+        monotonic: monotonic(),
+        instant: Instant::now(),
+    })
+}
+
+/// The monotonic clock, asked without what [`Instant`] does besides: a load asks
+/// once or more for each operation.
+fn monotonic() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 /// Now, on the monotonic clock.
 #[must_use]
 pub fn now() -> Nanos {
-    Nanos::from(origin().elapsed())
+    let origin = origin().monotonic;
+    Nanos(monotonic().saturating_sub(origin))
 }
 
 /// Now, on the wall clock: for names and records, never for measuring.
@@ -75,5 +96,5 @@ pub fn wall() -> SystemTime {
 /// The tokio instant that corresponds to `at`, for timers.
 pub(crate) fn timer(at: Nanos) -> tokio::time::Instant {
     let far = Duration::from_secs(86_400 * 365);
-    tokio::time::Instant::from_std(origin() + Duration::from(at).min(far))
+    tokio::time::Instant::from_std(origin().instant + Duration::from(at).min(far))
 }

@@ -1,10 +1,11 @@
 //! Bytes of one client that its socket has not taken yet.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::hint;
+use std::task::Context;
 
-use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
+
+use crate::run::links::socket::send_some;
 
 /// With this many bytes waiting, no further request is encoded: a large window
 /// of large writes must not become a large buffer.
@@ -37,6 +38,9 @@ impl Backlog {
         context: &mut Context<'_>,
         output: &mut Vec<u8>,
     ) -> std::io::Result<()> {
+        if output.is_empty() && self.bytes.is_empty() {
+            return Ok(());
+        }
         let flushed = self.try_flush(stream, context, output);
         output.clear();
         flushed
@@ -48,7 +52,10 @@ impl Backlog {
         context: &mut Context<'_>,
         output: &[u8],
     ) -> std::io::Result<()> {
-        self.sent += write_some(stream, context, &self.bytes[self.sent..])?;
+        if !self.bytes.is_empty() {
+            hint::cold_path();
+            self.sent += send_some(stream, context, &self.bytes[self.sent..])?;
+        }
         if self.len() > 0 {
             // What was sent is given up in large pieces, so that each byte moves
             // at most once and the buffer stays within a few times its limit.
@@ -61,26 +68,13 @@ impl Backlog {
         }
         self.bytes.clear();
         self.sent = 0;
-        let written = write_some(stream, context, output)?;
-        self.bytes.extend_from_slice(&output[written..]);
+        let written = send_some(stream, context, output)?;
+        if written < output.len() {
+            hint::cold_path();
+            self.bytes.extend_from_slice(&output[written..]);
+        }
         Ok(())
     }
-}
-
-/// Writes until the socket would block; how many bytes it took.
-fn write_some(
-    stream: &mut TcpStream,
-    context: &mut Context<'_>,
-    bytes: &[u8],
-) -> std::io::Result<usize> {
-    let mut written = 0;
-    while written < bytes.len() {
-        match Pin::new(&mut *stream).poll_write(context, &bytes[written..]) {
-            Poll::Ready(len) => written += len?,
-            Poll::Pending => break,
-        }
-    }
-    Ok(written)
 }
 
 #[cfg(test)]

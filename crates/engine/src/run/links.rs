@@ -6,13 +6,13 @@
 //! loop sees none of this. What breaks one connection breaks the group.
 
 pub(super) mod drops;
+pub(super) mod socket;
 
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use rustix::net::RecvFlags;
 use smbench_protocol::frame::Inbound;
 use smbench_protocol::{Connection, SessionIndex};
-use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::clock::{self, Nanos};
 use crate::plan::Caching;
@@ -20,6 +20,7 @@ use crate::run::backlog::{self, Backlog};
 use crate::run::driver::{Busy, Scratch};
 use crate::run::operation::Dropped;
 use crate::run::site::Site;
+use crate::run::turns::after;
 use crate::session::caching::Cache;
 use crate::session::{Session, SessionError};
 
@@ -218,7 +219,7 @@ impl Links {
     /// holds.
     pub(super) fn choose(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
         for _ in 0..self.links.len() {
-            self.chosen = (self.chosen + 1) % self.links.len();
+            self.chosen = after(self.chosen, self.links.len());
             if fits(&self.links[self.chosen].session.connection) {
                 return Ok(());
             }
@@ -231,7 +232,7 @@ impl Links {
     pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
         self.wanted = None;
         for _ in 0..self.links.len() {
-            self.chosen = (self.chosen + 1) % self.links.len();
+            self.chosen = after(self.chosen, self.links.len());
             let link = &self.links[self.chosen];
             match (fits(&link.session.connection), link.has_room(0)) {
                 (true, true) => {
@@ -320,7 +321,7 @@ impl Links {
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
         for _ in 0..self.links.len() {
-            self.read = (self.read + 1) % self.links.len();
+            self.read = after(self.read, self.links.len());
             let session = &mut self.links[self.read].session;
             let received = match self.payloads {
                 Payloads::Received => receive(session, context, &mut scratch.input),
@@ -376,13 +377,12 @@ impl Links {
 
 /// Waits for bytes; as many as there are and fit.
 fn receive(
-    session: &mut Session,
+    session: &Session,
     context: &mut Context<'_>,
     input: &mut [u8],
 ) -> Poll<Result<usize, Dropped>> {
-    let mut buffer = ReadBuf::new(input);
-    ready!(Pin::new(&mut session.stream).poll_read(context, &mut buffer))?;
-    Poll::Ready(match buffer.filled().len() {
+    let received = socket::poll_receive(&session.stream, context, input, RecvFlags::empty());
+    Poll::Ready(match ready!(received)? {
         0 => Err(Dropped::Closed),
         len => Ok(len),
     })

@@ -33,6 +33,7 @@ mod smb_rs;
 mod standing;
 mod supply;
 mod timeline;
+mod turns;
 mod worker;
 
 use std::io;

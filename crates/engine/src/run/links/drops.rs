@@ -5,14 +5,11 @@
 //! which pays from a few pages on; small answers still come whole with the
 //! first.
 
-use std::io;
-use std::os::fd::AsRawFd as _;
 use std::task::{Context, Poll, ready};
 
-use nix::sys::socket::{MsgFlags, recv};
-use tokio::io::Interest;
+use rustix::net::RecvFlags;
 
-use super::receive as receive_all;
+use super::{receive as receive_all, socket};
 use crate::plan::Plan;
 use crate::record::Direction;
 use crate::run::operation::Dropped;
@@ -65,19 +62,11 @@ fn skip(
     context: &mut Context<'_>,
     room: &mut [u8],
 ) -> Poll<Result<usize, Dropped>> {
-    let stream = &session.stream;
-    loop {
-        ready!(stream.poll_read_ready(context))?;
-        let skipped = stream.try_io(Interest::READABLE, || {
-            Ok(recv(stream.as_raw_fd(), room, MsgFlags::MSG_TRUNC)?)
-        });
-        match skipped {
-            Ok(0) => return Poll::Ready(Err(Dropped::Closed)),
-            Ok(len) => return Poll::Ready(Ok(len)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Poll::Ready(Err(error.into())),
-        }
-    }
+    let skipped = socket::poll_receive(&session.stream, context, room, RecvFlags::TRUNC);
+    Poll::Ready(match ready!(skipped)? {
+        0 => Err(Dropped::Closed),
+        len => Ok(len),
+    })
 }
 
 #[cfg(test)]
