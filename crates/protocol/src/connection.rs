@@ -17,6 +17,8 @@ mod reauthentication;
 mod session;
 mod setup;
 
+use std::hint;
+
 use crate::command::oplock_break::{BreakAcknowledgement, BreakNotification};
 use crate::command::read::ReadRequest;
 use crate::command::write::WriteRequest;
@@ -326,18 +328,24 @@ impl Connection {
         } = message;
         let header = Header::decode(bytes)?;
         if !header.flags.contains(Flags::RESPONSE) {
+            hint::cold_path();
             return Err(ProtocolError::NotAResponse);
         }
         if header.message_id == UNSOLICITED {
+            hint::cold_path();
             return unsolicited(&header, bytes);
         }
         let at = self
             .in_flight
             .iter()
             .position(|entry| entry.message_id == header.message_id)
-            .ok_or(ProtocolError::Unasked(header.message_id))?;
+            .ok_or_else(|| {
+                hint::cold_path();
+                ProtocolError::Unasked(header.message_id)
+            })?;
         let entry = self.in_flight[at];
         if entry.command != header.command {
+            hint::cold_path();
             return Err(ProtocolError::WrongCommand {
                 asked: entry.command.name(),
                 got: header.command.name(),
@@ -346,12 +354,14 @@ impl Connection {
         let interim = header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC);
         let channel = &self.sessions[entry.session.at()];
         if header.session_id != channel.session_id && !channel.protection.is_opening() {
+            hint::cold_path();
             return Err(ProtocolError::NotAResponse);
         }
         // Another session's key proves nothing (MS-SMB2 3.2.5.1.1.1).
         if let Secrecy::Encrypted { session_id } = secrecy
             && session_id != header.session_id
         {
+            hint::cold_path();
             return Err(ProtocolError::NotAResponse);
         }
         match &channel.protection {
@@ -389,14 +399,19 @@ impl Connection {
         }
         self.credits.answered(entry.payment, header.credits);
         if interim {
+            hint::cold_path();
             self.in_flight[at].payment = Payment::default();
             self.went_async(entry, &header);
             return Ok(Event::Pending { tag: entry.tag });
         }
         self.in_flight.swap_remove(at);
-        self.interim
-            .retain(|known| known.message_id != header.message_id);
+        if !self.interim.is_empty() {
+            hint::cold_path();
+            self.interim
+                .retain(|known| known.message_id != header.message_id);
+        }
         if entry.command == Command::SessionSetup && !self.is_opening(entry.session) {
+            hint::cold_path();
             let session = entry.session;
             let progress = self.reauthenticated(session, header.status, bytes)?;
             return Ok(Event::Reauthentication { session, progress });

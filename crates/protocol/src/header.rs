@@ -3,6 +3,8 @@
 //! One structure serves requests and responses, sync and async: the field at
 //! offset 32 is read as AsyncId or as Reserved + TreeId by the async flag.
 
+use std::hint;
+
 use crate::NtStatus;
 use crate::wire::{DecodeError, Reader};
 
@@ -200,6 +202,18 @@ impl Header {
     /// When the bytes are too few, do not start with `\xFESMB`, state another
     /// structure size, or name a command MS-SMB2 does not have.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
+        // One look at the length suffices where nothing is wrong.
+        match message.first_chunk::<HEADER_LEN>() {
+            Some(whole) => Self::read(whole),
+            None => {
+                hint::cold_path();
+                Self::read(message)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(message);
         if reader.array::<4>("protocol id")? != PROTOCOL_ID {
             return Err(Reader::new(message).error("protocol id"));
@@ -209,8 +223,8 @@ impl Header {
         let status = NtStatus(reader.u32("status")?);
         let before_command = reader;
         let command = Command::from_code(reader.u16("command")?)
-            .ok_or(before_command.error("command code"))?;
-        Ok(Self {
+            .ok_or_else(|| before_command.error("command code"))?;
+        let header = Self {
             credit_charge,
             status,
             command,
@@ -220,11 +234,9 @@ impl Header {
             message_id: reader.u64("message id")?,
             async_or_tree: reader.u64("tree id")?,
             session_id: reader.u64("session id")?,
-        })
-        .and_then(|header| {
-            reader.array::<16>("signature")?;
-            Ok(header)
-        })
+        };
+        reader.array::<16>("signature")?;
+        Ok(header)
     }
 }
 

@@ -35,6 +35,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An error at the cursor, or at the end when the bytes stop before it.
+    #[cold]
     pub(crate) fn error(&self, what: &'static str) -> DecodeError {
         DecodeError {
             what,
@@ -50,7 +51,7 @@ impl<'a> Reader<'a> {
             .bytes
             .get(self.at..)
             .and_then(<[u8]>::first_chunk::<N>)
-            .ok_or(self.error(what))?;
+            .ok_or_else(|| self.error(what))?;
         self.at += N;
         Ok(*field)
     }
@@ -114,7 +115,7 @@ impl<'a> Reader<'a> {
         offset
             .checked_add(len)
             .and_then(|end| self.bytes.get(offset..end))
-            .ok_or(self.error(what))
+            .ok_or_else(|| self.error(what))
     }
 }
 

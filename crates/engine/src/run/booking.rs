@@ -4,6 +4,7 @@
 //! Invariant: between submitting and completing, nothing here allocates once
 //! warm. When something is sent is [`super::group`]'s to say.
 
+use std::hint;
 use std::sync::Arc;
 
 use crate::clock::Nanos;
@@ -181,12 +182,15 @@ impl<S: Supply> Clients<S> {
         // Most of what is answered later is like what is answered at once; but
         // with a CHANGE_NOTIFY the server has done its work by saying so.
         if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
+            hint::cold_path();
             return Ok(());
         }
         if slot.state == SlotState::Free {
+            hint::cold_path();
             return Err(Dropped::Unasked(answer.slot));
         }
         if slot.state == SlotState::Continuing {
+            hint::cold_path();
             // A CHANGE_NOTIFY that fired before it could be cancelled.
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
@@ -194,6 +198,7 @@ impl<S: Supply> Clients<S> {
             return Ok(());
         }
         if answer.extent == Extent::Expired && slot.expire(member.ledger.as_deref_mut()) {
+            hint::cold_path();
             member.continuing.push_back(answer.slot);
             return Ok(());
         }
@@ -221,6 +226,7 @@ impl<S: Supply> Clients<S> {
                     member.busy = member.busy + Nanos(times.service.0 * in_window);
                 }
                 Err(unfit) => {
+                    hint::cold_path();
                     slot.state = SlotState::Failing;
                     match unfit {
                         Unfit::Answer(failure) => recorder.failure(kind, failure),
@@ -238,6 +244,7 @@ impl<S: Supply> Clients<S> {
         }
         self.in_flight -= 1;
         if in_window == 0 {
+            hint::cold_path();
             member.miss_window(slot, now);
         }
         let went = match (slot.state, answer.extent) {

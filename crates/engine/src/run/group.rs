@@ -15,6 +15,7 @@ mod wait;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::hint;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -93,8 +94,18 @@ impl Orders {
 
     /// Has what completes at `now` recorded where it belongs. A cancelled window
     /// ends at once, not when the answers are in.
+    #[inline]
     pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
         let cancelled_at = self.cancel.at();
+        let until = now.min(cancelled_at);
+        if desk.is_over(until) || cancelled_at <= now {
+            hint::cold_path();
+            self.turn_over(desk, now, cancelled_at);
+        }
+    }
+
+    #[inline(never)]
+    fn turn_over(&self, desk: &mut Desk, now: Nanos, cancelled_at: Nanos) {
         let until = now.min(cancelled_at);
         if desk.is_over(until) {
             desk.turn(until, self.schedule.interval_at(until));
@@ -224,8 +235,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 let before = self.clients.in_flight;
                 match self.fill(now, &mut shared.scratch, orders) {
                     Filled::AsPlanned => break,
-                    Filled::UpToBacklog => {}
+                    Filled::UpToBacklog => hint::cold_path(),
                     Filled::AtFault(member) => {
+                        hint::cold_path();
                         return Poll::Ready(Err(self.clients.members[member].fault()));
                     }
                 }
@@ -243,6 +255,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
+                hint::cold_path();
                 match self.clients.waiting_since() {
                     // What is owed to none of them may bring credits as well.
                     Some(_) if self.driver.is_awaited() => {}

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::hint;
 use std::sync::Arc;
 
 use crate::clock::Nanos;
@@ -231,8 +232,11 @@ impl<S: Supply> Member<S> {
 
     /// Gives up the arrivals that have waited for too long. Not what was recorded:
     /// operations depend on those before them.
+    #[inline]
     pub(super) fn give_up_overdue(&mut self, now: Nanos) {
-        self.give_up_before(now.since(self.patience), now);
+        if matches!(self.pace, Pace::Rate(_)) {
+            self.give_up_before(now.since(self.patience), now);
+        }
     }
 
     /// Gives up whatever was due before the load ended, at `end`, and has not been
@@ -379,8 +383,10 @@ impl<S: Supply> Member<S> {
     }
 
     /// What counts as starving ends at `now`.
+    #[inline]
     pub(super) fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
         if let Some(since) = self.starved_since.take() {
+            hint::cold_path();
             self.starved = self.starved + orders.window_between(since, now);
         }
     }

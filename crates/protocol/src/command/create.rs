@@ -268,7 +268,7 @@ impl CreateResponse {
         reader.structure_size(89, "CREATE response structure size")?;
         let before_oplock = reader;
         let oplock_level = OplockLevel::from_wire(reader.u8("CREATE oplock level")?)
-            .ok_or(before_oplock.error("CREATE oplock level"))?;
+            .ok_or_else(|| before_oplock.error("CREATE oplock level"))?;
         reader.u8("CREATE flags")?;
         let response = Self {
             oplock_level,

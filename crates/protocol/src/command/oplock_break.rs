@@ -172,7 +172,7 @@ impl OplockBreakResponse {
 fn read_oplock(reader: &mut Reader<'_>) -> Result<OplockBreakResponse, DecodeError> {
     let before_level = *reader;
     let level = OplockLevel::from_wire(reader.u8("OPLOCK_BREAK level")?)
-        .ok_or(before_level.error("OPLOCK_BREAK level"))?;
+        .ok_or_else(|| before_level.error("OPLOCK_BREAK level"))?;
     reader.array::<5>("OPLOCK_BREAK reserved")?;
     Ok(OplockBreakResponse {
         file_id: FileId::from_bytes(reader.array("OPLOCK_BREAK file id")?),

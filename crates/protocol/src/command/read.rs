@@ -78,7 +78,7 @@ impl<'a> ReadResponse<'a> {
         let end = data_offset
             .checked_add(length as usize)
             .filter(|&end| end <= total_len)
-            .ok_or(before_length.error("READ data length"))?;
+            .ok_or_else(|| before_length.error("READ data length"))?;
         Ok(Self {
             length,
             data: message.get(data_offset..end),

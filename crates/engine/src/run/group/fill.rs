@@ -1,11 +1,14 @@
 //! Filling free slots: what is due goes to the driver, as far as that has room.
 
+use std::hint;
+
 use super::{Group, Orders};
 use crate::clock::Nanos;
 use crate::run::driver::{Busy, Call, Driver, Scratch};
 use crate::run::member::DueFor;
 use crate::run::operation::{Slot, SlotState};
 use crate::run::supply::Supply;
+use crate::run::turns::after;
 
 /// Why no further operation was submitted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,21 +28,32 @@ impl<D: Driver, S: Supply> Group<D, S> {
         self.clients.count_in_flight(now, orders);
         self.count_held_back(now, orders);
         let members = self.clients.members.len();
-        for at in 0..members {
-            let member = (self.turn + at) % members;
+        let mut member = self.turn;
+        for _ in 0..members {
             let filled = self.fill_member(member, now, scratch, orders);
             if filled != Filled::AsPlanned {
+                hint::cold_path();
                 // Whoever found no room is the first to get it.
                 self.turn = member;
                 return filled;
             }
+            member = after(member, members);
         }
-        self.turn = (self.turn + 1) % members;
+        self.turn = after(self.turn, members);
         self.held_back.end();
         Filled::AsPlanned
     }
 
+    #[inline]
     pub(super) fn count_held_back(&mut self, now: Nanos, orders: &Orders) {
+        if self.held_back.since().is_some() {
+            hint::cold_path();
+            self.count_as_held_back(now, orders);
+        }
+    }
+
+    #[inline(never)]
+    fn count_as_held_back(&mut self, now: Nanos, orders: &Orders) {
         let members = self.clients.members.iter();
         let due = members.filter_map(|member| member.due_since(now));
         let of_window = |from, to| orders.window_between(from, to);
@@ -57,11 +71,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let slots = &mut self.clients.slots;
         let may_begin = !orders.stops(now);
         if !may_begin {
+            hint::cold_path();
             member.cut_window(orders.cancel.at());
         }
         member.give_up_overdue(now);
         while let Some(due) = member.due(now, may_begin) {
             if !self.driver.has_room(scratch) {
+                hint::cold_path();
                 return Filled::UpToBacklog;
             }
             let slot = due.slot;
@@ -80,6 +96,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 }
             };
             let Some(operation) = operation else {
+                hint::cold_path();
                 if member.is_over() {
                     member.retire();
                     return Filled::AsPlanned;
@@ -95,6 +112,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 .driver
                 .submit(&call, scratch, |out| member.write_data(&operation, out));
             if let Err(busy) = submitted {
+                hint::cold_path();
                 if !matches!(due.what, DueFor::Further) {
                     member.keep(operation);
                 }
@@ -135,6 +153,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
         }
         if !may_begin {
+            hint::cold_path();
             member.end_starvation(now, orders);
             member.let_in();
         }

@@ -8,21 +8,34 @@ use tokio::task::coop;
 
 use super::{Group, Orders};
 use crate::clock::{self, Nanos};
+use crate::run::alarm::Alarm;
 use crate::run::driver::Driver;
 use crate::run::operation::Dropped;
 use crate::run::supply::Supply;
 
 impl<D: Driver, S: Supply> Group<D, S> {
     /// Has the group woken when something is due by the clock.
+    #[inline]
     pub(super) fn set_alarm(
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
         orders: &Orders,
     ) -> Result<(), Dropped> {
-        let Some(alarm) = &orders.alarm else {
-            return Ok(());
-        };
+        match &orders.alarm {
+            Some(alarm) => self.set(alarm, context, now, orders),
+            None => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn set(
+        &mut self,
+        alarm: &Alarm,
+        context: &mut Context<'_>,
+        now: Nanos,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
         if orders.stops(now) {
             return Ok(());
         }
@@ -43,15 +56,26 @@ impl<D: Driver, S: Supply> Group<D, S> {
     /// Sleeps until the driver is ready; an error once the oldest operation has
     /// waited longer than `limit`. The timer is set rarely: it is only moved
     /// when it has fired and turned out to be early.
+    #[inline]
     pub(super) fn wait(
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
         limit: Nanos,
     ) -> Poll<Result<(), Dropped>> {
-        if now < self.timer_at {
-            return Poll::Pending;
+        match now < self.timer_at {
+            true => Poll::Pending,
+            false => self.set_timer(context, now, limit),
         }
+    }
+
+    #[cold]
+    fn set_timer(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        limit: Nanos,
+    ) -> Poll<Result<(), Dropped>> {
         let oldest = self.clients.oldest();
         let since = match oldest {
             Some(oldest) => Some(oldest.sent),

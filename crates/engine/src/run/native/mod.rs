@@ -11,6 +11,7 @@ mod renewal;
 mod replay;
 pub(super) mod request;
 
+use std::hint;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -220,9 +221,11 @@ impl Driver for Native {
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
         if !self.renewals.is_empty() {
+            hint::cold_path();
             self.renew(context, scratch)?;
         }
         if self.cache.is_due() {
+            hint::cold_path();
             self.acknowledge(clock::now(), scratch);
         }
         self.links.flush(context, scratch)
@@ -265,6 +268,7 @@ impl Driver for Native {
             while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
                 match connection.receive(message)? {
                     Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
+                        hint::cold_path();
                         match cache.answered(done.tag, done.status, now) {
                             Some(Answered::Settled(took, outcome)) => {
                                 sink.acknowledged(took, outcome);
@@ -283,6 +287,7 @@ impl Driver for Native {
                         if let Some(place) = &mut place
                             && place.further.is_some()
                         {
+                            hint::cold_path();
                             match further::answered(place, connection, &done, out)? {
                                 Came::NotYet => {}
                                 Came::Unfinished => self.unfinished.push(done.tag),
@@ -305,6 +310,7 @@ impl Driver for Native {
                             sink.granted(granted);
                         }
                         if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
+                            hint::cold_path();
                             let member = done.tag as usize / self.outstanding;
                             self.renewals.found(member, now);
                         }
@@ -323,14 +329,18 @@ impl Driver for Native {
                         }
                     }
                     Event::Pending { tag } if tag >= caching::FIRST_TAG => {}
-                    Event::Pending { tag } => sink.answer(&Answer {
-                        slot: tag,
-                        extent: Extent::Interim,
-                        status: NtStatus::PENDING,
-                        moved: 0,
-                        data: None,
-                    })?,
+                    Event::Pending { tag } => {
+                        hint::cold_path();
+                        sink.answer(&Answer {
+                            slot: tag,
+                            extent: Extent::Interim,
+                            status: NtStatus::PENDING,
+                            moved: 0,
+                            data: None,
+                        })?;
+                    }
                     Event::Break(notification) => {
+                        hint::cold_path();
                         sink.broken();
                         cache.broken(&notification, |open| {
                             if let Some(replay) = replay {
@@ -343,6 +353,7 @@ impl Driver for Native {
                         });
                     }
                     Event::Reauthentication { session, progress } => {
+                        hint::cold_path();
                         if let Some(member) = member_of(&self.held, session) {
                             let answered = self.renewals.answered(member, progress, sink);
                             refused = refused.or(answered.err());
@@ -352,16 +363,20 @@ impl Driver for Native {
             }
         }
         if let Some(refused) = refused {
+            hint::cold_path();
             return Err(self.refused(&refused, scratch));
         }
         // Before any further operation takes the credits.
         if !self.renewals.is_empty() {
+            hint::cold_path();
             self.send_renewals(scratch)?;
         }
         if !self.unfinished.is_empty() {
+            hint::cold_path();
             self.resume_log_ons(scratch);
         }
         if self.cache.is_due() {
+            hint::cold_path();
             self.acknowledge(now, scratch);
         }
         Ok(())
