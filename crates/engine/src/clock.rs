@@ -61,7 +61,7 @@ impl Sub for Nanos {
 struct Origin {
     /// Of the monotonic clock, in nanoseconds.
     monotonic: u64,
-    /// The same, for timers.
+    /// The same for timers: read after it, so that none fires before its instant.
     instant: Instant,
 }
 
@@ -73,8 +73,8 @@ fn origin() -> &'static Origin {
     })
 }
 
-/// The monotonic clock, asked without what [`Instant`] does besides: a load asks
-/// once or more for each operation.
+/// The monotonic clock, asked without the arithmetic of [`Instant`] and [`Duration`]: a
+/// load asks whenever it wakes up.
 fn monotonic() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()

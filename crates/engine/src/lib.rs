@@ -51,6 +51,7 @@ pub mod run;
 pub mod server_cpu;
 mod session;
 mod share;
+mod socket;
 pub mod sources;
 pub mod spec;
 pub mod storage;

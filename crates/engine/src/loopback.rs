@@ -11,12 +11,10 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsRawFd as _;
 use std::task::{Context, Poll, ready};
 use std::thread;
 
-use nix::sys::socket::{MsgFlags, recv};
-use tokio::io::Interest;
+use rustix::net::RecvFlags;
 use tokio::net::TcpStream;
 
 use crate::clock::{self, Nanos};
@@ -26,6 +24,7 @@ use crate::driver::{
 use crate::process;
 use crate::record::OpKind;
 use crate::session::SessionError;
+use crate::socket::{poll_receive, send_some};
 
 /// Length prefix, header and body of a READ request.
 const READ_REQUEST_LEN: usize = 4 + 64 + 49;
@@ -153,27 +152,6 @@ struct Waiting {
     missing: usize,
 }
 
-impl LoopbackDriver {
-    /// Writes as much as the socket takes.
-    fn write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Result<usize, Dropped> {
-        let mut sent = 0;
-        while sent < bytes.len() {
-            match self.stream.try_write(&bytes[sent..]) {
-                Ok(0) => return Err(Dropped::Closed),
-                Ok(len) => sent += len,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    match self.stream.poll_write_ready(context)? {
-                        Poll::Ready(()) => {}
-                        Poll::Pending => break,
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(sent)
-    }
-}
-
 impl Driver for LoopbackDriver {
     fn has_room(&self, _: &Scratch) -> bool {
         self.unsent.is_empty()
@@ -209,12 +187,12 @@ impl Driver for LoopbackDriver {
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
         if self.unsent.is_empty() {
-            let sent = self.write(context, &scratch.output)?;
+            let sent = send_some(&self.stream, context, &scratch.output)?;
             self.unsent.extend_from_slice(&scratch.output[sent..]);
             scratch.output.clear();
         } else {
             self.unsent.append(&mut scratch.output);
-            let sent = self.write(context, &self.unsent)?;
+            let sent = send_some(&self.stream, context, &self.unsent)?;
             self.unsent.drain(..sent);
         }
         Ok(())
@@ -227,23 +205,16 @@ impl Driver for LoopbackDriver {
     ) -> Poll<Result<usize, Dropped>> {
         let input = &mut scratch.input;
         let (len, flags) = match self.calls.front() {
-            Some(call) if call.answer < LARGE_LEN => (input.len(), MsgFlags::empty()),
-            Some(call) if call.answer == call.missing => (RECEIVED_LEN, MsgFlags::empty()),
-            Some(call) => (call.missing.min(input.len()), MsgFlags::MSG_TRUNC),
-            None => (input.len(), MsgFlags::empty()),
+            Some(call) if call.answer < LARGE_LEN => (input.len(), RecvFlags::empty()),
+            Some(call) if call.answer == call.missing => (RECEIVED_LEN, RecvFlags::empty()),
+            Some(call) => (call.missing.min(input.len()), RecvFlags::TRUNC),
+            None => (input.len(), RecvFlags::empty()),
         };
-        loop {
-            ready!(self.stream.poll_read_ready(context))?;
-            let received = self.stream.try_io(Interest::READABLE, || {
-                Ok(recv(self.stream.as_raw_fd(), &mut input[..len], flags)?)
-            });
-            match received {
-                Ok(0) => return Poll::Ready(Err(Dropped::Closed)),
-                Ok(received) => return Poll::Ready(Ok(received)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error.into())),
-            }
-        }
+        let received = poll_receive(&self.stream, context, &mut input[..len], flags);
+        Poll::Ready(match ready!(received)? {
+            0 => Err(Dropped::Closed),
+            len => Ok(len),
+        })
     }
 
     fn take_answers(

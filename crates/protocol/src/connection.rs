@@ -399,7 +399,6 @@ impl Connection {
         }
         self.credits.answered(entry.payment, header.credits);
         if interim {
-            hint::cold_path();
             self.in_flight[at].payment = Payment::default();
             self.went_async(entry, &header);
             return Ok(Event::Pending { tag: entry.tag });

@@ -1,11 +1,12 @@
-//! Bytes of one client that its socket has not taken yet.
+//! Bytes that a socket has not taken yet; with several connections, all that waits to be
+//! sent on one.
 
 use std::hint;
 use std::task::Context;
 
 use tokio::net::TcpStream;
 
-use crate::run::links::socket::send_some;
+use crate::socket::send_some;
 
 /// With this many bytes waiting, no further request is encoded: a large window
 /// of large writes must not become a large buffer.
@@ -34,7 +35,7 @@ impl Backlog {
     /// belongs to all clients of the worker.
     pub(super) fn flush(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &TcpStream,
         context: &mut Context<'_>,
         output: &mut Vec<u8>,
     ) -> std::io::Result<()> {
@@ -48,15 +49,15 @@ impl Backlog {
 
     fn try_flush(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &TcpStream,
         context: &mut Context<'_>,
         output: &[u8],
     ) -> std::io::Result<()> {
         if !self.bytes.is_empty() {
-            hint::cold_path();
             self.sent += send_some(stream, context, &self.bytes[self.sent..])?;
         }
         if self.len() > 0 {
+            hint::cold_path();
             // What was sent is given up in large pieces, so that each byte moves
             // at most once and the buffer stays within a few times its limit.
             if self.sent >= FULL_LEN {
@@ -98,7 +99,7 @@ mod tests {
         socket.set_send_buffer_size(64 * 1024).unwrap();
         let connecting = socket.connect(listener.local_addr().unwrap());
         let (stream, accepted) = tokio::join!(connecting, listener.accept());
-        let (mut stream, (mut peer, _)) = (stream.unwrap(), accepted.unwrap());
+        let (stream, (mut peer, _)) = (stream.unwrap(), accepted.unwrap());
         stream.set_nodelay(true).unwrap();
         let reader = async move {
             let mut received = Vec::new();
@@ -121,7 +122,7 @@ mod tests {
                         }
                     }
                     let before = backlog.len() + output.len();
-                    backlog.flush(&mut stream, context, &mut output).unwrap();
+                    backlog.flush(&stream, context, &mut output).unwrap();
                     assert!(output.is_empty());
                     largest = largest.max(backlog.bytes.capacity());
                     if backlog.len() == 0 && before == 0 {
@@ -163,7 +164,7 @@ mod tests {
         let mut backlog = Backlog::default();
         let mut output = vec![1; 100];
         let flushed =
-            poll_fn(|context| Poll::Ready(backlog.flush(&mut stream, context, &mut output))).await;
+            poll_fn(|context| Poll::Ready(backlog.flush(&stream, context, &mut output))).await;
         assert!(flushed.is_err());
         assert!(output.is_empty());
     }

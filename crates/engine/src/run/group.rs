@@ -255,7 +255,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
-                hint::cold_path();
                 match self.clients.waiting_since() {
                     // What is owed to none of them may bring credits as well.
                     Some(_) if self.driver.is_awaited() => {}

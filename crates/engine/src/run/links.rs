@@ -6,7 +6,6 @@
 //! loop sees none of this. What breaks one connection breaks the group.
 
 pub(super) mod drops;
-pub(super) mod socket;
 
 use std::task::{Context, Poll, ready};
 
@@ -23,6 +22,7 @@ use crate::run::site::Site;
 use crate::run::turns::after;
 use crate::session::caching::Cache;
 use crate::session::{Session, SessionError};
+use crate::socket;
 
 /// ECHOs sent at most to earn the credits of a connection's window.
 const EARNING_ECHOS: u32 = 64;
@@ -309,7 +309,7 @@ impl Links {
         // With several there is nothing in the worker's buffer.
         self.links.iter_mut().try_for_each(|link| {
             let Link { session, backlog } = link;
-            let flushed = backlog.flush(&mut session.stream, context, &mut scratch.output);
+            let flushed = backlog.flush(&session.stream, context, &mut scratch.output);
             Ok(flushed?)
         })
     }

@@ -23,13 +23,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
         orders: &Orders,
     ) -> Result<(), Dropped> {
         match &orders.alarm {
-            Some(alarm) => self.set(alarm, context, now, orders),
+            Some(alarm) => self.set_alarm_of(alarm, context, now, orders),
             None => Ok(()),
         }
     }
 
     #[inline(never)]
-    fn set(
+    fn set_alarm_of(
         &mut self,
         alarm: &Alarm,
         context: &mut Context<'_>,
@@ -69,7 +69,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn set_timer(
         &mut self,
         context: &mut Context<'_>,

@@ -9,11 +9,12 @@ use std::task::{Context, Poll, ready};
 
 use rustix::net::RecvFlags;
 
-use super::{receive as receive_all, socket};
+use super::receive as receive_all;
 use crate::plan::Plan;
 use crate::record::Direction;
 use crate::run::operation::Dropped;
 use crate::session::Session;
+use crate::socket;
 
 /// Bytes received before it is known what they are: an answer to a READ of
 /// 4 KiB, whole.
