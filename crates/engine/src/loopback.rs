@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::thread;
 
 use rustix::net::RecvFlags;
@@ -210,11 +210,7 @@ impl Driver for LoopbackDriver {
             Some(call) => (call.missing.min(input.len()), RecvFlags::TRUNC),
             None => (input.len(), RecvFlags::empty()),
         };
-        let received = poll_receive(&self.stream, context, &mut input[..len], flags);
-        Poll::Ready(match ready!(received)? {
-            0 => Err(Dropped::Closed),
-            len => Ok(len),
-        })
+        poll_receive(&self.stream, context, &mut input[..len], flags)
     }
 
     fn take_answers(

@@ -12,15 +12,17 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::task::coop;
 
-/// Waits for bytes; as many as there are and fit, 0 once the peer has closed. With
-/// [`RecvFlags::TRUNC`] they are dropped, and `room`, which must not be empty, stays
-/// as it is.
+use crate::driver::Dropped;
+
+/// Waits for bytes; as many as there are and fit, or an error once the peer has closed.
+/// With [`RecvFlags::TRUNC`] they are dropped, and `room`, which must not be empty,
+/// stays as it is.
 pub(crate) fn poll_receive(
     stream: &TcpStream,
     context: &mut Context<'_>,
     room: &mut [u8],
     flags: RecvFlags,
-) -> Poll<io::Result<usize>> {
+) -> Poll<Result<usize, Dropped>> {
     // A server that answers without end is not to keep the others from being heard.
     let budget = ready!(coop::poll_proceed(context));
     let wanted = room.len();
@@ -28,7 +30,10 @@ pub(crate) fn poll_receive(
         let receive = || Ok(recv(stream, &mut *room, flags)?.1);
         if let Some(len) = attempt(stream, Interest::READABLE, wanted, receive)? {
             budget.made_progress();
-            return Poll::Ready(Ok(len));
+            return Poll::Ready(match len {
+                0 => Err(Dropped::Closed),
+                len => Ok(len),
+            });
         }
         ready!(stream.poll_read_ready(context))?;
     }
@@ -159,7 +164,10 @@ mod tests {
         let mut room = [0; 8];
         assert_eq!(receive(&stream, &mut room, RecvFlags::empty()).await, 3);
         for _ in 0..2 {
-            assert_eq!(receive(&stream, &mut room, RecvFlags::empty()).await, 0);
+            let at_end =
+                poll_fn(|context| poll_receive(&stream, context, &mut room, RecvFlags::empty()));
+            let at_end = timeout(LIMIT, at_end).await.unwrap();
+            assert!(matches!(at_end, Err(Dropped::Closed)), "{at_end:?}");
         }
     }
 

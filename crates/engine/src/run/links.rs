@@ -7,7 +7,7 @@
 
 pub(super) mod drops;
 
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use rustix::net::RecvFlags;
 use smbench_protocol::frame::Inbound;
@@ -22,7 +22,7 @@ use crate::run::site::Site;
 use crate::run::turns::after;
 use crate::session::caching::Cache;
 use crate::session::{Session, SessionError};
-use crate::socket;
+use crate::socket::poll_receive;
 
 /// ECHOs sent at most to earn the credits of a connection's window.
 const EARNING_ECHOS: u32 = 64;
@@ -324,7 +324,10 @@ impl Links {
             self.read = after(self.read, self.links.len());
             let session = &mut self.links[self.read].session;
             let received = match self.payloads {
-                Payloads::Received => receive(session, context, &mut scratch.input),
+                Payloads::Received => {
+                    let whole = RecvFlags::empty();
+                    poll_receive(&session.stream, context, &mut scratch.input, whole)
+                }
                 Payloads::Dropped => drops::receive(session, context, &mut scratch.input),
             };
             if let Poll::Ready(received) = received {
@@ -373,19 +376,6 @@ impl Links {
             first.session.log_off_all(sessions).await;
         }
     }
-}
-
-/// Waits for bytes; as many as there are and fit.
-fn receive(
-    session: &Session,
-    context: &mut Context<'_>,
-    input: &mut [u8],
-) -> Poll<Result<usize, Dropped>> {
-    let received = socket::poll_receive(&session.stream, context, input, RecvFlags::empty());
-    Poll::Ready(match ready!(received)? {
-        0 => Err(Dropped::Closed),
-        len => Ok(len),
-    })
 }
 
 #[cfg(test)]

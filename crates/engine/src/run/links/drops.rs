@@ -9,12 +9,11 @@ use std::task::{Context, Poll, ready};
 
 use rustix::net::RecvFlags;
 
-use super::receive as receive_all;
 use crate::plan::Plan;
 use crate::record::Direction;
 use crate::run::operation::Dropped;
 use crate::session::Session;
-use crate::socket;
+use crate::socket::poll_receive;
 
 /// Bytes received before it is known what they are: an answer to a READ of
 /// 4 KiB, whole.
@@ -41,33 +40,21 @@ pub(super) fn receive(
 ) -> Poll<Result<usize, Dropped>> {
     loop {
         let skippable = session.inbound.skippable();
-        if skippable < DROPPED_MIN {
-            let len = match session.inbound.is_collecting() {
-                true => input.len(),
-                false => HEAD_LEN.max(skippable),
-            };
-            return receive_all(session, context, &mut input[..len]);
+        let (len, flags) = match session.inbound.is_collecting() {
+            _ if skippable >= DROPPED_MIN => (skippable.min(input.len()), RecvFlags::TRUNC),
+            true => (input.len(), RecvFlags::empty()),
+            false => (HEAD_LEN.max(skippable), RecvFlags::empty()),
+        };
+        let room = &mut input[..len];
+        let received = ready!(poll_receive(&session.stream, context, room, flags))?;
+        if flags.is_empty() {
+            return Poll::Ready(Ok(received));
         }
-        let wanted = skippable.min(input.len());
-        let skipped = ready!(skip(session, context, &mut input[..wanted]))?;
-        session.inbound.skip(skipped);
+        session.inbound.skip(received);
         if session.inbound.skippable() == 0 {
             return Poll::Ready(Ok(0));
         }
     }
-}
-
-/// Waits for bytes and drops as many as fit into `room`, which stays as it is.
-fn skip(
-    session: &Session,
-    context: &mut Context<'_>,
-    room: &mut [u8],
-) -> Poll<Result<usize, Dropped>> {
-    let skipped = socket::poll_receive(&session.stream, context, room, RecvFlags::TRUNC);
-    Poll::Ready(match ready!(skipped)? {
-        0 => Err(Dropped::Closed),
-        len => Ok(len),
-    })
 }
 
 #[cfg(test)]
