@@ -25,6 +25,10 @@
 # Not alike: smbtorture speaks SMB1, with a process per client, and asks for names
 # in one request where SMB2 needs a CREATE and a CLOSE as well; smbench begins
 # with a share of its own directory, smbtorture with a folder \clients.
+#
+# Beside them a bare loop reads 4 KiB per operation: with one client each operation
+# is a request, a sleep and an answer to all three, and what the kernel takes for
+# that, no client can save.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
@@ -33,6 +37,8 @@ readonly loadfile=/usr/share/dbench/client.txt
 readonly points=(1 4 16 60)
 # Lines, at least, of the head that so many clients replay.
 readonly -A head_lines=([1]=11900 [4]=11900 [16]=3500 [60]=1000)
+# Its work does not change on its way.
+readonly floor_seconds=5
 
 option=([rounds]=5 [seconds]=20)
 options "$@"
@@ -73,6 +79,12 @@ smbench_replay() {
     die "smbench's load point is not valid: $(jq -r '.load_points[0].invalid_reason' "$scratch/document.json")"
 }
 
+# What the kernel asks of any client for a request, a sleep and an answer.
+floor() {
+  measure samba "$bin/smbench-floor" "${server_url[samba]}" "$clients" "$floor_seconds"
+  cp "$scratch/said" "$(raw floor).json"
+}
+
 # Of an even number of values: the middle between the two.
 readonly median='def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2; '
 
@@ -82,10 +94,10 @@ over_rounds() {
     "$out"/round-*-"$(printf %02d "$clients")-$1.json"
 }
 
-# ratio FIELD: smbench's to smbtorture's of the same round, the median over rounds.
+# ratio PROGRAM FIELD: the program's to smbtorture's of the same round, the median over rounds.
 ratio() {
   for ((round = 1; round <= option[rounds]; round++)); do
-    jq -n --arg field "$1" --slurpfile one "$(raw smbench).json" --slurpfile other "$(raw smbtorture).json" \
+    jq -n --arg field "$2" --slurpfile one "$(raw "$1").json" --slurpfile other "$(raw smbtorture).json" \
       '$one[0][$field] / $other[0][$field]'
   done | jq -s "$median median"
 }
@@ -110,11 +122,12 @@ for ((round = 1; round <= option[rounds]; round++)); do
     printf '\rround %d of %d, %2d clients ' "$round" "${option[rounds]}" "$clients" >&2
     # Another one first each time: what is left of a program's run meets another. Nothing that one wrote is left for the
     # other to wait for.
-    programs=(smbench smbtorture)
-    for ((turn = 0; turn < 2; turn++)); do
+    programs=(smbench smbtorture floor)
+    for ((turn = 0; turn < ${#programs[@]}; turn++)); do
       sync
-      case ${programs[(round + turn) % 2]} in
+      case ${programs[(round + turn) % ${#programs[@]}]} in
         smbench) smbench_replay ;;
+        floor) floor ;;
         smbtorture) smbtorture_nbench "$(head_for "$clients")" "$clients" "$(raw smbtorture)" ;;
       esac
     done
@@ -122,12 +135,12 @@ for ((round = 1; round <= option[rounds]; round++)); do
 done
 printf '\r%30s\r' '' >&2
 
-# table TITLE FIELD DECIMALS
+# table PROGRAM TITLE FIELD DECIMALS: the program beside smbtorture.
 table() {
-  printf '\n%s\n%8s %12s %12s %7s\n' "$1" clients smbench smbtorture ratio
+  printf '\n%s\n%8s %12s %12s %7s\n' "$2" clients "$1" smbtorture ratio
   for clients in "${points[@]}"; do
-    printf "%8d %12.$3f %12.$3f %7.2f\n" "$clients" "$(over_rounds smbench "$2")" "$(over_rounds smbtorture "$2")" \
-      "$(ratio "$2")"
+    printf "%8d %12.$4f %12.$4f %7.2f\n" "$clients" "$(over_rounds "$1" "$3")" "$(over_rounds smbtorture "$3")" \
+      "$(ratio "$1" "$3")"
   done
 }
 
@@ -136,7 +149,7 @@ held=0
 bar() {
   local value
   for clients in "${points[@]}"; do
-    value=$(ratio "$2")
+    value=$(ratio smbench "$2")
     if awk "BEGIN { exit !($value $3) }"; then
       printf 'holds: %s at %s clients: %.2f times smbtorture'\''s\n' "$1" "$clients" "$value"
     else
@@ -148,10 +161,12 @@ bar() {
 
 report() {
   printf '\nmedians over %d rounds; ratios are those within a round, and their median\n' "${option[rounds]}"
-  table 'operations per second' ops_per_s 0
-  table 'MB per second' mb_per_s 1
-  table 'us of CPU of the client per operation' cpu_us_per_op 1
-  table 'us of it in user mode; the rest is the kernel, on their behalf' cpu_user_us_per_op 1
+  table smbench 'operations per second' ops_per_s 0
+  table smbench 'MB per second' mb_per_s 1
+  table smbench 'us of CPU of the client per operation' cpu_us_per_op 1
+  table smbench 'us of it in user mode; the rest is the kernel, on their behalf' cpu_user_us_per_op 1
+  table floor 'us of CPU per 4 KiB read of a bare loop, the least that a client must do, beside an operation of smbtorture' \
+    cpu_us_per_op 1
   printf '\n%-8s %7s %9s %26s %26s\n' clients lines 'MB moved' 'loops of each client' 'lines not as recorded'
   printf '%8s %7s %9s %13s %12s %13s %12s\n' '' '' 'per loop' smbench smbtorture smbench smbtorture
   for clients in "${points[@]}"; do
