@@ -13,8 +13,9 @@
 # What the file asks for changes on its way (it begins with 20 MB of writes), so a
 # window shows the same work only where clients go through all of it, several
 # times: the head is the shorter the more clients share the machine, and the
-# table says how often each client went through it. It is cut where no handle is
-# open. The file begins with a DELTREE of the client's folder: each time round
+# table says how often each client went through it, what the head consists of, and
+# how much an operation moved: a short head is mostly writes. It is cut where no
+# handle is open. The file begins with a DELTREE of the client's folder: each time round
 # starts from nothing. (At the end of a file smbtorture starts over as well, and
 # deletes nothing; see source4/torture/nbench/nbench.c of Samba.)
 #
@@ -94,6 +95,14 @@ over_rounds() {
     "$out"/round-*-"$(printf %02d "$clients")-$1.json"
 }
 
+# kb_per_operation PROGRAM: the median; alike where both have gone through the same lines as often.
+kb_per_operation() {
+  jq -s "$median"'[.[] | .mb_per_s * 1000 / .ops_per_s] | median' "$out"/round-*-"$(printf %02d "$clients")-$1.json"
+}
+
+# share VERB: of the lines of the head, in percent.
+share() { awk -v verb="$1" '$1 == verb { count++ } END { printf "%.1f", count * 100 / NR }' "$(head_for "$clients")"; }
+
 # ratio PROGRAM FIELD: the program's to smbtorture's of the same round, the median over rounds.
 ratio() {
   for ((round = 1; round <= option[rounds]; round++)); do
@@ -167,12 +176,15 @@ report() {
   table smbench 'us of it in user mode; the rest is the kernel, on their behalf' cpu_user_us_per_op 1
   table floor 'us of CPU per 4 KiB read of a bare loop, the least that a client must do, beside an operation of smbtorture' \
     cpu_us_per_op 1
-  printf '\n%-8s %7s %9s %26s %26s\n' clients lines 'MB moved' 'loops of each client' 'lines not as recorded'
-  printf '%8s %7s %9s %13s %12s %13s %12s\n' '' '' 'per loop' smbench smbtorture smbench smbtorture
+  printf '\n%-8s %6s %8s %8s %9s %21s %21s %21s\n' clients lines WriteX ReadX 'MB moved' 'loops of each client' \
+    'kB per operation' 'lines not as recorded'
+  printf '%8s %6s %8s %8s %9s %10s %10s %10s %10s %10s %10s\n' '' '' 'of lines' 'of lines' 'per loop' \
+    smbench smbtorture smbench smbtorture smbench smbtorture
   for clients in "${points[@]}"; do
-    printf '%8d %7d %9.1f %13s %12s %13.0f %12.0f\n' "$clients" "$(wc -l <"$(head_for "$clients")")" \
+    printf '%8d %6d %6s %% %6s %% %9.1f %10s %10s %10.1f %10.1f %10.0f %10.0f\n' "$clients" "$(wc -l <"$(head_for "$clients")")" \
+      "$(share WriteX)" "$(share ReadX)" \
       "$(awk '$1 == "WriteX" || $1 == "ReadX" { bytes += $5 } END { print bytes / 1e6 }' "$(head_for "$clients")")" \
-      "$(loops smbench)" "$(loops smbtorture)" \
+      "$(loops smbench)" "$(loops smbtorture)" "$(kb_per_operation smbench)" "$(kb_per_operation smbtorture)" \
       "$(over_rounds smbench not_as_recorded)" "$(over_rounds smbtorture not_as_recorded)"
   done
   printf 'of smbench: MKDIR of what is there already, once in a loop of each client, which smbtorture does not look at\n\n'
