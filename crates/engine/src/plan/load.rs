@@ -216,15 +216,16 @@ pub enum Ramp {
     /// All clients begin at once.
     #[default]
     Full,
-    /// As many clients begin at once as the load point before had; the others
-    /// join them one by one, evenly over the ramp-up.
+    /// As many clients begin at once as the load point before had, in the same pass;
+    /// the others join them one by one, evenly over the ramp-up. Sessions are new at each
+    /// load point.
     Linear,
 }
 
 impl Ramp {
     /// When the client with this number (from 0) begins, counted from the begin
     /// of the load point. `before` is how many clients the load point before
-    /// had, 0 for the first.
+    /// had, 0 for the first of each pass.
     #[must_use]
     pub fn start(self, client: u32, clients: u32, before: u32, ramp_up: Duration) -> Duration {
         match (self, client.checked_sub(before)) {

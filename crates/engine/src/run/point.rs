@@ -142,13 +142,12 @@ pub(super) async fn measure(
     })
 }
 
-/// Clients of the load point before this one; 0 for the first.
-fn before(context: &Context<'_>, point: Point) -> u32 {
-    let points = &context.plan.load_points;
-    let at = (point.number - 1) as usize;
-    match at {
+/// Clients of the load point before this one (`number`, from 1, over all passes); 0 for
+/// the first of each pass, so that passes are alike.
+fn clients_before(points: &[u32], number: u32) -> u32 {
+    match (number - 1) as usize % points.len() {
         0 => 0,
-        _ => points[(at - 1) % points.len()],
+        at => points[at - 1],
     }
 }
 
@@ -194,7 +193,7 @@ fn spawn_workers(
             generation_run: context.runs_before.wrapping_add(point.number),
             salt: context.salt,
             clients: point.clients,
-            clients_before: before(context, point),
+            clients_before: clients_before(&context.plan.load_points, point.number),
             groups: context
                 .plan
                 .connections
@@ -324,5 +323,21 @@ fn objection(
             "the events did not come to their end within {limit}: give a time"
         )),
         _ => cut_short.then(|| "the window was cut short".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pass_begins_with_nobody_under_load() {
+        let before = |points: &[u32]| -> Vec<u32> {
+            (1..=points.len() as u32 * 2)
+                .map(|number| clients_before(points, number))
+                .collect()
+        };
+        assert_eq!(before(&[1, 4, 8]), [0, 1, 4, 0, 1, 4]);
+        assert_eq!(before(&[64]), [0, 0]);
     }
 }
