@@ -1,9 +1,12 @@
 //! Intervals as an HDR interval log, which the HdrHistogram tools and libraries
 //! of other languages read.
 //!
-//! One line per interval and kind of operation, tagged with the kind: response
-//! times in nanoseconds, with the longest in milliseconds beside them. Load
-//! points follow each other in time, each after a comment that names it.
+//! Response times in nanoseconds, with the longest in milliseconds beside them. An
+//! interval has a line without a tag, of all operations of the workload, which is what
+//! those tools show unless told otherwise; and one per kind of operation, tagged with the
+//! kind and, where the run has several, with the load point. What the server asks for
+//! has a tag but is not in the line of all: it is in no sum elsewhere either. Load points
+//! follow each other in time, each after a comment that names it.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
@@ -12,6 +15,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
+use smbench_engine::record::{OpKind, OpRecord};
 use smbench_engine::run::MeasuredInterval;
 
 use crate::units::counted;
@@ -57,7 +61,7 @@ impl<W: Write> IntervalLog<W> {
                 start
             }
             None => {
-                builder.add_comment("smbench: response times in nanoseconds, by operation");
+                builder.add_comment("smbench: response times in nanoseconds, all and by operation");
                 builder.with_start_time(interval.start);
                 *self.start.insert(interval.start)
             }
@@ -74,15 +78,48 @@ impl<W: Write> IntervalLog<W> {
             .start
             .duration_since(start)
             .unwrap_or(Duration::ZERO);
-        for (kind, op) in interval.ops.ops().filter(|(_, op)| op.count() > 0) {
-            let tag = Tag::new(kind.name());
+        let mut add = |op: &OpRecord, tag: Option<Tag<'_>>| {
             writer
                 .write_histogram(op.latency(), from, interval.length, tag)
                 .map_err(|error| match error {
                     IntervalLogWriterError::IoError(error) => error,
                     IntervalLogWriterError::SerializeError(error) => io::Error::other(error),
-                })?;
+                })
+        };
+        let all = interval.ops.all();
+        if all.count() > 0 {
+            add(&all, None)?;
+        }
+        for (kind, op) in interval.ops.ops().filter(|(_, op)| op.count() > 0) {
+            let name = tag_name(kind, interval);
+            add(op, Tag::new(&name))?;
         }
         self.output.write_all(&text[skipped.len()..])
+    }
+}
+
+/// The tag of a kind of operation: `read`; of a run with several load points or passes
+/// `read-16` at 16 clients, and `read-16-2` in the second pass.
+///
+/// The first pass has no number, as whether there will be a second one is not known yet.
+fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
+    let (name, clients) = (kind.name(), interval.point.clients);
+    match (interval.point.of, interval.repeat) {
+        (1, _) => name.to_owned(),
+        (_, 1) => format!("{name}-{clients}"),
+        (_, pass) => format!("{name}-{clients}-{pass}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is no tag would be a line without one, and counted twice.
+    #[test]
+    fn every_kind_of_operation_has_a_name_that_makes_a_tag() {
+        for kind in OpKind::ALL {
+            assert!(Tag::new(kind.name()).is_some(), "{}", kind.name());
+        }
     }
 }

@@ -96,9 +96,9 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
         assert!(hlog.lines().any(|found| found == line), "{hlog}");
     }
     // Each window is shorter than an interval.
-    for tag in ["Tag=read,0.000,", "Tag=write,"] {
-        let found = hlog.lines().filter(|line| line.starts_with(tag));
-        assert!(found.count() >= 1, "{tag} in {hlog}");
+    for start in ["0.000,", "Tag=read-1,0.000,", "Tag=read-2,", "Tag=write-"] {
+        let found = hlog.lines().filter(|line| line.starts_with(start));
+        assert!(found.count() >= 1, "{start} in {hlog}");
     }
     for point in doc["load_points"].as_array().unwrap() {
         let count = |of: &Value| {

@@ -59,6 +59,8 @@ impl RunDoc {
             .map(|point| LoadPointDoc {
                 caching: asked.then(|| caching(point.ops.caching())),
                 offered: paced.then(|| offered(point)),
+                unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
+                    .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| verification(point.ops.verification())),
                 ..load_point(point)
             })
@@ -177,6 +179,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         setup: setup(&record.setup),
         caching: None,
         offered: None,
+        unanswered_ns_max: None,
         verification: None,
         series: Some(SeriesDoc::from(&record.series)),
         steady: Some(steady(record)),

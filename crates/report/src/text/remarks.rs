@@ -78,7 +78,7 @@ pub fn remarks(doc: &RunDoc) -> String {
     text.extend(doc.load_points.iter().filter_map(held_back));
     text.extend(doc.load_points.iter().filter_map(late));
     text += &unsteady(&doc.load_points);
-    for remark in [unfair, imbalance] {
+    for remark in [unserved, outlasting, unfair, imbalance] {
         text.extend(doc.load_points.iter().filter_map(remark));
     }
     text.extend(doc.load_points.iter().filter_map(cached));
@@ -274,6 +274,34 @@ fn unsteady(points: &[LoadPointDoc]) -> String {
     text
 }
 
+/// Clients whose requests were all left without an answer, or that had none to send: the
+/// load was that of the others. At a rate they may have had nothing to do.
+fn unserved(point: &LoadPointDoc) -> Option<String> {
+    let served = point.clients_served?;
+    let without = point.clients.saturating_sub(served);
+    (point.offered.is_none() && point.valid && without > 0).then(|| {
+        format!(
+            "unserved at {}: {without} of {} completed nothing in the window\n",
+            which(point),
+            counted(point.clients.into(), "client")
+        )
+    })
+}
+
+/// What closed loops sent in the window and waited for beyond it.
+fn outlasting(point: &LoadPointDoc) -> Option<String> {
+    let waited = point.unanswered_ns_max?;
+    let longest = point.latency_ns.map_or(0, |latency| latency.max);
+    (waited > longest).then(|| {
+        format!(
+            "unanswered at {}: an operation under way when the window closed took up to {}: \
+             longer than any that its latencies count\n",
+            which(point),
+            latency(waited as f64)
+        )
+    })
+}
+
 /// Below this fairness index a few clients carry the load.
 const JAIN_WORTH_TELLING: f64 = 0.9;
 /// With fewer operations per client chance alone makes them differ.
@@ -303,7 +331,7 @@ fn imbalance(point: &LoadPointDoc) -> Option<String> {
     // Failed operations were in flight, but have no latency.
     (point.valid && (ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| {
         let reason = match point.differences.is_empty() {
-            true => "window too short for its latencies",
+            true => "operations that began before the window or outlast it weigh much in it",
             false => "what ended otherwise than recorded has no latency",
         };
         format!(

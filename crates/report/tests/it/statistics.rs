@@ -1,16 +1,12 @@
 //! Load points over time, over clients and over passes.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::{Value, json};
 use smbench_engine::clock::Nanos;
 use smbench_engine::plan::{LoadModel, Spacing};
 use smbench_engine::record::{Fairness, OpKind, Phase, Punctuality, Recorder, Tally, Times};
-use smbench_engine::run::{MeasuredInterval, Point};
-use smbench_report::{IntervalLog, RunDoc, render, write_csv};
+use smbench_report::{RunDoc, render, write_csv};
 
 use crate::samples::{book, document, metadata_point, point, run};
 
@@ -101,6 +97,40 @@ fn fairness_is_over_clients() {
 }
 
 #[test]
+fn clients_without_an_answer_are_told() {
+    let mut record = point(4, 1, 400);
+    let all = document(&run(vec![record.clone()]));
+    assert!(!render(&all).contains("unserved"));
+    record.clients_served = 3;
+    let mut record = run(vec![record]);
+    let told = "unserved at 4 clients, pass 1: 1 of 4 clients completed nothing in the window\n";
+    let text = render(&document(&record));
+    assert!(text.contains(told), "{text}");
+    // At a rate there may have been nothing to do.
+    record.plan.load = rate("1000");
+    assert!(!render(&document(&record)).contains("unserved"));
+}
+
+#[test]
+fn closed_loops_tell_what_took_longer_than_their_latencies_say() {
+    let mut record = point(4, 1, 400);
+    let none = document(&run(vec![record.clone()]));
+    assert_eq!(first_point(&none)["unanswered_ns_max"], Value::Null);
+    record.punctuality.unanswered = 4;
+    for (waited, is_told) in [(20_000_000, false), (2_500_000_000, true)] {
+        record.punctuality.unanswered_max = Nanos(waited);
+        let doc = document(&run(vec![record.clone()]));
+        assert_eq!(first_point(&doc)["unanswered_ns_max"], waited);
+        let text = render(&doc);
+        let told = "unanswered at 4 clients, pass 1: an operation under way when the window closed \
+                    took up to 2.50 s: longer than any that its latencies count\n";
+        assert_eq!(text.contains(told), is_told, "{text}");
+        let read: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
+        assert_eq!(read, doc);
+    }
+}
+
+#[test]
 fn what_was_in_flight_is_held_against_littles_law() {
     // Per second 400 reads of 1 ms, 100 writes of 2 ms, a flush of 30 ms.
     let mut record = point(4, 1, 400);
@@ -136,78 +166,6 @@ fn passes_have_confidence_intervals() {
     assert_eq!(repeats["latency_p99_ns"]["sd"], 0.0);
     let once = document(&run(vec![point(8, 1, 400)])).to_json();
     assert!(!once.contains("repeats"));
-}
-
-#[test]
-fn the_interval_log_reads_back() {
-    let mut log = Vec::new();
-    let mut writer = IntervalLog::new(&mut log);
-    let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045);
-    let points = [(1, 0, 10), (1, 1, 20), (4, 0, 30)];
-    for (second, (clients, index, reads)) in points.into_iter().enumerate() {
-        let mut ops = Recorder::default();
-        for _ in 0..reads {
-            ops.success(OpKind::Read, 1, Nanos(2_000_000));
-        }
-        ops.success(OpKind::Flush, 0, Nanos(30_000_000));
-        let interval = MeasuredInterval {
-            point: Point {
-                number: 1,
-                of: 2,
-                clients,
-            },
-            repeat: 1,
-            index,
-            start: began + Duration::from_millis(1000 * second as u64),
-            length: Duration::from_secs(1),
-            ops: &ops,
-        };
-        writer.write(&interval).unwrap();
-    }
-    let comments: Vec<_> = log
-        .split(|&byte| byte == b'\n')
-        .filter(|line| line.starts_with(b"#"))
-        .map(|line| String::from_utf8_lossy(line).into_owned())
-        .collect();
-    assert_eq!(
-        comments,
-        [
-            "#smbench: response times in nanoseconds, by operation",
-            "#[StartTime: 1767323045.000 (seconds since epoch)]",
-            "#[MaxValueDivisor: 1000000.000]",
-            "#1 client, pass 1",
-            "#4 clients, pass 1",
-        ]
-    );
-    let mut found = Vec::new();
-    for entry in IntervalLogIterator::new(&log) {
-        let LogEntry::Interval(line) = entry.unwrap() else {
-            continue;
-        };
-        let encoded = base64::Engine::decode(
-            &base64::engine::general_purpose::STANDARD,
-            line.encoded_histogram(),
-        );
-        let histogram: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut encoded.unwrap().as_slice())
-            .unwrap();
-        assert_eq!(line.duration(), Duration::from_secs(1));
-        let at = line.start_timestamp().as_secs();
-        let tag = line.tag().unwrap().as_str().to_owned();
-        found.push((at, tag, histogram.len(), line.max().round()));
-    }
-    let line = |at, tag: &str, count, max| (at, tag.to_owned(), count, max);
-    assert_eq!(
-        found,
-        [
-            line(0, "read", 10, 2.0),
-            line(0, "flush", 1, 30.0),
-            line(1, "read", 20, 2.0),
-            line(1, "flush", 1, 30.0),
-            line(2, "read", 30, 2.0),
-            line(2, "flush", 1, 30.0),
-        ]
-    );
 }
 
 /// What the server asked for is measured, but is part of nothing that is said
