@@ -52,7 +52,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
     let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
     let histogram = pool(ops.map(OpDoc::response));
     let count = histogram.len() as f64;
-    let standing = standing(row);
+    let (standing, limit) = (standing(row), limit(row));
     // 99.5, 99.9, 99.95 and so on, as long as there are operations beyond
     // besides the slowest, which is a point of its own. As fractions of whole
     // numbers, so that they are the same quantiles as those of documents.
@@ -78,7 +78,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
                 y: latency,
                 spread: None,
                 standing,
-                limit: Limit::default(),
+                limit,
                 label: format!("{share} {}", units::latency(latency)),
             }
         })
@@ -89,7 +89,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
         y: slowest,
         spread: None,
         standing,
-        limit: Limit::default(),
+        limit,
         label: format!(
             "slowest of {} {}",
             units::counted(histogram.len(), "operation"),
@@ -104,6 +104,14 @@ fn standing(row: &Row<'_>) -> Standing {
     match row.is_valid() {
         true => Standing::Valid,
         false => Standing::Invalid,
+    }
+}
+
+/// What was the limit of what is drawn of a row: as for its mark in tables, of any pass.
+fn limit(row: &Row<'_>) -> Limit {
+    match row.is_generator_limited() {
+        true => Limit::Generator,
+        false => Limit::Server,
     }
 }
 
@@ -183,7 +191,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
             style: server.number,
-            points: course(series, column(series), pass.window_s, standing(row)),
+            points: course(series, column(series), pass.window_s, row),
         });
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
@@ -232,13 +240,9 @@ fn together(series: &SeriesDoc) -> Option<usize> {
 /// A point at the end of each interval, or of as many as keep the line at
 /// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost. The
 /// last ends with the window, after `window_s` seconds. All of them have the
-/// standing of the load point, but for those behind a gap in it.
-fn course(
-    series: &SeriesDoc,
-    values: &[Option<u64>],
-    window_s: f64,
-    of_all: Standing,
-) -> Vec<Point> {
+/// standing of `row`, the load point, but for those behind a gap in it; and its limit.
+fn course(series: &SeriesDoc, values: &[Option<u64>], window_s: f64, row: &Row<'_>) -> Vec<Point> {
+    let (of_all, limit) = (standing(row), limit(row));
     let together = together(series).unwrap_or(1);
     let behind_gap = match of_all {
         Standing::Invalid => Standing::Invalid,
@@ -258,7 +262,7 @@ fn course(
             y: *latency as f64,
             spread: None,
             standing,
-            limit: Limit::default(),
+            limit,
             label: format!(
                 "until {}, {}",
                 units::seconds(seconds),

@@ -183,14 +183,18 @@ fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
 }
 
 /// The points that have markers: all, or at even distances, and all that a reader
-/// must know something of.
+/// must know something of. Where the generator was the limit all along a line, rings at
+/// even distances say as much.
 fn marked(line: &Line) -> impl Iterator<Item = &Point> {
     let every = line.points.len().div_ceil(MARKERS_MAX).max(1);
     // Lines over the same points have their markers at different ones.
     let first = line.style % every;
     let points = line.points.iter().enumerate();
-    let is_special =
-        |point: &Point| point.standing == Standing::Invalid || point.limit == Limit::Generator;
+    let is_limited = |point: &Point| point.limit == Limit::Generator;
+    let is_all_limited = line.points.iter().all(is_limited);
+    let is_special = move |point: &Point| {
+        point.standing == Standing::Invalid || (is_limited(point) && !is_all_limited)
+    };
     points
         .filter(move |(at, point)| is_special(point) || at % every == first)
         .map(|(_, point)| point)
@@ -340,4 +344,34 @@ fn within(svg: &str) -> &str {
     let start = svg.find('>').map_or(0, |at| at + 1);
     let end = svg.rfind("</svg>").unwrap_or(svg.len());
     svg.get(start..end).unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_limited_all_along_has_no_more_markers_than_others() {
+        let point = |limit| Point {
+            x: 0.0,
+            y: 0.0,
+            spread: None,
+            standing: Standing::Valid,
+            limit,
+            label: String::new(),
+        };
+        let count = |points: Vec<Point>| {
+            let line = Line {
+                name: String::new(),
+                style: 0,
+                points,
+            };
+            marked(&line).count()
+        };
+        let mut points = vec![point(Limit::Server); 64];
+        assert_eq!(count(points.clone()), 16);
+        points[1] = point(Limit::Generator);
+        assert_eq!(count(points), 17);
+        assert_eq!(count(vec![point(Limit::Generator); 64]), 16);
+    }
 }

@@ -77,10 +77,9 @@ pub enum Standing {
 }
 
 /// What was the limit at a point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The server, or nothing that is known.
-    #[default]
     Server,
     /// The machine that generated the load.
     Generator,

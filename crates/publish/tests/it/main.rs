@@ -12,4 +12,5 @@ mod hostile;
 mod page;
 mod plots;
 mod published;
+mod rows;
 mod samples;

@@ -83,30 +83,6 @@ fn bars_of_response_times_go_from_the_lowest_pass_to_the_highest() {
 }
 
 #[test]
-fn the_points_of_a_plot_are_rows() {
-    let rows = |name: &str| {
-        let csv = plot(&full(), name).to_csv().unwrap();
-        let csv = String::from_utf8(csv).unwrap();
-        csv.lines().map(str::to_owned).collect::<Vec<_>>()
-    };
-    let throughput = rows("01-file-server-throughput");
-    let header = "line,clients,throughput_mbps,low,high,valid,generator_limited";
-    assert_eq!(throughput[0], header);
-    let row = "\"Samba, honours flushes\",8,305,300,310,true,false";
-    assert_eq!(throughput[2], row);
-    let row = "\"Samba, ignores them\",16,20,,,false,false";
-    assert_eq!(throughput[6], row);
-    assert_eq!(throughput.len(), 1 + 6);
-    let percentiles = rows("01-file-server-percentiles");
-    assert!(percentiles[0].starts_with("line,percentile,response_ns,low,"));
-    let median = percentiles.iter().filter(|row| row.contains(",50,"));
-    assert_eq!(
-        median.count(),
-        plot(&full(), "01-file-server-percentiles").lines.len()
-    );
-}
-
-#[test]
 fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
     let mut limited = point(8, 1, 300.0, 400_000);
     limited.generator_limited = Some(true);
