@@ -124,17 +124,16 @@ impl FromStr for Condition {
     }
 }
 
-/// `-5%`, `+ 10 %`.
+/// `-5%`, or with spaces `+ 10 %`.
 fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.trim().strip_suffix('%').ok_or("the limit has no %")?;
-    let number: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| "the limit is not a number of percent")?;
-    match number.is_finite() {
-        true => Ok(number),
-        false => Err("the limit is not a number of percent"),
-    }
+    let number = number.trim();
+    let signs = usize::from(number.starts_with(['+', '-']));
+    let (sign, digits) = number.split_at(signs);
+    let number = format!("{sign}{}", digits.trim_start());
+    let number = number.parse::<f64>().ok();
+    let finite = number.filter(|number| number.is_finite());
+    finite.ok_or("the limit is not a number of percent")
 }
 
 /// What became of a condition.
@@ -335,7 +334,7 @@ mod tests {
                 (None, Metric::P99, At::Usual, Side::Above, 10.0),
             ),
             (
-                " p99.9 at 16 > 2.5 % ",
+                " p99.9 at 16 > + 2.5 % ",
                 (None, Metric::P999, At::Clients(16), Side::Above, 2.5),
             ),
             (
@@ -343,7 +342,7 @@ mod tests {
                 (read.clone(), Metric::Mean, At::Clients(1), Side::Above, 0.0),
             ),
             (
-                "read ops/s at peak < -0%",
+                "read ops/s at peak < - 0%",
                 (read, Metric::Operations, At::Peak, Side::Below, 0.0),
             ),
         ] {
@@ -359,6 +358,8 @@ mod tests {
             ("p99 > 10", "the limit has no %"),
             ("p99 > ten%", "the limit is not a number of percent"),
             ("p99 > inf%", "the limit is not a number of percent"),
+            ("p99 > 1 0%", "the limit is not a number of percent"),
+            ("p99 > + -10%", "the limit is not a number of percent"),
             ("p99 >> 10%", "the limit is not a number of percent"),
             ("p98 > 10%", "`p98` is no metric"),
             ("> 10%", "expected a metric"),

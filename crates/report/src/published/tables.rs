@@ -104,7 +104,11 @@ fn unit(contenders: &[Contender]) -> &'static str {
 }
 
 fn height(contender: &Contender, point: &Point) -> Cell {
-    let value = point.height.value;
+    of_height(contender, point.height.value)
+}
+
+/// A height of this contender, or how far such lie apart: with the digits of the quantity.
+fn of_height(contender: &Contender, value: f64) -> Cell {
     let text = match contender.metric {
         Metric::Throughput => units::throughput(value),
         _ => units::rate(value),
@@ -147,7 +151,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
             .spread
             .filter(|spread| spread.noise == Noise::Passes)
             .map(|spread| spread.relative_variance.sqrt() * peak.height.value)
-            .map(|deviation| Cell::number(deviation, units::throughput(deviation)));
+            .map(|deviation| of_height(contender, deviation));
         vec![
             contender.name.as_str().into(),
             height(contender, peak),
@@ -305,4 +309,29 @@ fn remarks(contenders: &[Contender]) -> impl Iterator<Item = String> {
 fn missing(contenders: &[Contender]) -> impl Iterator<Item = String> {
     let missing = contenders.iter().filter(|found| found.points.is_empty());
     missing.map(|found| format!("{} has no valid load point yet", found.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Measured;
+
+    #[test]
+    fn a_deviation_has_the_digits_of_its_peak() {
+        for (metric, peak, deviation) in [
+            (Metric::Throughput, "2400", "141.4"),
+            (Metric::Operations, "2400", "141"),
+        ] {
+            let mut contender = Contender {
+                metric,
+                ..Contender::of_peak("x", 4, 0.0)
+            };
+            contender.points[0].height = Measured::over_passes(&[2300.0, 2500.0]).unwrap();
+            let row = &peaks(&[contender]).rows[0];
+            assert_eq!(
+                [1, 2].map(|column| Table::cell(row, column)),
+                [peak, deviation]
+            );
+        }
+    }
 }
