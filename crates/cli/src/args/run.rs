@@ -42,8 +42,8 @@ pub(crate) struct WorkloadArgs {
     /// point ends [default: the profile's, else over and over until the measured time is up]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) loops: Option<u32>,
-    /// Leave out lines of a loadfile with an unknown verb, or of a handle that is not open, and
-    /// count them
+    /// Leave out lines of a loadfile that cannot be replayed, and count them: an unknown verb,
+    /// level or status, a name with wildcards, a handle that is not open
     #[arg(long)]
     pub(crate) skip_unknown: bool,
     /// Bytes in each file, such as 64MiB [default: the profile's]

@@ -110,8 +110,8 @@ pub(crate) struct SuiteLoadArgs {
     /// Built-in profile or path of a .toml file, in place of the suite's; repeatable
     #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
     pub(crate) profiles: Vec<String>,
-    /// Leave out lines of a loadfile with an unknown verb, or of a handle that is not open, and
-    /// count them
+    /// Leave out lines of a loadfile that cannot be replayed, and count them: an unknown verb,
+    /// level or status, a name with wildcards, a handle that is not open
     #[arg(long)]
     pub(crate) skip_unknown: bool,
     #[command(flatten)]

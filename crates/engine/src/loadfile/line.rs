@@ -11,6 +11,12 @@ use crate::trace::{Handle, Step, StepError, Verb};
 /// Words of a line at most; those of known verbs have eight.
 const WORDS_MAX: usize = 16;
 
+/// What patterns have, but no name of a file has (MS-FSCC 2.1.5).
+const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
+
+/// What a status may be.
+const STATUSES: &str = "a name such as NT_STATUS_OK, or a number such as 0xC0000034";
+
 /// The words of a line, in the order they stand.
 #[derive(Default)]
 pub(super) struct Words<'a>([&'a str; WORDS_MAX]);
@@ -37,6 +43,21 @@ pub(super) enum LineError {
          lines out"
     )]
     NotOpen { verb: Verb, handle: Handle },
+    #[error(
+        "level {level} of {verb} is none that SMB2 has an equivalent of; --skip-unknown leaves \
+         such lines out"
+    )]
+    Level { verb: Verb, level: u32 },
+    #[error(
+        "the status of {verb} is `{word}`: expected {STATUSES}; --skip-unknown leaves such lines \
+         out"
+    )]
+    Status { verb: Verb, word: String },
+    #[error(
+        "{verb} of `{name}` is of every file that fits, which is no operation of SMB2; \
+         --skip-unknown leaves such lines out"
+    )]
+    Wildcards { verb: Verb, name: String },
     #[error("{verb}: {error}")]
     Step { verb: Verb, error: StepError },
     #[error("{verb} has {found} arguments: expected {expected}, and a status")]
@@ -52,8 +73,6 @@ pub(super) enum LineError {
         word: String,
         expected: &'static str,
     },
-    #[error("level {level} of {verb} is none that SMB2 has an equivalent of")]
-    Level { verb: Verb, level: u32 },
     #[error("a quotation mark is missing")]
     Quote,
     #[error("there are more than {WORDS_MAX} words")]
@@ -74,6 +93,19 @@ impl LineError {
         match error {
             StepError::NotOpen(handle) => Self::NotOpen { verb, handle },
             error => Self::Step { verb, error },
+        }
+    }
+
+    /// What the line counts as where it may be left out: it is well-formed, but says
+    /// something of which nothing is known here.
+    pub(super) fn left_out_as(&self) -> Option<&str> {
+        match self {
+            Self::Unknown(name) => Some(name.as_str()),
+            Self::NotOpen { verb, .. }
+            | Self::Level { verb, .. }
+            | Self::Status { verb, .. }
+            | Self::Wildcards { verb, .. } => Some(verb.name()),
+            _ => None,
         }
     }
 }
@@ -202,15 +234,23 @@ fn status(verb: Verb, word: &str) -> Result<NtStatus, LineError> {
         let digits = word.strip_prefix("0x").or(word.strip_prefix("0X"))?;
         u32::from_str_radix(digits, 16).ok().map(NtStatus)
     };
-    let by_name = || match word.strip_prefix("NT_").unwrap_or(word) {
+    let name = word.strip_prefix("NT_").unwrap_or(word);
+    let by_name = || match name {
         "STATUS_OK" | "STATUS_SUCCESS" | "SUCCESS" => Some(NtStatus::SUCCESS),
         name => NtStatus::from_name(name),
     };
-    by_number().or_else(by_name).ok_or_else(|| LineError::Word {
-        verb,
-        what: "status",
-        word: shown(word),
-        expected: "a name such as NT_STATUS_OK, or a number such as 0xC0000034",
+    let status = by_number().or_else(by_name);
+    status.ok_or_else(|| match name.starts_with("STATUS_") {
+        true => LineError::Status {
+            verb,
+            word: shown(word),
+        },
+        false => LineError::Word {
+            verb,
+            what: "status",
+            word: shown(word),
+            expected: STATUSES,
+        },
     })
 }
 
@@ -260,6 +300,18 @@ impl<'a> Arguments<'a, '_> {
         self.number(at, "handle", "a number")
     }
 
+    /// The name of one file or directory.
+    fn no_pattern(&self, at: usize) -> Result<&'a str, LineError> {
+        let name = self.text(at);
+        match name.contains(WILDCARDS) {
+            true => Err(LineError::Wildcards {
+                verb: self.verb,
+                name: shown(name),
+            }),
+            false => Ok(name),
+        }
+    }
+
     fn class(&self, at: usize, class: fn(u32) -> Option<u8>) -> Result<u8, LineError> {
         let level = self.u32(at, "level")?;
         class(level).ok_or(LineError::Level {
@@ -302,13 +354,14 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             length: given.u32(2, "size")?,
         },
         Verb::Unlink => {
-            // Which files with wildcards are meant; without, all are.
+            // Which files of those that fit a pattern are meant. SMB1 deleted and renamed
+            // all of these (MS-CIFS 2.2.4.7, 2.2.4.8); which they were is not recorded.
             given.u32(1, "attributes")?;
-            Step::Unlink(given.text(0))
+            Step::Unlink(given.no_pattern(0)?)
         }
         Verb::Rename => Step::Rename {
-            from: given.text(0),
-            to: given.text(1),
+            from: given.no_pattern(0)?,
+            to: given.no_pattern(1)?,
         },
         Verb::Mkdir => Step::Mkdir(given.text(0)),
         Verb::Rmdir => Step::Rmdir(given.text(0)),

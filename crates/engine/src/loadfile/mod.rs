@@ -125,10 +125,11 @@ pub fn parse(
             }
         }
         hash.update(&bytes);
-        match (add(&mut builder, &text(&bytes)), unknown) {
-            (Err(LineError::Unknown(what)), Unknown::Skip) => builder.skip(&what),
-            (Err(LineError::NotOpen { verb, .. }), Unknown::Skip) => builder.skip(verb.name()),
-            (added, _) => added.map_err(|error| malformed(error.to_string()))?,
+        if let Err(error) = add(&mut builder, &text(&bytes)) {
+            match (error.left_out_as(), unknown) {
+                (Some(what), Unknown::Skip) => builder.skip(what),
+                _ => return Err(malformed(error.to_string())),
+            }
         }
         number += 1;
     }

@@ -135,6 +135,11 @@ fn what_makes_no_sense_is_named_with_its_line() {
             "the status of ReadX is `NT_STATUS_GOOD`: expected a name such as NT_STATUS_OK, or",
         ),
         (
+            "ReadX 7 0 1 1 good",
+            "the status of ReadX is `good`: expected a name such as NT_STATUS_OK, or a number such \
+             as 0xC0000034",
+        ),
+        (
             "ReadX 8 0 1 1 NT_STATUS_OK",
             "ReadX of handle 8, which no line before has opened; --skip-unknown leaves",
         ),
@@ -210,9 +215,20 @@ fn what_is_unknown_can_be_left_out_and_is_counted() {
     assert_eq!(skipped, [("Frob", 3), ("ReadX", 1)]);
     assert_eq!((trace.len(), trace.summary().lines), (1, 5));
     // What is malformed is not unknown.
-    for line in ["Mkdir", "Mkdir \"a", "1.5 \"odd", &format!("Close {long}")] {
+    for line in [
+        "Mkdir",
+        "Mkdir \"a",
+        "1.5 \"odd",
+        &format!("Close {long}"),
+        "QUERY_FS_INFORMATION x NT_STATUS_OK",
+        "QUERY_FS_INFORMATION 259 OK",
+        "QUERY_FS_INFORMATION 259 0xSTATUS_1",
+        "Unlink \"\\*.tmp\" x NT_STATUS_OK",
+    ] {
         let refused = parse("my.txt", line.as_bytes(), Unknown::Skip);
-        assert!(refused.is_err(), "{line}");
+        let told = refused.unwrap_err().to_string();
+        assert!(told.starts_with("loadfile my.txt, line 1: "), "{told}");
+        assert!(!told.contains("--skip-unknown"), "{told}");
     }
     let whole = parse(
         "my.txt",
@@ -224,6 +240,74 @@ fn what_is_unknown_can_be_left_out_and_is_counted() {
         whole.digest(),
         read_text("Mkdir \"\\a\" NT_STATUS_OK\n").unwrap().digest()
     );
+}
+
+#[test]
+fn what_smb2_has_no_equivalent_of_can_be_left_out_and_is_counted() {
+    for (line, what, reason) in [
+        (
+            "QUERY_FILE_INFORMATION 7 999 NT_STATUS_OK",
+            Verb::QueryFile,
+            "level 999 of QUERY_FILE_INFORMATION is none that SMB2 has an equivalent of",
+        ),
+        (
+            r#"QUERY_PATH_INFORMATION "\a" 999 NT_STATUS_OK"#,
+            Verb::QueryPath,
+            "level 999 of QUERY_PATH_INFORMATION is none that SMB2 has an equivalent of",
+        ),
+        (
+            "QUERY_FS_INFORMATION 999 NT_STATUS_OK",
+            Verb::QueryFs,
+            "level 999 of QUERY_FS_INFORMATION is none that SMB2 has an equivalent of",
+        ),
+        (
+            "SET_FILE_INFORMATION 7 999 NT_STATUS_OK",
+            Verb::SetFile,
+            "level 999 of SET_FILE_INFORMATION is none that SMB2 has an equivalent of",
+        ),
+        (
+            r#"FIND_FIRST "\*" 999 1 1 NT_STATUS_OK"#,
+            Verb::Find,
+            "level 999 of FIND_FIRST is none that SMB2 has an equivalent of",
+        ),
+        (
+            "Flush 7 NT_STATUS_GOOD",
+            Verb::Flush,
+            "the status of Flush is `NT_STATUS_GOOD`: expected a name such as NT_STATUS_OK, or a \
+             number such as 0xC0000034",
+        ),
+        (
+            r#"Unlink "\x\*.tmp" 0x6 NT_STATUS_OK"#,
+            Verb::Unlink,
+            r"Unlink of `\\x\\*.tmp` is of every file that fits, which is no operation of SMB2",
+        ),
+        (
+            r#"Unlink "\x\<.JNK" 0x6 NT_STATUS_NO_SUCH_FILE"#,
+            Verb::Unlink,
+            r"Unlink of `\\x\\<.JNK` is of every file that fits, which is no operation of SMB2",
+        ),
+        (
+            r#"Rename "\a?" "\b" NT_STATUS_OK"#,
+            Verb::Rename,
+            r"Rename of `\\a?` is of every file that fits, which is no operation of SMB2",
+        ),
+        (
+            r#"Rename "\a" "\b.*" NT_STATUS_OK"#,
+            Verb::Rename,
+            r"Rename of `\\b.*` is of every file that fits, which is no operation of SMB2",
+        ),
+    ] {
+        let text = format!("NTCreateX \"\\a\" 0 2 7 NT_STATUS_OK\n{line}\n{line}\n");
+        assert_eq!(
+            error(&text),
+            format!("loadfile my.txt, line 2: {reason}; --skip-unknown leaves such lines out")
+        );
+        let trace = parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
+        let summary = trace.summary();
+        assert_eq!(summary.skipped, [(what.name().to_owned(), 2)].into());
+        assert_eq!(summary.operations, [(Verb::Create, 1)].into());
+        assert_eq!(summary.lines, 3);
+    }
 }
 
 #[test]
