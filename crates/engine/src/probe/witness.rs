@@ -144,44 +144,7 @@ impl Witness {
 
     /// What came of it. Syncs the file a few times, blocking the thread.
     pub(super) fn finding(self) -> FlushFinding {
-        let syncs = self.sync();
-        let disks = &self.disks;
-        let Sightings { looks, seen } = self.flushes;
-        let (policy, evidence) = match (self.flushes, self.pauses, syncs) {
-            (flushes, pauses, _) if flushes.are_all() && pauses.are_few() => (
-                FlushPolicy::Honours,
-                format!(
-                    "the cache of {disks} was flushed before each of {looks} FLUSHes was answered"
-                ),
-            ),
-            (flushes, _, Ok(syncs)) if flushes.are_few() && syncs.are_all() => (
-                FlushPolicy::Ignores,
-                format!(
-                    "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but by \
-                     each fsync on the same file"
-                ),
-            ),
-            (flushes, _, Err(error)) if flushes.are_few() => (
-                FlushPolicy::Unknown,
-                format!(
-                    "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but \
-                     whether an fsync does that could not be tried: {error}"
-                ),
-            ),
-            (flushes, _, _) if flushes.are_few() => (
-                FlushPolicy::Unknown,
-                format!("an fsync does not always flush the cache of {disks}"),
-            ),
-            _ => (
-                FlushPolicy::Unknown,
-                format!(
-                    "the cache of {disks} was flushed during {seen} of {looks} FLUSHes and {} of \
-                     as many pauses: others use it, too",
-                    self.pauses.seen
-                ),
-            ),
-        };
-        FlushFinding { policy, evidence }
+        judge(&self.disks, self.flushes, self.pauses, &self.sync())
     }
 
     /// Writes to the file and syncs it, as a server would.
@@ -198,6 +161,58 @@ impl Witness {
         }
         Ok(syncs)
     }
+}
+
+/// What FLUSHes, pauses as long as these and syncs of our own show, of a server that
+/// keeps its files on `disks`.
+fn judge(
+    disks: &impl fmt::Display,
+    flushes: Sightings,
+    pauses: Sightings,
+    syncs: &std::io::Result<Sightings>,
+) -> FlushFinding {
+    let Sightings { looks, seen } = flushes;
+    let (policy, evidence) = match syncs {
+        _ if flushes.are_all() && pauses.are_few() => (
+            FlushPolicy::Honours,
+            format!("the cache of {disks} was flushed before each of {looks} FLUSHes was answered"),
+        ),
+        Ok(syncs) if flushes.are_few() && syncs.are_all() => (
+            FlushPolicy::Ignores,
+            format!(
+                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but by each \
+                 fsync on the same file"
+            ),
+        ),
+        Err(error) if flushes.are_few() => (
+            FlushPolicy::Unknown,
+            format!(
+                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but whether an \
+                 fsync does that could not be tried: {error}"
+            ),
+        ),
+        Ok(_) if flushes.are_few() => (
+            FlushPolicy::Unknown,
+            format!("an fsync does not always flush the cache of {disks}"),
+        ),
+        // Nobody else uses it: the server does so for some of them.
+        _ if pauses.are_few() => (
+            FlushPolicy::Unknown,
+            format!(
+                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, neither all of \
+                 them nor few"
+            ),
+        ),
+        _ => (
+            FlushPolicy::Unknown,
+            format!(
+                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes and {} of as \
+                 many pauses: others use it, too",
+                pauses.seen
+            ),
+        ),
+    };
+    FlushFinding { policy, evidence }
 }
 
 /// The inode of the socket from `local` to `remote`, by the kernel's list.
@@ -342,5 +357,40 @@ mod tests {
             counted.add(before, after);
         }
         assert_eq!(counted, Sightings { looks: 3, seen: 1 });
+    }
+
+    #[test]
+    fn what_was_seen_decides_and_is_told() {
+        use FlushPolicy::{Honours, Ignores, Unknown};
+        let sightings = |looks, seen| Sightings { looks, seen };
+        // Of 32 FLUSHes and pauses, how many saw a flush; of 8 syncs, if they could be tried.
+        for (flushes, pauses, syncs, policy, evidence) in [
+            (32, 0, Some(8), Honours, "before each of 32 FLUSHes was"),
+            (32, 8, Some(0), Honours, "before each of 32 FLUSHes was"),
+            (32, 8, None, Honours, "before each of 32 FLUSHes was"),
+            (0, 0, Some(8), Ignores, "0 of 32 FLUSHes, but by each"),
+            (8, 8, Some(8), Ignores, "8 of 32 FLUSHes, but by each"),
+            (8, 0, None, Unknown, "could not be tried: no rights"),
+            (0, 0, Some(7), Unknown, "an fsync does not always flush"),
+            (0, 0, Some(0), Unknown, "an fsync does not always flush"),
+            (31, 0, Some(8), Unknown, "31 of 32 FLUSHes, neither all"),
+            (9, 8, Some(8), Unknown, "9 of 32 FLUSHes, neither all"),
+            (32, 9, Some(8), Unknown, "9 of as many pauses: others use"),
+            (20, 20, None, Unknown, "20 of as many pauses: others use"),
+        ] {
+            let tried = syncs.map(|seen| sightings(SYNCS, seen));
+            let found = judge(
+                &"sda",
+                sightings(32, flushes),
+                sightings(32, pauses),
+                &tried.ok_or_else(|| std::io::Error::other("no rights")),
+            );
+            assert_eq!(found.policy, policy, "{found:?}");
+            assert!(found.evidence.contains(evidence), "{found:?}");
+            assert!(found.evidence.contains("the cache of sda"), "{found:?}");
+        }
+        let nothing = Sightings::default();
+        let found = judge(&"sda", nothing, nothing, &Ok(nothing));
+        assert_eq!(found.policy, Unknown, "{found:?}");
     }
 }

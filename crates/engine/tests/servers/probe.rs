@@ -99,6 +99,7 @@ fn what_a_flush_does_is_seen_on_the_disk_or_not_known() {
                 // Other tests sync files as well; some file systems pass no flush on.
                 Some(true) => &[
                     "others use it, too",
+                    "neither all of them nor few",
                     "does not always flush",
                     "does not count",
                 ],
