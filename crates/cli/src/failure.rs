@@ -147,6 +147,7 @@ impl Failure {
             | Self::Profile(_)
             | Self::Import(_)
             | Self::Plan(_)
+            | Self::Run(RunError::Plan(_))
             | Self::Target(_)
             | Self::Password(_)
             | Self::Load(_)
@@ -213,6 +214,8 @@ fn chain(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use smbench_engine::plan::Problem;
+
     use super::*;
 
     #[test]
@@ -226,6 +229,16 @@ mod tests {
         assert_eq!(failure.exit(), Exit::Interrupted);
         let failure = Failure::from(RunError::System(io::Error::other("no threads")));
         assert_eq!(failure.exit(), Exit::Setup);
+    }
+
+    #[test]
+    fn a_plan_that_cannot_run_was_asked_for_wrongly() {
+        let failure = Failure::from(RunError::Plan(Problem::RepeatZero));
+        assert_eq!(failure.exit(), Exit::Usage);
+        assert_eq!(
+            failure.to_string(),
+            "failed to run the plan: repeat is 0: the least is 1"
+        );
     }
 
     #[test]

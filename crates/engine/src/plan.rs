@@ -1,9 +1,11 @@
 //! What will run, validated: the contract between a written [`crate::spec`]
 //! and the workers. Nothing in a [`Plan`] that [`Plan::resolve`] made can be
-//! invalid any more.
+//! invalid any more. Its fields may be changed all the same; their bounds are looked
+//! at once more before it runs.
 
 pub mod action;
 mod caching;
+mod check;
 mod connections;
 mod digest;
 mod driver;
@@ -55,26 +57,30 @@ pub struct Plan {
     pub workload: Workload,
     /// Where, and as whom.
     pub target: Target,
-    /// Clients at each load point, in the order they run.
+    /// Clients at each load point, in the order they run, each 1 to
+    /// [`CLIENTS_MAX`](crate::clients::CLIENTS_MAX); at least one.
     pub load_points: Vec<u32>,
-    /// How often the whole series of load points is run.
+    /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
     pub repeat: u32,
-    /// Actions each client has under way at most; in a closed loop without think
-    /// times, always.
+    /// Actions each client has under way at most, 1 to [`OUTSTANDING_MAX`]; in a
+    /// closed loop without think times, always. 1 in a replay and in a `fileio` test.
     pub outstanding: u32,
     /// What makes actions begin.
     pub load: LoadModel,
     /// How the load comes to its full height.
     pub ramp: Ramp,
-    /// Time under load before the measured window; not measured.
+    /// Time under load before the measured window, not measured: at full load, or,
+    /// with [`Ramp::Linear`], while clients join. 0 to [`PERIOD_MAX`]; not 0 with
+    /// [`Ramp::Linear`].
     pub ramp_up: Duration,
-    /// Length of the measured window.
+    /// Length of the measured window, more than 0 and at most [`PERIOD_MAX`].
     pub duration: Duration,
-    /// Time at full load after the measured window; not measured.
+    /// Time at full load after the measured window, not measured, 0 to [`PERIOD_MAX`].
     pub ramp_down: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Worker threads; each runs its share of the clients.
+    /// Worker threads, 1 to [`THREADS_MAX`]; each runs its share of the clients, and
+    /// there are no more than these need.
     pub threads: u32,
     /// Whether each of them stays on a CPU of its own.
     pub pinning: Pinning,

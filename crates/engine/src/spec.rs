@@ -127,51 +127,68 @@ pub struct SizeSpec {
 }
 
 /// How to run a workload: the `[run]` table of a profile, and the options of a
-/// command line, which go before it.
+/// command line, which go before it. What is in neither has a default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunOptions {
-    /// Clients at each load point.
+    /// Clients at each load point, each 1 to
+    /// [`CLIENTS_MAX`](crate::clients::CLIENTS_MAX); 1, 4, 8 and 16 when absent.
     pub clients: Option<ClientList>,
-    /// Requests each client keeps in flight, or has at most.
+    /// Requests each client keeps in flight, or has at most where a rate or a think
+    /// time is given, 1 to [`OUTSTANDING_MAX`](crate::plan::OUTSTANDING_MAX); 1 when
+    /// absent, and always in a replay.
     pub outstanding: Option<u32>,
     /// Operations per second, such as `5000` or `50/client`, instead of a closed
-    /// loop.
+    /// loop, [`RATE_MIN`](crate::plan::RATE_MIN) to
+    /// [`RATE_MAX`](crate::plan::RATE_MAX); a closed loop when absent.
     pub rate: Option<Rate>,
-    /// How those are spaced: `constant` or `poisson`.
+    /// How those are spaced: `constant`, when absent, or `poisson`.
     pub arrivals: Option<Spacing>,
-    /// Mean time between the end of an operation and the next one.
+    /// Mean time between the end of an operation and the next one, at most
+    /// [`THINK_TIME_MAX`](crate::plan::THINK_TIME_MAX); none when absent.
     #[serde(deserialize_with = "duration")]
     pub think_time: Option<Duration>,
-    /// How think times vary: `fixed` or `exponential`.
+    /// How think times vary: `fixed`, when absent, or `exponential`.
     pub think_distribution: Option<Spacing>,
-    /// When operations of a replay begin: `fast` or `recorded`.
+    /// When operations of a replay begin: `fast`, when absent, or `recorded`.
     pub timing: Option<Timing>,
     /// How often each client goes through what it replays, after which the load
-    /// point ends.
+    /// point ends: at least once; when absent over and over, until the window and the
+    /// ramp-down are over.
     pub loops: Option<u32>,
-    /// How clients begin: `full` or `linear`.
+    /// How clients begin: `full`, when absent, or `linear`, for which there must be a
+    /// ramp-up.
     pub ramp: Option<Ramp>,
-    /// Length of the measured window.
+    /// Length of the measured window, more than 0 and at most
+    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 3 s when absent. With `loops`, and in a
+    /// `fileio` test, only a limit; 1 h when absent.
     #[serde(deserialize_with = "duration")]
     pub duration: Option<Duration>,
-    /// Time at full load before the window.
+    /// Time under load before the window: at full load, or, with `ramp` linear, while
+    /// clients join. At most [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 1 s when absent,
+    /// but none with `loops` and in a `fileio` test.
     #[serde(deserialize_with = "duration")]
     pub ramp_up: Option<Duration>,
-    /// Time at full load after the window.
+    /// Time at full load after the window, at most
+    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 500 ms when absent, but none with
+    /// `loops` and in a `fileio` test.
     #[serde(deserialize_with = "duration")]
     pub ramp_down: Option<Duration>,
-    /// Passes over the series of load points.
+    /// Passes over the series of load points, 1 to
+    /// [`REPEAT_MAX`](crate::plan::REPEAT_MAX); 1 when absent.
     pub repeat: Option<u32>,
-    /// Seed of every random choice.
+    /// Seed of every random choice, any number; 1 when absent.
     pub seed: Option<u64>,
-    /// Worker threads.
+    /// Worker threads, 1 to [`THREADS_MAX`](crate::plan::THREADS_MAX); when absent as
+    /// many as this process may use CPUs.
     pub threads: Option<u32>,
     /// Whether each worker thread stays on a CPU of its own; `true` or `false`
     /// in a file.
     #[serde(deserialize_with = "pinning")]
     pub pin_threads: Option<Pinning>,
-    /// Sessions set up per second at most.
+    /// Sessions set up per second at most, over all threads, 1 to
+    /// [`SETUP_RATE_MAX`](crate::plan::SETUP_RATE_MAX); when absent as fast as the
+    /// server lets them in.
     pub setup_rate: Option<u32>,
     /// The client that carries the operations out, such as `native`.
     #[serde(deserialize_with = "from_text::<DriverKind, _>")]
@@ -193,11 +210,18 @@ pub struct RunOptions {
     /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
     #[serde(deserialize_with = "from_text::<CipherList, _>")]
     pub cipher: Option<CipherList>,
-    /// Sessions on each connection.
+    /// Sessions, one for each client, on each connection, 1 to
+    /// [`SESSIONS_PER_CONNECTION_MAX`](crate::plan::SESSIONS_PER_CONNECTION_MAX); 1 when
+    /// absent.
     pub sessions_per_connection: Option<u32>,
-    /// Connections of each session.
+    /// Connections that each session uses at a time, 1 to
+    /// [`CONNECTIONS_PER_SESSION_MAX`](crate::plan::CONNECTIONS_PER_SESSION_MAX), of which
+    /// more than 1 need SMB 3.0 or newer; 1 when absent.
     pub connections_per_session: Option<u32>,
-    /// The most credits each connection holds and uses.
+    /// The most credits each connection holds and uses, 1 to
+    /// [`MAX_CREDIT_TARGET`](smbench_protocol::credit::MAX_CREDIT_TARGET), but no fewer
+    /// than the costliest operation takes at once; when absent as many as its requests
+    /// in flight need.
     pub credits: Option<u16>,
     /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
     pub source_ip: Option<SourceList>,

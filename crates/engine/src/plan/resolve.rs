@@ -15,7 +15,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::{
-    Access, Connections, FileSet, Limits, LoadModel, Plan, Ramp, Requests, Scope, SessionOptions,
+    Access, Connections, FileSet, Limits, LoadModel, Plan, Requests, Scope, SessionOptions,
     SizeWeight, Split, THINK_TIME_MAX, ThinkTime, Timing, Verify, Workload,
 };
 use crate::pattern::BLOCK_BYTES;
@@ -401,48 +401,21 @@ impl Written<'_> {
     }
 
     fn check_run(&self, plan: &Plan) -> Result<(), PlanError> {
-        let options = self.options;
-        let fail = |field, is_given, problem| Err(self.in_option(field, is_given, problem));
-        if !(1..=OUTSTANDING_MAX).contains(&plan.outstanding) {
-            let problem = Problem::Outstanding(plan.outstanding);
-            return fail("outstanding", options.outstanding.is_some(), problem);
-        }
-        if plan.repeat == 0 {
-            return fail("repeat", options.repeat.is_some(), Problem::RepeatZero);
-        }
-        if plan.repeat > REPEAT_MAX {
-            let problem = Problem::RepeatTooLarge(plan.repeat);
-            return fail("repeat", options.repeat.is_some(), problem);
-        }
-        if !(1..=THREADS_MAX).contains(&plan.threads) {
-            let problem = Problem::Threads(plan.threads);
-            return fail("threads", options.threads.is_some(), problem);
-        }
-        if let Some(rate) = plan.setup_rate
-            && !(1..=SETUP_RATE_MAX).contains(&rate)
-        {
-            let given = options.setup_rate.is_some();
-            return fail("setup_rate", given, Problem::SetupRate(rate));
-        }
-        if plan.duration.is_zero() {
-            let given = options.duration.is_some();
-            return fail("duration", given, Problem::DurationZero);
-        }
-        if plan.ramp == Ramp::Linear && plan.ramp_up.is_zero() {
-            let given = options.ramp.is_some();
-            return fail("ramp", given, Problem::Without("ramp linear", "ramp_up"));
-        }
-        for (name, period, given) in [
-            ("duration", plan.duration, options.duration),
-            ("ramp_up", plan.ramp_up, options.ramp_up),
-            ("ramp_down", plan.ramp_down, options.ramp_down),
-        ] {
-            if period > PERIOD_MAX {
-                let problem = Problem::PeriodTooLong { name, period };
-                return fail(name, given.is_some(), problem);
-            }
-        }
-        Ok(())
+        plan.check_numbers().map_err(|(field, problem)| {
+            let options = self.options;
+            let is_given = match field {
+                "outstanding" => options.outstanding.is_some(),
+                "repeat" => options.repeat.is_some(),
+                "threads" => options.threads.is_some(),
+                "setup_rate" => options.setup_rate.is_some(),
+                "duration" => options.duration.is_some(),
+                "ramp" => options.ramp.is_some(),
+                "ramp_up" => options.ramp_up.is_some(),
+                "ramp_down" => options.ramp_down.is_some(),
+                _ => options.clients.is_some(),
+            };
+            self.in_option(field, is_given, problem)
+        })
     }
 
     fn check_connections(&self, plan: &Plan) -> Result<(), PlanError> {

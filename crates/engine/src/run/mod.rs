@@ -47,7 +47,7 @@ use crate::cancel::Cancel;
 use crate::clock::{self, Nanos};
 use crate::fileio::Sequences;
 use crate::pattern::Salt;
-use crate::plan::Plan;
+use crate::plan::{Plan, Problem};
 use crate::process;
 use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
 use crate::server_cpu::Meter;
@@ -70,6 +70,9 @@ const EXTRA_SOCKETS: u64 = 32;
 /// Why a run measured nothing at all.
 #[derive(Debug, Error)]
 pub enum RunError {
+    /// The plan was changed to one that [`Plan::resolve`] would have refused.
+    #[error("failed to run the plan: {0}")]
+    Plan(Problem),
     /// The server, the account or the share did not allow it.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -190,8 +193,10 @@ fn hiring<C: Connector, T: Supplies>(means: Means<C, T>) -> Box<dyn Fn(usize) ->
 /// `observer` is not measured, but delays the next load point.
 ///
 /// # Errors
-/// When nothing could be measured. A run that fails after its first finished
-/// load point is not an error: it returns what was measured, and how it ended.
+/// When nothing could be measured; [`RunError::Plan`], before anything is done, where
+/// a field of `plan` was changed to what it cannot be. A run that fails after its
+/// first finished load point is not an error: it returns what was measured, and how
+/// it ended.
 ///
 /// # Panics
 /// On a thread that is running async code of tokio's: call it from
@@ -243,7 +248,8 @@ pub fn execute(
 /// ([`Mix::operation`]). A client whose stream goes beyond that drops out.
 ///
 /// # Errors
-/// As [`execute`].
+/// As [`execute`]; besides, [`RunError::Replay`] and [`RunError::Fileio`] of a plan
+/// whose operations nobody else can bring.
 ///
 /// # Panics
 /// As [`execute`].
@@ -265,7 +271,7 @@ pub fn execute_streams(
 /// the record says of the server instead.
 ///
 /// # Errors
-/// As [`execute`].
+/// As [`execute_streams`].
 ///
 /// # Panics
 /// As [`execute`].
@@ -277,6 +283,7 @@ pub fn execute_on(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    plan.check().map_err(RunError::Plan)?;
     let descriptors_per_group = connector.descriptors_per_group();
     reserve(
         plan,
@@ -321,6 +328,7 @@ fn execute_on_share(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
     blocking(site::run(plan, operations, observer, cancel))?
 }

@@ -30,9 +30,8 @@ impl Written<'_> {
         let Some(test) = plan.workload.fileio() else {
             return Ok(());
         };
-        if plan.outstanding != 1 {
-            return Err(self.in_test("outstanding", FileioProblem::Outstanding));
-        }
+        plan.check_order()
+            .map_err(|problem| self.in_option("outstanding", true, problem))?;
         let duration = plan.duration;
         match test.time {
             Some(time) if time != duration => {

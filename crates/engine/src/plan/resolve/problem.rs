@@ -8,6 +8,7 @@ use super::{
     FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, REQUEST_BYTES_MAX,
     SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
 };
+use crate::clients::CLIENTS_MAX;
 use crate::fileio::FileioProblem;
 use crate::pattern::BLOCK_BYTES;
 use crate::plan::pattern::PATTERN_LINES_MAX;
@@ -221,6 +222,12 @@ pub enum Problem {
     /// Clients that only write, and flushes.
     #[error("flush_every_writes cannot be had with split = \"clients\": drop one of them")]
     SplitFlush,
+    /// Nothing to run.
+    #[error("there are no load points: give one or more numbers of clients")]
+    NoLoadPoints,
+    /// Clients out of bounds.
+    #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
+    Clients(u32),
     /// Requests in flight out of bounds.
     #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
     Outstanding(u32),

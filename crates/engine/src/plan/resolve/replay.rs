@@ -109,10 +109,9 @@ impl Written<'_> {
         let Some(replay) = plan.workload.replay() else {
             return Ok(());
         };
-        if plan.outstanding != 1 {
-            let why = "operations depend on those before them; give outstanding 1";
-            return Err(self.not_in_replay("outstanding", options.outstanding.is_some(), why));
-        }
+        let is_given = options.outstanding.is_some();
+        plan.check_order()
+            .map_err(|problem| self.in_option("outstanding", is_given, problem))?;
         if plan.verify != Verify::Off {
             let why = "nobody recorded the data; drop it";
             return Err(self.not_in_replay("verify", options.verify.is_some(), why));

@@ -1,5 +1,6 @@
 //! Drivers and streams from outside, and what a run owes to its seed alone.
 
+mod changed;
 mod held_up;
 mod misbehaving;
 mod sockets;

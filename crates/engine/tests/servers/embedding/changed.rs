@@ -1,0 +1,69 @@
+//! Plans whose fields were changed to what no plan that was resolved has.
+
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::driver::Null;
+use smbench_engine::plan::Plan;
+use smbench_engine::record::ServerFacts;
+use smbench_engine::run::{RunError, Unobserved, execute, execute_on, execute_streams};
+use smbench_engine::spec::RunOptions;
+
+use super::{drawn, plan};
+use crate::support::short;
+
+type Change = fn(&mut Plan);
+
+#[test]
+fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
+    let changes: [(Change, &str); 8] = [
+        (
+            |plan| plan.load_points.clear(),
+            "there are no load points: give one or more numbers of clients",
+        ),
+        (
+            |plan| plan.load_points = vec![0],
+            "a load point has 0 clients: give 1 to 100000",
+        ),
+        (
+            |plan| plan.outstanding = 0,
+            "outstanding is 0: give 1 to 1024",
+        ),
+        (|plan| plan.repeat = 0, "repeat is 0: the least is 1"),
+        (|plan| plan.threads = 0, "threads is 0: give 1 to 1024"),
+        (
+            |plan| plan.setup_rate = Some(0),
+            "setup_rate is 0: give 1 to 1000000 sessions per second",
+        ),
+        (
+            |plan| plan.duration = Duration::ZERO,
+            "duration is zero: the measured window needs a length, such as 30s",
+        ),
+        (
+            |plan| plan.connections.sessions_per_connection = 0,
+            "sessions_per_connection is 0: give 1 to 256",
+        ),
+    ];
+    for (change, words) in changes {
+        let mut plan = plan(
+            "read-4k",
+            RunOptions {
+                clients: Some("2".parse().unwrap()),
+                ..short()
+            },
+        );
+        change(&mut plan);
+        let server = ServerFacts::other("null://here");
+        let cancel = Cancel::default();
+        for outcome in [
+            execute(&plan, &mut Unobserved, &cancel),
+            execute_streams(&plan, drawn(&plan), &mut Unobserved, &cancel),
+            execute_on(&plan, server, Null, drawn(&plan), &mut Unobserved, &cancel),
+        ] {
+            let error = outcome.err().unwrap();
+            assert!(matches!(error, RunError::Plan(_)), "{error}");
+            let told = error.to_string();
+            assert_eq!(told, format!("failed to run the plan: {words}"));
+        }
+    }
+}
