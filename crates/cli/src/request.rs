@@ -1,18 +1,18 @@
 //! From the command line to what will be done: the one place that turns flags
 //! into [`RunOptions`], and defaults and profiles into a [`Plan`].
 
-use std::net::IpAddr;
 use std::thread;
 
 use smbench_engine::loadfile::Unknown;
 use smbench_engine::login::Login;
 use smbench_engine::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
 use smbench_engine::profile::{self, Profile};
+use smbench_engine::record::RunRecord;
 use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
-use smbench_report::{Disclosure, FlushDoc, Place};
+use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
 use crate::args::{
     ConnectArgs, OutputArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
@@ -25,6 +25,9 @@ use crate::password::Sources;
 
 /// Why CPU time is not the server's alone.
 const SHARED: &str = "server and load generator share this machine";
+/// Why figures of the embedded server are not for quoting.
+const IN_MEMORY: &str =
+    "the embedded server keeps its files in memory: for a first look, not for quoting";
 
 /// A run, judged. The plan's target has no password yet.
 #[derive(Debug)]
@@ -108,20 +111,15 @@ impl Request {
         })
     }
 
-    /// What a reader of the results must be told.
+    /// What a reader of the results must be told, as far as it is known before the run.
     pub(crate) fn disclosure(&self) -> Disclosure {
         let mut told = match self.server {
             Server::Embedded => Disclosure {
-                notes: vec![
-                    SHARED.to_owned(),
-                    "the embedded server keeps its files in memory: for a first look, not for \
-                     quoting"
-                        .to_owned(),
-                ],
+                notes: vec![IN_MEMORY.to_owned()],
                 // It answers a FLUSH, and that is all: its files are in memory.
                 ..of_this_process(Place::Embedded, FlushDoc::Ignores)
             },
-            Server::Given(_) => disclosure(&self.plan.target, self.flush),
+            Server::Given(_) => disclosure(self.flush),
         };
         let calibrate::Found { calibration, note } = self.ceilings.clone();
         told.calibration = calibration;
@@ -131,14 +129,17 @@ impl Request {
 }
 
 /// What a reader must be told of a server that is there already.
-pub(crate) fn disclosure(target: &Target, flush: FlushDoc) -> Disclosure {
-    Disclosure {
-        notes: is_loopback(&target.host)
-            .then(|| SHARED.to_owned())
-            .into_iter()
-            .collect(),
-        ..of_this_process(Place::Remote, flush)
+pub(crate) fn disclosure(flush: FlushDoc) -> Disclosure {
+    of_this_process(Place::Remote, flush)
+}
+
+/// The document of a run. Whether the server shares this machine is known only now: its
+/// name or address, as given, does not tell.
+pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
+    if record.server.is_here {
+        disclosure.notes.insert(0, SHARED.to_owned());
     }
+    RunDoc::from_record(record, disclosure)
 }
 
 /// What is known without the server.
@@ -297,24 +298,43 @@ pub(crate) fn embedded() -> Target {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
+    use smbench_engine::pattern::Salt;
+    use smbench_engine::record::{Origin, Outcome, ServerFacts};
+
     use super::*;
 
+    /// Whatever the target is called.
     #[test]
-    fn loopback_is_recognised_by_name_and_address() {
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "::1"] {
-            assert!(is_loopback(host), "{host}");
-        }
-        for host in ["files", "10.0.0.1", "localhost.example", "::2"] {
-            assert!(!is_loopback(host), "{host}");
-        }
+    fn a_server_on_this_machine_is_told_of_before_all_else() {
+        let profile = profile::load(profile::DEFAULT).unwrap();
+        let (options, limits) = (RunOptions::default(), Limits::default());
+        let plan = Plan::resolve(&profile, &options, embedded(), limits, 1).unwrap();
+        let notes = |is_here| {
+            let record = RunRecord {
+                plan: plan.clone(),
+                driver: Origin::Plan,
+                operations: Origin::Plan,
+                server: ServerFacts {
+                    is_here,
+                    ..ServerFacts::other("smb://ann@files/data")
+                },
+                salt: Salt::default(),
+                started: SystemTime::UNIX_EPOCH,
+                load_points: Vec::new(),
+                outcome: Outcome::Complete,
+                leftover: None,
+            };
+            let told = Disclosure {
+                notes: vec!["something else".to_owned()],
+                ..disclosure(FlushDoc::Unknown)
+            };
+            document(&record, told).server.notes
+        };
+        assert_eq!(notes(true), [SHARED, "something else"]);
+        assert_eq!(notes(false), ["something else"]);
     }
 }

@@ -12,6 +12,7 @@ use smbench_report::{Disclosure, IntervalLog, RunDoc};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::progress::Line;
+use crate::request::document;
 use crate::results::is_special;
 
 /// What is done with what was measured so far.
@@ -127,7 +128,7 @@ impl<K: Keep> Observer for Watch<'_, K> {
     }
 
     fn load_point_ended(&mut self, record: &RunRecord) {
-        let doc = RunDoc::from_record(record, self.disclosure.clone());
+        let doc = document(record, self.disclosure.clone());
         if !doc.is_measured() {
             // The end of the run says what becomes of it.
             return;

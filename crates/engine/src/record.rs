@@ -127,6 +127,9 @@ pub struct LoadPointRecord {
 pub struct ServerFacts {
     /// The target without secrets.
     pub url: String,
+    /// Whether it is on this machine and shares its CPUs, as far as the address that
+    /// its name stands for tells.
+    pub is_here: bool,
     /// As what sessions were let in; `None` where that is not SMB's.
     pub logon: Option<smbench_protocol::Logon>,
     /// Negotiated dialect; `None` where it is not an SMB server.
@@ -151,6 +154,7 @@ impl ServerFacts {
     pub fn other(url: &str) -> Self {
         Self {
             url: url.to_owned(),
+            is_here: false,
             logon: None,
             dialect: None,
             signing: None,

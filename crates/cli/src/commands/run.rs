@@ -21,7 +21,7 @@ use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
-use crate::request::{Request, Server};
+use crate::request::{Request, Server, document};
 use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::verdict::{judge, strictly};
@@ -215,7 +215,7 @@ fn conclude(
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
     let output = manner.output;
-    let doc = RunDoc::from_record(record, request.disclosure());
+    let doc = document(record, request.disclosure());
     if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
         manner.complain(format_args!(
             "{leftover}; remove it with: {}",

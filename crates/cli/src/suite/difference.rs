@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use smbench_report::Disclosure;
-use smbench_report::doc::{PlanDoc, ServerDoc, StorageDoc};
+use smbench_report::doc::{MachineDoc, PlanDoc, ServerDoc, StorageDoc};
 use smbench_report::study::StudyDoc;
 
 /// In what a study is another one, if it is. What only a report shows may change.
@@ -53,6 +53,32 @@ pub(super) fn between_servers(old: &ServerDoc, new: &Disclosure) -> Option<Strin
     let program = |software: &Option<String>| Some(format!("as {}", software.as_ref()?));
     other(program(&old.software), program(&new.software))
         .or_else(|| other(stored(&old.storage), stored(&new.storage)))
+}
+
+/// In what the machine that generates the load is another one than it was, if it is.
+pub(super) fn between_machines(old: &MachineDoc, new: &MachineDoc) -> Option<String> {
+    if old.is_same(new) {
+        return None;
+    }
+    let facts = |machine: &MachineDoc| {
+        let cpus = machine.cpus.map(|cpus| cpus.to_string());
+        [
+            ("system", machine.system.clone()),
+            ("kernel", machine.kernel.clone()),
+            ("CPU", machine.cpu.clone()),
+            ("number of CPUs", cpus),
+        ]
+    };
+    let told = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".to_owned());
+    let pairs = facts(old).into_iter().zip(facts(new));
+    let differences: Vec<_> = pairs
+        .filter(|(old, new)| old != new)
+        .map(|((what, old), (_, new))| format!("{what} {}, not {}", told(old), told(new)))
+        .collect();
+    Some(format!(
+        "load from another machine, or from this one before it changed ({})",
+        differences.join("; ")
+    ))
 }
 
 /// A value as it is kept.
@@ -139,6 +165,32 @@ mod tests {
         ] {
             assert_eq!(between_servers(&old, &now).as_deref(), difference);
         }
+    }
+
+    #[test]
+    fn a_machine_is_another_one_by_all_but_its_memory() {
+        let old = MachineDoc {
+            system: Some("Debian 12".to_owned()),
+            kernel: Some("6.1".to_owned()),
+            cpu: Some("Some CPU".to_owned()),
+            cpus: Some(4),
+            memory_bytes: Some(1 << 30),
+        };
+        assert_eq!(between_machines(&old, &old), None);
+        let restarted = MachineDoc {
+            memory_bytes: Some((1 << 30) - 8192),
+            ..old.clone()
+        };
+        assert_eq!(between_machines(&old, &restarted), None);
+        let other = MachineDoc {
+            kernel: Some("6.12".to_owned()),
+            cpu: None,
+            cpus: Some(2),
+            ..restarted
+        };
+        let told = "load from another machine, or from this one before it changed (kernel 6.1, \
+                    not 6.12; CPU Some CPU, not unknown; number of CPUs 4, not 2)";
+        assert_eq!(between_machines(&old, &other).as_deref(), Some(told));
     }
 
     #[test]

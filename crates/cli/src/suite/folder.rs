@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::plan::Plan;
-use smbench_report::doc::{OutcomeDoc, PlanDoc};
+use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
 use smbench_report::{Disclosure, RunDoc};
 
-use super::difference::{between_plans, between_servers, between_studies, json};
+use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
 use super::resolve::Suite;
 use super::sittings::{has, is_done, joined};
 use crate::failure::Failure;
@@ -109,6 +109,7 @@ impl Folder {
         for slot in slots(&suite.study) {
             folder.load(slot, suite)?;
         }
+        folder.admit_generator(&MachineDoc::this())?;
         folder.study.save(path)?;
         Ok(folder)
     }
@@ -153,6 +154,21 @@ impl Folder {
             self.measured.insert(slot, run);
         }
         Ok(())
+    }
+
+    /// Fails where something is left to measure and the machine that would generate
+    /// its load is not the one that did before.
+    fn admit_generator(&self, now: &MachineDoc) -> Result<(), Failure> {
+        let slots = slots(&self.study);
+        if slots.iter().all(|&slot| self.remaining(slot).is_empty()) {
+            return Ok(());
+        }
+        let mut measured = slots.iter().filter_map(|&slot| self.measured(slot));
+        let difference = measured.find_map(|run| between_machines(run.machine.as_ref()?, now));
+        match difference {
+            Some(difference) => Err(other_study(&self.path, &difference)),
+            None => Ok(()),
+        }
     }
 
     /// Fails where a server, as it stands now, is not the one that was measured

@@ -94,7 +94,7 @@ impl Host {
         match &self.kind {
             HostKind::Given(account) => {
                 let target = &account.target;
-                let mut disclosure = request::disclosure(target, self.flush);
+                let mut disclosure = request::disclosure(self.flush);
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(Standing {
                     target: target.clone(),
@@ -111,7 +111,7 @@ impl Host {
                 let samba = samba.start()?;
                 let (mut target, _) = Target::parse(&samba.url())?;
                 target.password = Secret::new(samba.password());
-                let mut disclosure = request::disclosure(&target, self.flush);
+                let mut disclosure = request::disclosure(self.flush);
                 let storage = Storage::of(&samba.data_dir());
                 disclosure.notes.push(scratch_note(lines, storage.as_ref()));
                 disclosure.software = samba.version();

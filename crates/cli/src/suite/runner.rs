@@ -21,6 +21,7 @@ use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
+use crate::request::document;
 use crate::signals::cleanup_command;
 use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
@@ -197,7 +198,7 @@ impl<'a> Runner<'a> {
             Err(RunError::Leftover { leftover, .. }) => Some(leftover.clone()),
             Err(_) => None,
         };
-        let doc = record.map(|record| RunDoc::from_record(&record, disclosure));
+        let doc = record.map(|record| document(&record, disclosure));
         // Before anything else that can fail.
         let saved = match &doc {
             Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),

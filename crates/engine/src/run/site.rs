@@ -51,7 +51,7 @@ pub(super) async fn run(
     check_channels(plan, &endpoint, &session)?;
     // Before anything is written: another driver may be refused.
     let server = match plan.driver {
-        DriverKind::Native => native_facts(plan, &session),
+        DriverKind::Native => native_facts(plan, &endpoint, &session),
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
@@ -185,11 +185,12 @@ fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> boo
     is_told && !points.is_empty() && points.iter().all(is_whole)
 }
 
-fn native_facts(plan: &Plan, session: &Session) -> ServerFacts {
+fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &Session) -> ServerFacts {
     let negotiated = session.connection.negotiated();
     let terms = session.terms();
     ServerFacts {
         url: plan.target.redacted(),
+        is_here: endpoint.here().is_some(),
         logon: Some(terms.logon),
         dialect: Some(negotiated.dialect),
         signing: terms.signing,

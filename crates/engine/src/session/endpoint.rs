@@ -13,7 +13,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::route::{Route, Whereabouts, local_address, shortage};
+use super::route::{Route, Whereabouts, is_own, local_address, shortage};
 use super::{SessionError, Who};
 use crate::clock;
 use crate::kerberos::Tickets;
@@ -342,10 +342,8 @@ impl Endpoint {
 
     /// The server's address that is one of this machine.
     pub(crate) fn here(&self) -> Option<SocketAddr> {
-        let is_here = |server: &SocketAddr| {
-            server.ip().is_loopback() || local_address(*server) == Some(server.ip())
-        };
-        self.addresses.iter().copied().find(is_here)
+        let mut addresses = self.addresses.iter().copied();
+        addresses.find(|&server| is_own(server))
     }
 
     /// The local address of this connection, where those are chosen.

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use nix::errno::Errno;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 
 /// Where a server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,23 @@ pub(super) fn local_address(server: SocketAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
+/// Whether an address is one of this machine's; nothing is sent to find out.
+pub(super) fn is_own(address: SocketAddr) -> bool {
+    // As IPv4 where it is that in an IPv6 address.
+    let ip = address.ip().to_canonical();
+    ip.is_loopback() || local_address(address) == Some(address.ip()) || is_of_an_interface(ip)
+}
+
+/// Whether an interface here has this address. A further IPv4 address of a subnet is
+/// connected to from the first one, so that only this tells.
+fn is_of_an_interface(ip: IpAddr) -> bool {
+    let ipv4 = |interface: InterfaceAddress| -> Option<IpAddr> {
+        Some(interface.address?.as_sockaddr_in()?.ip().into())
+    };
+    let has_it = |interface| ipv4(interface) == Some(ip);
+    getifaddrs().is_ok_and(|mut interfaces| interfaces.any(has_it))
+}
+
 /// What to do when this machine has no more sockets to give.
 pub(super) fn shortage(error: &io::Error) -> Option<&'static str> {
     match Errno::from_raw(error.raw_os_error()?) {
@@ -56,6 +74,8 @@ pub(super) fn shortage(error: &io::Error) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::ToSocketAddrs;
+
     use super::*;
 
     #[test]
@@ -83,5 +103,29 @@ mod tests {
     fn the_way_to_this_machine_is_from_its_own_address() {
         let server: SocketAddr = "127.0.0.2:445".parse().unwrap();
         assert!(local_address(server).is_some_and(|local| local.is_loopback()));
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_told_from_those_of_others() {
+        for here in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
+            let ip: IpAddr = here.parse().unwrap();
+            assert!(is_own((ip, 445).into()), "{here}");
+        }
+        let mut localhost = ("localhost", 445).to_socket_addrs().unwrap();
+        assert!(localhost.all(is_own));
+        // Kept for documentation: no machine has them.
+        for elsewhere in ["192.0.2.1", "2001:db8::1"] {
+            let ip: IpAddr = elsewhere.parse().unwrap();
+            assert!(!is_own((ip, 445).into()), "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn what_this_machine_connects_to_others_from_is_its_own() {
+        // Where there is no way to others, there may be no such address.
+        if let Some(own) = local_address("192.0.2.1:445".parse().unwrap()) {
+            assert!(is_own((own, 445).into()), "{own}");
+            assert!(is_of_an_interface(own), "{own}");
+        }
     }
 }

@@ -438,6 +438,33 @@ fn passes_on_other_numbers_of_cpus_have_no_share_of_them() {
     }
 }
 
+/// It is said once, and not of a machine that was started anew.
+#[test]
+fn passes_from_several_machines_are_told_of() {
+    let on = |kernel: &str, repeat: u32| {
+        let mut doc = document(&run(vec![point(8, repeat, 400)]));
+        doc.machine = Some(MachineDoc {
+            kernel: Some(kernel.to_owned()),
+            memory_bytes: Some((1 << 30) - u64::from(repeat)),
+            ..MachineDoc::default()
+        });
+        doc
+    };
+    let before = on("6.1", 1).server.notes.len();
+    for (kernels, told) in [
+        (["6.1", "6.1", "6.1"], 0),
+        (["6.1", "6.12", "6.13"], 1),
+        (["6.1", "6.12", "6.1"], 1),
+    ] {
+        let passes = kernels.into_iter().zip(1..);
+        let passes = passes.map(|(kernel, pass)| on(kernel, pass)).collect();
+        let notes = RunDoc::pooled(passes).unwrap().server.notes;
+        let of_machines = notes.iter().filter(|note| note.contains("generated"));
+        assert_eq!(of_machines.count(), told, "{kernels:?}: {notes:?}");
+        assert_eq!(notes.len(), before + told, "{kernels:?}: {notes:?}");
+    }
+}
+
 #[test]
 fn the_plan_is_kept_whole() {
     let plan = json(&document(&curve()))["plan"].take();

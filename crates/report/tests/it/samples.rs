@@ -263,6 +263,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         salt: smbench_engine::pattern::Salt::default(),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
+            is_here: true,
             logon: Some(Logon::Ntlm),
             dialect: Some(Dialect::Smb311),
             signing: Some(SigningAlgorithm::AesCmac),

@@ -1,5 +1,7 @@
 //! Suites that are refused.
 
+use std::fs;
+
 use super::{has_samba, named, read, suite, with};
 use crate::support::{Place, embedded, text};
 
@@ -58,6 +60,40 @@ fn a_folder_of_another_study_is_refused_with_what_differs() {
     args.push("--out=.");
     let said = suite(&place, server.password(), &args);
     said.failed_with(2, &["folder . holds something, but no study"]);
+}
+
+#[test]
+fn a_study_does_not_go_on_on_another_machine() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1\"\npasses = 2\n");
+    let named = named("memory", &server);
+    let args = with(&[text(&file), &named, "--quiet"]);
+    suite(&place, server.password(), &args).succeeded();
+    let path = |number: u32| {
+        place.path(&format!(
+            "study/runs/01-memory/01-file-server/pass-{number}.json"
+        ))
+    };
+    let mut elsewhere = read(&path(1));
+    elsewhere["machine"]["kernel"] = "2.4.18".into();
+    fs::write(path(1), elsewhere.to_string()).unwrap();
+    // Where all is measured nothing can be mixed up; a reader is told.
+    suite(&place, server.password(), &args).succeeded();
+    let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
+    let told = "not the same machine generated the load of all passes";
+    assert!(page.contains(told), "{page}");
+
+    fs::remove_file(path(2)).unwrap();
+    let said = suite(&place, server.password(), &args);
+    let parts = [
+        "folder study holds a study with load from another machine",
+        "(kernel 2.4.18, not ",
+        "give another --out",
+    ];
+    said.failed_with(2, &parts);
+    assert!(!path(2).exists(), "nothing was measured");
+    assert_eq!(read(&path(1)), elsewhere);
 }
 
 #[test]

@@ -213,6 +213,7 @@ pub(in crate::run) async fn facts(
     }
     let facts = ServerFacts {
         url: plan.target.redacted(),
+        is_here: endpoint.here().is_some(),
         // It takes no guest's session.
         logon: Some(Logon::Ntlm),
         dialect: Some(dialect),
