@@ -191,7 +191,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
             style: server.number,
-            points: course(series, column(series), pass.window_s, row),
+            points: course(series, column(series), pass, standing(row)),
         });
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
@@ -239,10 +239,18 @@ fn together(series: &SeriesDoc) -> Option<usize> {
 
 /// A point at the end of each interval, or of as many as keep the line at
 /// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost. The
-/// last ends with the window, after `window_s` seconds. All of them have the
-/// standing of `row`, the load point, but for those behind a gap in it; and its limit.
-fn course(series: &SeriesDoc, values: &[Option<u64>], window_s: f64, row: &Row<'_>) -> Vec<Point> {
-    let (of_all, limit) = (standing(row), limit(row));
+/// last ends with the window. All of them have the standing of the load point, but for
+/// those behind a gap in it, and the limit of this pass, which alone is drawn.
+fn course(
+    series: &SeriesDoc,
+    values: &[Option<u64>],
+    pass: &LoadPointDoc,
+    of_all: Standing,
+) -> Vec<Point> {
+    let limit = match pass.generator_limited {
+        Some(true) => Limit::Generator,
+        _ => Limit::Server,
+    };
     let together = together(series).unwrap_or(1);
     let behind_gap = match of_all {
         Standing::Invalid => Standing::Invalid,
@@ -256,7 +264,7 @@ fn course(series: &SeriesDoc, values: &[Option<u64>], window_s: f64, row: &Row<'
             continue;
         };
         let seconds = series.interval_s * (at * together + chunk.len()) as f64;
-        let seconds = seconds.min(window_s);
+        let seconds = seconds.min(pass.window_s);
         points.push(Point {
             x: seconds,
             y: *latency as f64,
