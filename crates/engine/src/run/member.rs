@@ -44,6 +44,8 @@ pub(super) struct Member<S> {
     salt: Salt,
     operations: S,
     pace: Pace,
+    /// Whether the clock says when something is due, and latency counts from then.
+    is_paced: bool,
     /// Whether there is nothing left to begin.
     is_retired: bool,
     /// Slots that are this client's and free.
@@ -88,6 +90,7 @@ impl<S: Supply> Member<S> {
             salt,
             operations,
             pace: Pace::Closed,
+            is_paced: false,
             is_retired: false,
             free: Vec::new(),
             resting: BinaryHeap::new(),
@@ -111,18 +114,16 @@ impl<S: Supply> Member<S> {
         self.free = slots.rev().collect();
     }
 
+    /// What counts is what is due in the window.
+    pub(super) const fn observe(&mut self, schedule: &Schedule) {
+        self.window = (schedule.open, schedule.close);
+    }
+
     /// Goes by the plan's load model from `starts` on, at a load point of so
     /// many clients.
-    pub(super) fn begin(
-        &mut self,
-        plan: &Plan,
-        mix: &Arc<Mix>,
-        clients: u32,
-        starts: Nanos,
-        schedule: &Schedule,
-    ) {
-        self.window = (schedule.open, schedule.close);
+    pub(super) fn begin(&mut self, plan: &Plan, mix: &Arc<Mix>, clients: u32, starts: Nanos) {
         self.pace = Pace::new(plan, mix, self.number, clients, starts);
+        self.is_paced = !matches!(self.pace, Pace::Closed);
         self.patience = plan.limits.operation.into();
         if !matches!(
             self.pace,
@@ -270,9 +271,15 @@ impl<S: Supply> Member<S> {
 
     /// Takes note that what was due in the window has not been answered in it, but
     /// at `now` or never. As with what was due, an action counts once: with its first
-    /// request that is not.
+    /// request that is not. In a closed loop it is what was under way when the window
+    /// closed, whenever it was sent.
     pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
-        if self.is_counted(slot.due) && self.is_counted(slot.intended) {
+        let (_, close) = self.window;
+        if !self.is_paced {
+            if slot.sent < close && close <= now {
+                self.leave_unanswered(1, slot.sent, now);
+            }
+        } else if self.is_counted(slot.due) && self.is_counted(slot.intended) {
             self.leave_unanswered(1, slot.intended, now);
         }
     }

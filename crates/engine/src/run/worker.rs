@@ -300,15 +300,11 @@ async fn put_load_on<D: Driver, S: Supply>(
     let under_load = Rc::new(Cell::new(groups.len()));
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
-        if alarm.is_some() {
-            for member in group.members_mut() {
-                member.begin(
-                    plan,
-                    &worker.mix,
-                    worker.clients,
-                    schedule.begin + worker.start(member.number),
-                    &schedule,
-                );
+        for member in group.members_mut() {
+            member.observe(&schedule);
+            if alarm.is_some() {
+                let starts = schedule.begin + worker.start(member.number);
+                member.begin(plan, &worker.mix, worker.clients, starts);
             }
         }
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));

@@ -121,6 +121,28 @@ fn what_is_unanswered_when_the_window_closes_is_counted() {
     assert!(kept.unanswered_max > Nanos::from(STALL / 2), "{kept:?}");
 }
 
+/// In a closed loop as well, from when it was sent; and whatever was answered is not.
+#[test]
+fn what_is_under_way_when_a_closed_loop_ends_is_counted() {
+    let options = RunOptions {
+        ramp_up: Some(Duration::ZERO),
+        duration: Some(STALL / 2),
+        ..options()
+    };
+    let stalled: Script = |answer| match answer.nth {
+        20 => Reaction::send(&answer.message).after(STALL),
+        _ => Reaction::send(&answer.message),
+    };
+    let (point, _) = relayed(stalled, &options);
+    let kept = point.punctuality;
+    assert_eq!((kept.due, kept.unanswered), (0, 1), "{kept:?}");
+    assert!(kept.unanswered_max >= Nanos::from(STALL), "{kept:?}");
+    let (point, _) = relayed(|answer| Reaction::send(&answer.message), &options);
+    let kept = point.punctuality;
+    assert!(kept.unanswered <= 1, "{kept:?}");
+    assert!(kept.unanswered_max < Nanos::from(STALL), "{kept:?}");
+}
+
 /// A replay at the recorded instants is held to them: what a slow server left no
 /// time for is counted, although nothing of a replay is left out.
 #[test]

@@ -103,8 +103,7 @@ pub struct LoadPointDoc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
     /// Of closed loops without think times: the longest that an operation took which was
-    /// sent in the window and not answered in it, in nanoseconds, or had waited when it was
-    /// given up. In none of the window's latencies. Absent where there was none, and in
+    /// under way when the window closed, in nanoseconds, or had waited when it was given up. In none of the window's latencies. Absent where there was none, and in
     /// documents of releases that did not keep it; of other loads `offered` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unanswered_ns_max: Option<u64>,

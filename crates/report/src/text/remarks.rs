@@ -288,11 +288,15 @@ fn unserved(point: &LoadPointDoc) -> Option<String> {
     })
 }
 
-/// What closed loops sent in the window and waited for beyond it.
+/// So many times what their longest latency was: what closed loops have under way when the
+/// window closes is often a little longer than that.
+const OUTLASTING_WORTH_TELLING: u64 = 2;
+
+/// What closed loops had under way when the window closed.
 fn outlasting(point: &LoadPointDoc) -> Option<String> {
     let waited = point.unanswered_ns_max?;
     let longest = point.latency_ns.map_or(0, |latency| latency.max);
-    (waited > longest).then(|| {
+    (point.valid && waited / OUTLASTING_WORTH_TELLING > longest).then(|| {
         format!(
             "unanswered at {}: an operation under way when the window closed took up to {}: \
              longer than any that its latencies count\n",
