@@ -27,9 +27,8 @@
 # in one request where SMB2 needs a CREATE and a CLOSE as well; smbench begins
 # with a share of its own directory, smbtorture with a folder \clients.
 #
-# Beside them a bare loop reads 4 KiB per operation: with one client each operation
-# is a request, a sleep and an answer to all three, and what the kernel takes for
-# that, no client can save.
+# Beside them, for comparison, a bare loop reads 4 KiB per operation: with one client
+# each operation is a request, a sleep and an answer to all three.
 # shellcheck source-path=SCRIPTDIR source=lab.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
@@ -174,7 +173,7 @@ report() {
   table smbench 'MB per second' mb_per_s 1
   table smbench 'us of CPU of the client per operation' cpu_us_per_op 1
   table smbench 'us of it in user mode; the rest is the kernel, on their behalf' cpu_user_us_per_op 1
-  table floor 'us of CPU per 4 KiB read of a bare loop, the least that a client must do, beside an operation of smbtorture' \
+  table floor 'for comparison: us of CPU per 4 KiB read of a bare loop, beside an operation of smbtorture' \
     cpu_us_per_op 1
   printf '\n%-8s %6s %8s %8s %9s %21s %21s %21s\n' clients lines WriteX ReadX 'MB moved' 'loops of each client' \
     'kB per operation' 'lines not as recorded'

@@ -43,7 +43,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) loops: Option<u32>,
     /// Leave out lines of a loadfile that cannot be replayed, and count them: an unknown verb,
-    /// level or status, a name with wildcards, a handle that is not open
+    /// level or status, a handle that is not open, a delete or rename by wildcards
     #[arg(long)]
     pub(crate) skip_unknown: bool,
     /// Bytes in each file, such as 64MiB [default: the profile's]

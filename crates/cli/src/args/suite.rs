@@ -111,7 +111,7 @@ pub(crate) struct SuiteLoadArgs {
     #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
     pub(crate) profiles: Vec<String>,
     /// Leave out lines of a loadfile that cannot be replayed, and count them: an unknown verb,
-    /// level or status, a name with wildcards, a handle that is not open
+    /// level or status, a handle that is not open, a delete or rename by wildcards
     #[arg(long)]
     pub(crate) skip_unknown: bool,
     #[command(flatten)]
