@@ -11,7 +11,7 @@ use smbench_engine::clock::Nanos;
 use smbench_engine::driver::{
     Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
-use smbench_engine::plan::Plan;
+use smbench_engine::plan::{PERIOD_MAX, Plan};
 use smbench_engine::profile;
 use smbench_engine::record::ServerFacts;
 use smbench_engine::run::{Unobserved, execute_on};
@@ -81,7 +81,8 @@ pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     let mut profile = profile::load("file-server").map_err(|error| error.to_string())?;
     profile.spec.run = RunOptions {
         clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
-        duration: Some(Duration::from_secs(3600)),
+        // Of long intervals, whose ends cost as often as the machine is slow.
+        duration: Some(PERIOD_MAX),
         ramp_up: Some(Duration::ZERO),
         ramp_down: Some(Duration::ZERO),
         threads: Some(1),
