@@ -219,6 +219,7 @@ mod tests {
             csv_iometer: None,
             hlog: None,
             strict: false,
+            allow_missed_rate: false,
             quiet: true,
         }
     }

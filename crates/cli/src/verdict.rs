@@ -2,6 +2,7 @@
 
 use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
+use smbench_report::text::missed_rate;
 use smbench_report::units::counted;
 
 use crate::failure::Exit;
@@ -29,7 +30,34 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     Some((Exit::Invalid, Some(message)))
 }
 
-/// How a run that is valid ends where its generator must not be the limit.
+/// What a rate that was asked for and not reached means for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MissedRate {
+    /// The run fails.
+    Fails,
+    /// It is reported, and no more.
+    Allowed,
+}
+
+impl MissedRate {
+    /// As `--allow-missed-rate` says.
+    pub(crate) const fn given(allowed: bool) -> Self {
+        match allowed {
+            true => Self::Allowed,
+            false => Self::Fails,
+        }
+    }
+
+    /// How a run that is valid ends.
+    pub(crate) fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
+        match self {
+            Self::Fails => Some((Exit::Invalid, Some(missed_rate(doc)?))),
+            Self::Allowed => None,
+        }
+    }
+}
+
+/// How a run that is valid ends where it must not be client-limited.
 pub(crate) fn strictly(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     let mut limited = doc.load_points.iter().filter_map(|point| {
         let reason = point.generator.as_ref()?.reason.as_deref()?;
@@ -37,7 +65,7 @@ pub(crate) fn strictly(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     });
     let (clients, reason) = limited.next()?;
     let message = format!(
-        "the generator was the limit at {} of {}, first at the one of {}: {reason}",
+        "client-limited at {} of {}, first at the one of {}: {reason}",
         1 + limited.count(),
         counted(doc.load_points.len() as u64, "load point"),
         counted(clients.into(), "client"),

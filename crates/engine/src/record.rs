@@ -26,7 +26,7 @@ use crate::server_cpu::ServerCpuRecord;
 
 pub use caching::CachingRecord;
 pub use fairness::Fairness;
-pub use health::{GeneratorRecord, WorkerRecord, lateness_histogram};
+pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
 pub use kind::{Direction, OpKind};
 pub use punctuality::Punctuality;
 pub use recorder::{

@@ -38,6 +38,9 @@ pub struct Row<'a> {
     pub ops_per_s: f64,
     /// Response times pooled over passes; `None` without operations.
     pub latency_ns: Option<LatencyDoc>,
+    /// Service times pooled over passes, where operations are due by the clock; `None` where
+    /// they equal the response times.
+    pub service_ns: Option<LatencyDoc>,
     /// Microseconds of the generator's CPU per operation, over all passes.
     pub cpu_us_per_op: Option<f64>,
     /// Failed operations of all passes, the invalid ones and ramps included.
@@ -57,11 +60,34 @@ impl Row<'_> {
         self.is_valid() && self.latency_ns.is_some()
     }
 
-    /// Whether the generator was the limit in any pass.
+    /// Whether any pass is client-limited: the generator, not the server, limited its
+    /// throughput.
     #[must_use]
     pub fn is_generator_limited(&self) -> bool {
         let mut passes = self.passes.iter();
         passes.any(|pass| pass.generator_limited == Some(true))
+    }
+
+    /// Whether a stall at the end of the window is missing from the latencies of any pass.
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        let mut passes = self.passes.iter();
+        passes.any(|pass| pass.stalled == Some(true) && !pass.misses_rate())
+    }
+
+    /// The share of the operations due at the rate that was asked for which was sent, over
+    /// all passes, 0 to 1; `None` without a rate, or where that is not known.
+    #[must_use]
+    pub fn reached_share(&self) -> Option<f64> {
+        let (mut due, mut sent) = (0, 0);
+        for pass in &self.passes {
+            let offered = pass
+                .offered
+                .filter(|offered| offered.rate_missed.is_some())?;
+            due += offered.operations;
+            sent += offered.sent?;
+        }
+        (due > 0).then(|| (sent as f64 / due as f64).min(1.0))
     }
 
     /// A figure about the server's CPUs, the mean over passes; `None` unless each of
@@ -175,6 +201,9 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
         .iter()
         .flat_map(|pass| pass.asked_for())
         .map(OpDoc::response);
+    let is_paced = passes.iter().any(|pass| pass.offered.is_some());
+    let services = || passes.iter().flat_map(|pass| pass.asked_for());
+    let service = is_paced.then(|| pool(services().map(|op| &op.hdr)));
     Row {
         clients: points.first().map_or(0, |point| point.clients),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),
@@ -182,6 +211,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
         ops_per_s: ops_per_s.map_or(0.0, |of| of.mean),
         repeats: repeats(&passes),
         latency_ns: LatencyDoc::of(&pool(hdrs)),
+        service_ns: service.as_ref().and_then(LatencyDoc::of),
         cpu_us_per_op: (operations > 0).then(|| cpu_s * 1e6 / operations as f64),
         errors: total(points.iter().map(|point| point.errors)),
         passes,

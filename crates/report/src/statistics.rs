@@ -46,13 +46,17 @@ pub(crate) fn student_t(probability: f64, degrees: f64) -> f64 {
 }
 
 /// Whether the load was steady over a window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyDoc {
     /// `null` where the window is too short to tell.
     pub is_steady: Option<bool>,
     /// What that rests on: how far apart five equal parts of the window are, and
     /// how far the line fitted to them rises over it, in percent of their mean.
     pub reason: String,
+    /// How far apart those parts are, in percent of their mean. Absent where that is unknown,
+    /// and in documents of releases that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range_percent: Option<f64>,
 }
 
 /// Rounds that a window is seen as.
@@ -74,6 +78,7 @@ impl SteadyDoc {
         let unknown = |reason: &str| Self {
             is_steady: None,
             reason: reason.to_owned(),
+            range_percent: None,
         };
         if intervals.len() < ROUNDS {
             return unknown("the window has fewer than 5 full intervals");
@@ -104,6 +109,7 @@ impl SteadyDoc {
                 range * 100.0,
                 rise * 100.0
             ),
+            range_percent: Some(range * 100.0),
         }
     }
 }

@@ -103,9 +103,13 @@ pub(crate) struct OutputArgs {
     /// peak against; or off [default: calibration.json of this machine in the folder of --out]
     #[arg(long, value_name = "FILE|off", value_parser = calibration_sources())]
     pub(crate) calibration: Option<CalibrationSource>,
-    /// End with exit code 4 also when the generator, not the server, was the limit at a load point
+    /// Fail (exit code 4) if a load point is client-limited: the generator, not the server, limited
+    /// its throughput
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Do not fail (exit code 4) if the server does not reach the rate that was asked for
+    #[arg(long)]
+    pub(crate) allow_missed_rate: bool,
     /// Show no progress on the terminal
     #[arg(long, short)]
     pub(crate) quiet: bool,

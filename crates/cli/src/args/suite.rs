@@ -114,6 +114,9 @@ pub(crate) struct SuiteLoadArgs {
     /// level or status, a handle that is not open, a delete or rename by wildcards
     #[arg(long)]
     pub(crate) skip_unknown: bool,
+    /// Do not fail (exit code 4) if a server does not reach the rate that was asked for
+    #[arg(long)]
+    pub(crate) allow_missed_rate: bool,
     #[command(flatten)]
     pub(crate) window: WindowArgs,
 }

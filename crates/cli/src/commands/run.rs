@@ -24,7 +24,7 @@ use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server, document};
 use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
-use crate::verdict::{judge, strictly};
+use crate::verdict::{MissedRate, judge, strictly};
 use crate::watch::{Interim, Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -229,7 +229,8 @@ fn conclude(
     let path = saved.is_ok().then(|| results.path());
     let written = publish(&doc, path, output, manner.render);
     let strict = || output.strict.then(|| strictly(&doc)).flatten();
-    let exit = match judge(&doc).or_else(strict) {
+    let at_rate = || MissedRate::given(output.allow_missed_rate).judge(&doc);
+    let exit = match judge(&doc).or_else(at_rate).or_else(strict) {
         Some((exit, reason)) => {
             if let Some(reason) = reason {
                 manner.complain(reason);

@@ -40,6 +40,7 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::signals;
 use crate::study;
+use crate::verdict::MissedRate;
 
 use folder::Folder;
 use resolve::Suite;
@@ -83,7 +84,8 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
             Some(_) => return Err(failure),
         }
     }
-    let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility);
+    let missed_rate = MissedRate::given(args.load.allow_missed_rate);
+    let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility, missed_rate);
     let exit = runner.run()?;
     conclude(&out, args.calibration.as_ref())?;
     Ok(exit)

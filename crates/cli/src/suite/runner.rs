@@ -23,7 +23,7 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::document;
 use crate::signals::cleanup_command;
-use crate::verdict::judge;
+use crate::verdict::{MissedRate, judge};
 use crate::watch::{Keep, Watch};
 
 /// Measures what is left of a suite.
@@ -34,6 +34,7 @@ pub(super) struct Runner<'a> {
     cancel: &'a Cancel,
     /// Whether load points are told where no line can be shown.
     points: Points,
+    missed_rate: MissedRate,
     /// Passes that could not be measured to their end.
     failed: Vec<(Slot, Exit, String)>,
     /// Passes whose requests are larger than the server takes, which is known to
@@ -50,6 +51,7 @@ impl<'a> Runner<'a> {
         line: &'a Line,
         cancel: &'a Cancel,
         visibility: Visibility,
+        missed_rate: MissedRate,
     ) -> Self {
         Self {
             suite,
@@ -60,6 +62,7 @@ impl<'a> Runner<'a> {
                 Visibility::Terminal if line.is_hidden() => Points::Told,
                 _ => Points::Untold,
             },
+            missed_rate,
             failed: Vec::new(),
             beyond: Vec::new(),
             closed: Vec::new(),
@@ -277,7 +280,8 @@ impl<'a> Runner<'a> {
             }
             for &slot in of_server() {
                 let run = self.folder.measured(slot);
-                if let Some((exit, Some(reason))) = run.and_then(judge) {
+                let judged = run.and_then(|doc| judge(doc).or_else(|| self.missed_rate.judge(doc)));
+                if let Some((exit, Some(reason))) = judged {
                     complain(format_args!("{}: {reason}", self.place(slot)));
                     worst = match worst {
                         Exit::Setup => Exit::Setup,

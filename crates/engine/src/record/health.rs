@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 
 use super::HIGHEST_LATENCY_NS;
+use crate::clock::Nanos;
 
 /// Significant decimal digits of a lateness; few are needed to judge one.
 const LATENESS_DIGITS: u8 = 2;
@@ -17,12 +18,18 @@ pub fn lateness_histogram() -> Histogram<u64> {
 /// The generator in the window of a load point.
 #[derive(Clone, Debug, Default)]
 pub struct GeneratorRecord {
-    /// Why it, and not the server, limited the load or blurs the latencies, as
+    /// Why the generator limited the load, so that throughput is not to be trusted, as
     /// a lower-case clause; `None` where it did not.
     pub limited: Option<String>,
+    /// How a server on this machine kept the generator from its CPUs, as a lower-case
+    /// clause: throughput is that of both together. `None` where it did not.
+    pub shared_cpus: Option<String>,
+    /// By how much percentiles of latency may be too high, because answers were
+    /// handled late. Throughput is not affected. Empty where it does not matter.
+    pub latency_noise: Vec<LatencyNoise>,
     /// That sockets took no more for a noteworthy part of the window and what it
     /// means, as a lower-case clause: no fault of the generator's. `None` where
-    /// they did not, and where `limited` leaves open whose fault it was.
+    /// they did not, and where `limited` or `shared_cpus` leaves open whose fault it was.
     pub back_pressure: Option<String>,
     /// One for each thread, in their order.
     pub workers: Vec<WorkerRecord>,
@@ -44,6 +51,16 @@ impl GeneratorRecord {
         }
         all
     }
+}
+
+/// A percentile of latency that may be too high.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyNoise {
+    /// The quantile, 0 to 1: 0.99 is p99.
+    pub quantile: f64,
+    /// Lateness of the generator at this quantile: the most by which the percentile may be
+    /// too high.
+    pub late: Nanos,
 }
 
 /// One worker thread in the window.

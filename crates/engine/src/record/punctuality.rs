@@ -10,6 +10,8 @@ use crate::clock::Nanos;
 pub struct Punctuality {
     /// All of them.
     pub due: u64,
+    /// Actions that were sent in the window, whenever they were due.
+    pub sent: u64,
     /// Begun more than a millisecond late: earlier ones of the client had not
     /// been answered, credits lacked, or the generator was slow.
     pub late: u64,
@@ -27,6 +29,7 @@ impl Punctuality {
     /// Of nothing.
     pub const NONE: Self = Self {
         due: 0,
+        sent: 0,
         late: 0,
         dropped: 0,
         unanswered: 0,
@@ -41,6 +44,7 @@ impl Add for Punctuality {
     fn add(self, other: Self) -> Self {
         Self {
             due: self.due + other.due,
+            sent: self.sent + other.sent,
             late: self.late + other.late,
             dropped: self.dropped + other.dropped,
             unanswered: self.unanswered + other.unanswered,

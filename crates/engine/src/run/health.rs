@@ -1,29 +1,35 @@
-//! Whether a load point tells of the server or of the generator.
+//! Whether the generator limited a load point, and how much it blurs latencies.
 //!
 //! A worker watches itself while the load is on ([`Gauge`]); when all is over
-//! [`verdict`] judges what the workers saw. Invariant: watching costs a worker a
-//! hundred wake-ups per second, and no operation anything.
+//! [`judge`] compares what the workers saw with fixed bounds. Invariant: watching costs a
+//! worker a hundred wake-ups per second, and no operation anything.
 //!
-//! The bounds. A thread that runs, or waits to run, more than
-//! [`BUSY_MAX`] of the time has no idle time left in which it would have noticed
-//! answers at once: the load is what it can make, not what the server can bear.
-//! How late a worker sees events is part of every latency it measures, so that
-//! the median and the 99th percentile of that lateness tell by how much those of
-//! the latencies may be too high. [`LATE_MEDIAN_MAX`] of the median service time is
-//! the error that the typical value may have, [`LATE_TAIL_MAX`] of it the one
-//! that percentiles up to the 99th may. Up to [`WAKE_UP`] it is nobody's fault.
+//! There are three findings, and each says something else:
 //!
-//! Sockets that take no more ([`back_pressure`]) are never the generator's doing:
-//! the server's window is shut, or the network carries less than is sent. It
-//! belongs in the verdict because it tells what the limit was, and that fewer
-//! requests were in flight than the plan asks for. Only a generator at its own
-//! limit may see late that a socket has room again, and so nothing is concluded
-//! then.
+//! * **Client-limited**: throughput is not to be trusted. A worker thread ran more than
+//!   [`BUSY_MAX`] of the window, so the load was the most that it can make. Or a thread ran
+//!   and waited for a CPU more than that, or all CPUs were busy, and programs other than
+//!   the server had them.
+//! * **Shared CPUs**: the same, but the server under test had the CPUs, because it runs on
+//!   this machine. Throughput is what both reach together.
+//! * **Latency noise**: throughput stands, but percentiles may be too high. How late a
+//!   worker sees events is part of every latency that it measures. The lateness at a
+//!   quantile is therefore the most by which the latency at that quantile can be too high;
+//!   that is never more than its distance from the shortest latency. It matters where it
+//!   exceeds [`LATE_MAX`] of that latency. Up to [`WAKE_UP`] any client pays it.
+//!
+//! Sockets that take no more ([`back_pressure`]) are never the generator's doing: the
+//! server's window is shut, or the network carries less than is sent. Only a generator
+//! without a free CPU may see late that a socket has room again. Then nothing is
+//! concluded.
 
 mod gauge;
 
+use hdrhistogram::Histogram;
+
 use crate::clock::Nanos;
-use crate::record::GeneratorRecord;
+use crate::record::{ClientUsage, GeneratorRecord, LatencyNoise};
+use crate::server_cpu::{CpuScope, ServerCpuRecord};
 use crate::session::Whereabouts;
 
 pub(super) use gauge::Gauge;
@@ -32,48 +38,156 @@ pub(super) use gauge::Gauge;
 const BUSY_MAX: f64 = 0.90;
 /// Share of all CPUs of this machine, whoever uses them.
 const MACHINE_BUSY_MAX: f64 = 0.95;
-/// Median lateness, as a share of the median service time.
-const LATE_MEDIAN_MAX: f64 = 0.1;
-/// 99th percentile of lateness, as a share of the median service time.
-const LATE_TAIL_MAX: f64 = 0.5;
-/// What waking an idle thread up may take on any machine, a virtual one with a
-/// timer above all: every client pays it, so it tells nothing of this one.
+/// Share of all CPUs of this machine that programs other than the server and the
+/// generator may use. The kernel's own work for the load, such as interrupts, is in it.
+const OTHERS_MAX: f64 = 0.10;
+/// Lateness at a quantile, as a share of the latency at that quantile.
+const LATE_MAX: f64 = 0.1;
+/// Time in which any machine wakes an idle thread. Every client pays it, a virtual machine
+/// with a timer above all.
 const WAKE_UP: Nanos = Nanos(100_000);
-/// Ticks without which a 99th percentile is no more than a maximum.
-const TICKS_MIN: u64 = 100;
+/// The quantiles of latency that tables show.
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 /// Share of the clients' time in which sockets took no more, from where it is
-/// told. As much could have been gained by a faster taker at most; what is less
-/// drowns in the difference between two runs.
+/// reported. A faster taker could have gained that much at most; a smaller share is lost in
+/// the difference between two runs.
 const HELD_BACK_MIN: f64 = 0.05;
 
-const fn advice(server: Whereabouts) -> &'static str {
-    match server {
-        Whereabouts::Here => ": the server here shares them",
-        Whereabouts::Elsewhere => ": other programs share them",
+/// Who used the CPUs of this machine in the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CpuUsers {
+    /// Where the server runs.
+    pub(super) server: Whereabouts,
+    /// Share of all CPUs, 0 to 1, that programs other than the server and the generator used;
+    /// `None` where the server's use is unknown.
+    pub(super) others: Option<f64>,
+}
+
+impl CpuUsers {
+    /// Derives the others' share from `busy`, the share of all CPUs that anyone used in a
+    /// `window` of this length, in seconds.
+    pub(super) fn of(
+        server: Whereabouts,
+        (busy, window_s): (Option<f64>, f64),
+        client: &ClientUsage,
+        used: &ServerCpuRecord,
+    ) -> Self {
+        let own = used.used.as_ref().ok();
+        let own = own.filter(|used| used.scope == CpuScope::Processes && window_s > 0.0);
+        let others = busy.zip(own).map(|(busy, server)| {
+            let known = client.cpu_user + client.cpu_system + server.busy;
+            let share = known.as_secs_f64() / (f64::from(server.cores) * window_s);
+            (busy - share).max(0.0)
+        });
+        Self { server, others }
     }
 }
 
-/// Why the generator limited a load point or blurs its latencies, the median of
-/// which is `latency_p50`; `None` where it did not. The clause fits behind "the
-/// generator was the limit:".
-pub(super) fn verdict(
-    generator: &GeneratorRecord,
-    latency_p50: Option<Nanos>,
-    server: Whereabouts,
-) -> Option<String> {
-    busiest(generator, server)
-        .or_else(|| lateness(generator, latency_p50?))
-        .or_else(|| {
-            let busy = generator.machine_busy?;
-            (busy > MACHINE_BUSY_MAX).then(|| {
-                let why = advice(server);
-                format!("all CPUs were busy {} of the time{why}", percent(busy))
-            })
-        })
+/// What the workers and CPUs say about a load point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// See [`GeneratorRecord::limited`].
+    pub(super) limited: Option<String>,
+    /// See [`GeneratorRecord::shared_cpus`].
+    pub(super) shared_cpus: Option<String>,
 }
 
-/// What it means that sockets took no more for a share of the clients' time,
+/// Judges whether the generator had the CPU time that its load needed.
+pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
+    let limited = |reason| Verdict {
+        limited: Some(reason),
+        shared_cpus: None,
+    };
+    let busiest = Busiest::of(generator);
+    if let Some(busiest) = busiest.filter(|busiest| busiest.cpu > BUSY_MAX) {
+        return limited(format!(
+            "worker thread {} ran {} of the time: use more threads, CPUs or machines",
+            busiest.thread,
+            percent(busiest.cpu)
+        ));
+    }
+    let starved = busiest
+        .filter(|busiest| busiest.cpu + busiest.waiting > BUSY_MAX)
+        .map(|busiest| {
+            format!(
+                "worker thread {} ran {} and waited for a CPU {} of the time",
+                busiest.thread,
+                percent(busiest.cpu),
+                percent(busiest.waiting)
+            )
+        });
+    let full = generator
+        .machine_busy
+        .filter(|&busy| busy > MACHINE_BUSY_MAX);
+    let full = full.map(|busy| format!("all CPUs were busy {} of the time", percent(busy)));
+    let Some(shortage) = starved.or(full) else {
+        return Verdict::default();
+    };
+    match (users.server, users.others) {
+        (Whereabouts::Elsewhere, _) => {
+            limited(format!("{shortage}: use more CPUs, or end other programs"))
+        }
+        (Whereabouts::Here, Some(others)) if others > OTHERS_MAX => limited(format!(
+            "{shortage}: programs other than the server used {} of the CPUs",
+            percent(others)
+        )),
+        (Whereabouts::Here, _) => Verdict {
+            limited: None,
+            shared_cpus: Some(format!("{shortage}: the server here used the rest")),
+        },
+    }
+}
+
+/// The worker with the least time to spare.
+#[derive(Clone, Copy)]
+struct Busiest {
+    thread: usize,
+    cpu: f64,
+    waiting: f64,
+}
+
+impl Busiest {
+    fn of(generator: &GeneratorRecord) -> Option<Self> {
+        let workers = generator.workers.iter().enumerate();
+        workers
+            .map(|(thread, worker)| Self {
+                thread,
+                cpu: worker.cpu_share,
+                waiting: worker.waiting_share.unwrap_or(0.0),
+            })
+            .max_by(|one, other| (one.cpu + one.waiting).total_cmp(&(other.cpu + other.waiting)))
+    }
+}
+
+/// The percentiles of latency that lateness makes doubtful, in ascending order.
+pub(super) fn latency_noise(
+    lateness: &Histogram<u64>,
+    latencies: &Histogram<u64>,
+) -> Vec<LatencyNoise> {
+    // With fewer events the quantile would be no more than the maximum.
+    let is_known = |quantile: &f64| lateness.len() as f64 * (1.0 - quantile) >= 1.0 - 1e-9;
+    let noise = |quantile: f64| {
+        let latency = latencies.value_at_quantile(quantile);
+        let above_shortest = latency.saturating_sub(latencies.min());
+        let late = lateness.value_at_quantile(quantile).min(above_shortest);
+        let is_noise = late > WAKE_UP.0 && late as f64 > LATE_MAX * latency as f64;
+        is_noise.then_some(LatencyNoise {
+            quantile,
+            late: Nanos(late),
+        })
+    };
+    if latencies.is_empty() {
+        return Vec::new();
+    }
+    QUANTILES
+        .into_iter()
+        .filter(is_known)
+        .filter_map(noise)
+        .collect()
+}
+
+/// Says what it means that sockets took no more for a share of the clients' time,
 /// where that is noteworthy. The clause fits behind "back-pressure:".
 pub(super) fn back_pressure(held_back_share: f64) -> Option<String> {
     (held_back_share >= HELD_BACK_MIN).then(|| {
@@ -85,182 +199,196 @@ pub(super) fn back_pressure(held_back_share: f64) -> Option<String> {
     })
 }
 
-/// A worker that had no time left.
-fn busiest(generator: &GeneratorRecord, server: Whereabouts) -> Option<String> {
-    let shares = generator.workers.iter().enumerate().map(|(at, worker)| {
-        let waiting = worker.waiting_share.unwrap_or(0.0);
-        (at, worker.cpu_share, waiting)
-    });
-    let (at, cpu, waiting) =
-        shares.max_by(|left, right| (left.1 + left.2).total_cmp(&(right.1 + right.2)))?;
-    if cpu > BUSY_MAX {
-        return Some(format!(
-            "thread {at} used a CPU {} of the time: give it more threads, CPUs or machines",
-            percent(cpu)
-        ));
-    }
-    (cpu + waiting > BUSY_MAX).then(|| {
-        format!(
-            "thread {at} used a CPU {} of the time, waited for one {}{}",
-            percent(cpu),
-            percent(waiting),
-            advice(server)
-        )
-    })
-}
-
-/// Lateness that is not small beside what was measured.
-fn lateness(generator: &GeneratorRecord, latency_p50: Nanos) -> Option<String> {
-    let lateness = generator.lateness();
-    if lateness.len() < TICKS_MIN {
-        return None;
-    }
-    [
-        ("half of all events were", 0.5, LATE_MEDIAN_MAX),
-        ("one event in a hundred was", 0.99, LATE_TAIL_MAX),
-    ]
-    .into_iter()
-    .find_map(|(which, quantile, share_max)| {
-        let late = lateness.value_at_quantile(quantile);
-        let is_late = late > WAKE_UP.0 && late as f64 > share_max * latency_p50.0 as f64;
-        is_late.then(|| {
-            format!(
-                "{which} seen {} late or more, beside a median service time of {}",
-                rounded(late),
-                rounded(latency_p50.0)
-            )
-        })
-    })
-}
-
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// To microseconds, or to milliseconds where those are many.
-fn rounded(nanos: u64) -> String {
-    match nanos.div_ceil(1000) {
-        micros @ ..10_000 => format!("{micros} us"),
-        micros => format!("{} ms", micros.div_ceil(1000)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::record::{WorkerRecord, lateness_histogram};
+    use crate::server_cpu::ServerCpuUse;
 
-    fn worker(cpu_share: f64, waiting_share: Option<f64>, late_us: &[(u64, u64)]) -> WorkerRecord {
-        let mut lateness = lateness_histogram();
-        for &(us, ticks) in late_us {
-            lateness.record_n(us * 1000, ticks).unwrap();
-        }
+    fn worker(cpu_share: f64, waiting_share: Option<f64>) -> WorkerRecord {
         WorkerRecord {
             cpu: None,
             cpu_share,
             waiting_share,
-            lateness,
+            lateness: lateness_histogram(),
         }
     }
 
-    #[test]
-    fn a_generator_without_time_to_spare_is_the_limit() {
-        let idle = || worker(0.3, Some(0.05), &[(20, 300)]);
-        for (workers, machine_busy, server, expected) in [
-            (vec![], None, Whereabouts::Elsewhere, None),
-            (
-                vec![idle(), idle()],
-                Some(0.5),
-                Whereabouts::Elsewhere,
-                None,
-            ),
-            (
-                vec![worker(0.90, None, &[])],
-                Some(0.95),
-                Whereabouts::Here,
-                None,
-            ),
-            (
-                vec![idle(), worker(0.97, Some(0.02), &[])],
-                Some(0.99),
-                Whereabouts::Elsewhere,
-                Some(
-                    "thread 1 used a CPU 97 % of the time: give it more threads, CPUs or machines",
-                ),
-            ),
-            (
-                vec![worker(0.50, Some(0.48), &[]), idle()],
-                Some(0.99),
-                Whereabouts::Here,
-                Some(
-                    "thread 0 used a CPU 50 % of the time, waited for one 48 %: the server here \
-                     shares them",
-                ),
-            ),
-            (
-                vec![idle()],
-                Some(0.96),
-                Whereabouts::Elsewhere,
-                Some("all CPUs were busy 96 % of the time: other programs share them"),
-            ),
-        ] {
-            let generator = GeneratorRecord {
-                workers,
-                machine_busy,
-                ..GeneratorRecord::default()
-            };
-            let verdict = verdict(&generator, Some(Nanos(1_000_000)), server);
-            assert_eq!(verdict.as_deref(), expected);
-        }
-    }
-
-    #[test]
-    fn back_pressure_is_told_from_where_it_matters() {
-        assert_eq!(back_pressure(0.0), None);
-        assert_eq!(back_pressure(0.049), None);
-        let told = back_pressure(0.37).unwrap();
-        assert!(
-            told.starts_with("sockets took no more 37 % of the clients' time: network or server"),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn lateness_is_judged_by_the_latency_it_is_part_of() {
-        let late = |late_us: &[(u64, u64)]| GeneratorRecord {
-            workers: vec![worker(0.1, None, late_us)],
+    fn verdict(
+        workers: Vec<WorkerRecord>,
+        machine_busy: Option<f64>,
+        (server, others): (Whereabouts, Option<f64>),
+    ) -> (Option<String>, Option<String>) {
+        let generator = GeneratorRecord {
+            workers,
+            machine_busy,
             ..GeneratorRecord::default()
         };
-        let verdict = |late_us: &[(u64, u64)], latency_us: u64| {
-            let latency = Some(Nanos(latency_us * 1000));
-            verdict(&late(late_us), latency, Whereabouts::Elsewhere)
+        let found = judge(&generator, CpuUsers { server, others });
+        (found.limited, found.shared_cpus)
+    }
+
+    const ELSEWHERE: (Whereabouts, Option<f64>) = (Whereabouts::Elsewhere, None);
+    const HERE: Whereabouts = Whereabouts::Here;
+
+    #[test]
+    fn a_generator_with_time_to_spare_is_not_the_limit() {
+        let idle = || worker(0.3, Some(0.05));
+        for (workers, busy, users) in [
+            (vec![], None, ELSEWHERE),
+            (vec![idle(), idle()], Some(0.5), ELSEWHERE),
+            (vec![worker(0.90, None)], Some(0.95), (HERE, Some(0.4))),
+            // The server has most of the CPUs, and the generator all that it asks for.
+            (vec![worker(0.07, Some(0.3))], Some(0.9), (HERE, Some(0.02))),
+        ] {
+            assert_eq!(verdict(workers, busy, users), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_saturated_worker_is_the_limit_wherever_the_server_is() {
+        let workers = || vec![worker(0.3, Some(0.05)), worker(0.97, Some(0.02))];
+        let reason = "worker thread 1 ran 97 % of the time: use more threads, CPUs or machines";
+        for users in [ELSEWHERE, (HERE, Some(0.0)), (HERE, None)] {
+            let (limited, shared) = verdict(workers(), Some(0.99), users);
+            assert_eq!((limited.as_deref(), shared), (Some(reason), None));
+        }
+    }
+
+    #[test]
+    fn a_starved_worker_is_the_limit_unless_the_server_has_the_cpus() {
+        let workers = || vec![worker(0.50, Some(0.48)), worker(0.3, Some(0.05))];
+        let starved = "worker thread 0 ran 50 % and waited for a CPU 48 % of the time";
+        let (limited, shared) = verdict(workers(), Some(0.99), ELSEWHERE);
+        assert_eq!(
+            limited.unwrap(),
+            format!("{starved}: use more CPUs, or end other programs")
+        );
+        assert_eq!(shared, None);
+        let (limited, shared) = verdict(workers(), Some(0.99), (HERE, Some(0.34)));
+        assert_eq!(
+            limited.unwrap(),
+            format!("{starved}: programs other than the server used 34 % of the CPUs")
+        );
+        assert_eq!(shared, None);
+        for others in [Some(0.08), None] {
+            let (limited, shared) = verdict(workers(), Some(0.99), (HERE, others));
+            assert_eq!(limited, None);
+            assert_eq!(
+                shared.unwrap(),
+                format!("{starved}: the server here used the rest")
+            );
+        }
+    }
+
+    #[test]
+    fn a_full_machine_is_judged_like_a_starved_worker() {
+        let workers = || vec![worker(0.4, Some(0.1))];
+        let full = "all CPUs were busy 96 % of the time";
+        let (limited, _) = verdict(workers(), Some(0.96), ELSEWHERE);
+        assert!(limited.unwrap().starts_with(full));
+        let (limited, shared) = verdict(workers(), Some(0.96), (HERE, Some(0.05)));
+        assert_eq!(limited, None);
+        assert!(shared.unwrap().starts_with(full));
+    }
+
+    #[test]
+    fn back_pressure_is_reported_from_where_it_matters() {
+        assert_eq!(back_pressure(0.0), None);
+        assert_eq!(back_pressure(0.049), None);
+        let text = back_pressure(0.37).unwrap();
+        assert!(
+            text.starts_with("sockets took no more 37 % of the clients' time: network or server"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_share_of_others_is_what_neither_server_nor_generator_used() {
+        let seconds = Duration::from_secs;
+        let client = ClientUsage {
+            cpu_user: seconds(1),
+            cpu_system: seconds(2),
+            max_rss_bytes: 0,
         };
-        assert_eq!(verdict(&[(90, 300)], 1000), None);
-        assert_eq!(verdict(&[(10, 294), (480, 6)], 1000), None);
-        let half = verdict(&[(200, 300)], 1000).unwrap();
-        assert!(
-            half.starts_with("half of all events were seen 20"),
-            "{half}"
+        let used = |scope| ServerCpuRecord {
+            source: String::new(),
+            used: Ok(ServerCpuUse {
+                scope,
+                cores: 2,
+                busy: seconds(8),
+            }),
+        };
+        let others = |busy, window_s, used: &ServerCpuRecord| {
+            CpuUsers::of(HERE, (busy, window_s), &client, used).others
+        };
+        let processes = used(CpuScope::Processes);
+        let share = others(Some(0.95), 10.0, &processes).unwrap();
+        assert!((share - 0.4).abs() < 1e-9, "{share}");
+        // Ticks are coarse.
+        assert_eq!(others(Some(0.5), 10.0, &processes), Some(0.0));
+        assert_eq!(others(None, 10.0, &processes), None);
+        assert_eq!(others(Some(0.95), 0.0, &processes), None);
+        assert_eq!(others(Some(0.95), 10.0, &used(CpuScope::Machine)), None);
+        let unknown = ServerCpuRecord {
+            source: String::new(),
+            used: Err("no process has the port".to_owned()),
+        };
+        assert_eq!(others(Some(0.95), 10.0, &unknown), None);
+    }
+
+    fn histogram(values_us: &[(u64, u64)]) -> Histogram<u64> {
+        let mut histogram = lateness_histogram();
+        for &(us, count) in values_us {
+            histogram.record_n(us * 1000, count).unwrap();
+        }
+        histogram
+    }
+
+    /// Quantiles in percent, and lateness there in whole microseconds.
+    fn noise(late_us: &[(u64, u64)], latency_us: &[(u64, u64)]) -> Vec<(f64, u64)> {
+        let found = latency_noise(&histogram(late_us), &histogram(latency_us));
+        let rounded = |noise: &LatencyNoise| {
+            let late_us = noise.late.0 as f64 / 1000.0;
+            (noise.quantile * 100.0, (late_us / 10.0).round() as u64 * 10)
+        };
+        found.iter().map(rounded).collect()
+    }
+
+    #[test]
+    fn lateness_is_compared_with_the_latency_at_the_same_quantile() {
+        let steady = [(100, 1), (1000, 10_000)];
+        assert_eq!(noise(&[(90, 300)], &steady), []);
+        assert_eq!(noise(&[(10, 294), (90, 6)], &steady), []);
+        assert_eq!(noise(&[(10, 294), (600, 6)], &steady), [(99.0, 600)]);
+        let all = noise(&[(200, 300)], &steady);
+        assert_eq!(
+            all,
+            [(50.0, 200), (90.0, 200), (95.0, 200), (99.0, 200)],
+            "300 events say nothing of the 99.9th percentile"
         );
-        let tail = verdict(&[(10, 294), (600, 6)], 1000).unwrap();
-        assert!(
-            tail.starts_with("one event in a hundred was seen 60"),
-            "{tail}"
-        );
-        assert!(
-            tail.ends_with("beside a median service time of 1000 us"),
-            "{tail}"
-        );
-        let long = verdict(&[(90_000, 300)], 100_000).unwrap();
-        assert!(
-            long.ends_with("ms late or more, beside a median service time of 100 ms"),
-            "{long}"
-        );
-        // No later than a thread that has nothing else to do.
-        assert_eq!(verdict(&[(20, 300)], 40), None);
-        // The same lateness is nothing beside longer latencies.
-        assert_eq!(verdict(&[(10, 294), (600, 6)], 2000), None);
-        // Too few ticks to speak of a percentile.
-        assert_eq!(verdict(&[(600, 99)], 1000), None);
+        assert_eq!(noise(&[(200, 1000)], &steady).last(), Some(&(99.9, 200)));
+        // The same lateness matters less where that percentile is higher.
+        let tailed = [(100, 1), (1000, 9800), (20_000, 200)];
+        assert_eq!(noise(&[(10, 294), (600, 6)], &tailed), []);
+        // Any idle thread is as late as that.
+        assert_eq!(noise(&[(20, 300)], &[(10, 1), (40, 10_000)]), []);
+        // A latency cannot be too high by more than it exceeds the shortest.
+        let short = [(60, 9000), (90, 700), (300, 300)];
+        assert_eq!(noise(&[(10, 294), (600, 6)], &short), [(99.0, 240)]);
+    }
+
+    #[test]
+    fn a_percentile_needs_events_and_latencies() {
+        let latencies = [(100, 1), (1000, 99)];
+        assert_eq!(noise(&[(600, 99)], &latencies).last(), Some(&(95.0, 600)));
+        assert_eq!(noise(&[(600, 1)], &latencies), []);
+        assert_eq!(noise(&[(600, 300)], &[]), []);
     }
 }

@@ -224,6 +224,7 @@ impl<S: Supply> Member<S> {
     }
 
     fn count(&mut self, due: Nanos, delay: Nanos) {
+        self.punctuality.sent += u64::from(self.is_counted(due + delay));
         if self.is_counted(due) {
             self.punctuality.due += 1;
             self.punctuality.late += u64::from(delay > LATE);

@@ -18,7 +18,7 @@ use crate::process;
 use crate::record::{GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::guest::GuestPanic;
-use crate::run::health;
+use crate::run::health::{self, CpuUsers};
 use crate::run::observe::{Observer, Point, Progress};
 use crate::run::schedule::Schedule;
 use crate::run::setup::Pace;
@@ -107,7 +107,16 @@ pub(super) async fn measure(
         machine_busy,
         ..GeneratorRecord::default()
     };
-    let generator = judged(generator, context, point, (&observed, &outcome), &ops);
+    let window_s = observed.window.as_secs_f64();
+    let users = CpuUsers::of(
+        context.whereabouts,
+        (machine_busy, window_s),
+        &client,
+        &server_cpu,
+    );
+    let clients_s = window_s * f64::from(point.clients);
+    let held_back_share = outcome.figures.held_back.as_secs_f64() / clients_s.max(1e-9);
+    let generator = judged(generator, users, held_back_share, &ops);
     let figures = outcome.figures;
     Ok(LoadPointRecord {
         clients: point.clients,
@@ -257,22 +266,20 @@ fn panicked(panic: Box<dyn Any + Send>) -> RunError {
     }
 }
 
-/// How the generator fared, with whether it was the limit.
+/// Adds the verdicts to how the generator fared.
 fn judged(
     mut generator: GeneratorRecord,
-    context: &Context<'_>,
-    point: Point,
-    (observed, outcome): (&Observed, &Outcome),
+    users: CpuUsers,
+    held_back_share: f64,
     ops: &Tally,
 ) -> GeneratorRecord {
-    let latencies = ops.window_all().service;
-    let median = Nanos(latencies.value_at_quantile(0.5));
-    let median = (!latencies.is_empty()).then_some(median);
-    generator.limited = health::verdict(&generator, median, context.whereabouts);
-    if generator.limited.is_none() {
-        let clients_s = observed.window.as_secs_f64() * f64::from(point.clients);
-        let share = outcome.figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-        generator.back_pressure = health::back_pressure(share);
+    let verdict = health::judge(&generator, users);
+    generator.limited = verdict.limited;
+    generator.shared_cpus = verdict.shared_cpus;
+    generator.latency_noise =
+        health::latency_noise(&generator.lateness(), &ops.window_all().service);
+    if generator.limited.is_none() && generator.shared_cpus.is_none() {
+        generator.back_pressure = health::back_pressure(held_back_share);
     }
     generator
 }

@@ -146,7 +146,7 @@ fn plot(
         y: Axis::new(measure.axis, measure.quantity),
         lines,
         notes: is_limited
-            .then(|| "with a ring: the generator, not the server, was the limit".to_owned())
+            .then(|| "with a ring: client-limited".to_owned())
             .into_iter()
             .collect(),
     }
@@ -176,7 +176,7 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
     };
     let limit = match limits(row) {
         Some(reasons) => {
-            label += &format!("; the generator was the limit: {reasons}");
+            label += &format!("; client-limited: {reasons}");
             Limit::Generator
         }
         None => Limit::Server,
@@ -253,8 +253,8 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
         let at: Vec<_> = limited.map(|row| row.clients.to_string()).collect();
         if !at.is_empty() {
             lines.push(format!(
-                "Ringed, ~: the generator, not the server, was the limit of {} at {} clients. The \
-                 remarks below the load points say why.",
+                "Ringed, ~: {} was client-limited at {} clients: its throughput is not to be \
+                 trusted there. The remarks below the load points say why.",
                 server.name,
                 at.join(", ")
             ));
@@ -299,7 +299,7 @@ fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
         notes.push("!: not valid".to_owned());
     }
     if any(|row| row.is_valid() && row.is_generator_limited()) {
-        notes.push("~: the generator, not the server, was the limit".to_owned());
+        notes.push("~: client-limited".to_owned());
     }
     Table {
         title: match measure.quantity {

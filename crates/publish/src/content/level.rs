@@ -66,7 +66,7 @@ impl<'a> Level<'a> {
             .filter(|(_, row)| row.is_generator_limited());
         rows.map(|(server, row)| {
             format!(
-                "{} at {}: the generator, not the server, was the limit",
+                "{} at {}: client-limited, the throughput is not to be trusted",
                 server.name,
                 clients(row.clients)
             )

@@ -24,8 +24,8 @@ const DEFINITIONS: [&str; 8] = [
      point of that curve.",
     "A load point at which a client was lost, or which failed otherwise, is not valid. It is \
      marked ! in tables and hollow in plots; it is in no mean and never the peak.",
-    "A load point is marked ~ in tables and has a ring in plots where the machine that generated \
-     the load, and not the server, was the limit.",
+    "A load point is marked ~ in tables and has a ring in plots where it is client-limited: the \
+     machine that generated the load, and not the server, limited its throughput.",
     "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
      the line through them rises or falls by at most 10 %.",
 ];

@@ -101,7 +101,8 @@ fn remarks(profile: &Profile<'_>) -> Section {
 }
 
 fn lines(server: &Measured<'_>) -> Vec<String> {
-    let text = text::footnotes(&server.curve) + &text::remarks(server.run);
+    let text =
+        text::footnotes(&server.curve) + &text::rate_lines(server.run) + &text::remarks(server.run);
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
         match lines.last_mut() {
@@ -114,6 +115,7 @@ fn lines(server: &Measured<'_>) -> Vec<String> {
             _ => lines.push(line.trim().to_owned()),
         }
     }
+    lines.extend(text::cautions(server.run));
     lines.extend(text::reached(server.run));
     lines
 }

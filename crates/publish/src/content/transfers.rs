@@ -126,7 +126,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>])
     let mut notes = Vec::new();
     let mut points = lines.iter().flat_map(|line| &line.points);
     if points.any(|point| point.limit == Limit::Generator) {
-        notes.push("with a ring: the generator, not the server, was the limit".to_owned());
+        notes.push("with a ring: client-limited".to_owned());
     }
     if is_mixed {
         notes.push(
@@ -162,7 +162,7 @@ fn point(found: &Found<'_>, measure: &Measure) -> Option<Point> {
     );
     let limit = match &found.limits {
         Some(reasons) => {
-            label += &format!("; the generator was the limit: {reasons}");
+            label += &format!("; client-limited: {reasons}");
             Limit::Generator
         }
         None => Limit::Server,

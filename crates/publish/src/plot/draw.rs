@@ -245,11 +245,7 @@ impl Legend {
             entries.push(of_points(Filling::Hollow, Surround::Free, "not valid"));
         }
         if plot.points().any(|point| point.limit == Limit::Generator) {
-            entries.push(of_points(
-                Filling::Solid,
-                Surround::Ring,
-                "generator was the limit",
-            ));
+            entries.push(of_points(Filling::Solid, Surround::Ring, "client-limited"));
         }
         let longest = entries.iter().map(|entry| entry.name.chars().count());
         let longest = longest.max().unwrap_or(0);

@@ -359,7 +359,7 @@ fn remarks(pair: &Pair) -> Option<String> {
     }
     for (label, limited) in limited(pair) {
         lines.push(format!(
-            "~: the generator, not the server, was the limit of {label} at {limited}"
+            "~: {label} was client-limited at {limited}: its throughput is not to be trusted"
         ));
     }
     (!lines.is_empty()).then(|| lines.join("\n") + "\n")

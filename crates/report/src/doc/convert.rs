@@ -10,8 +10,9 @@ use std::time::{Duration, SystemTime};
 
 use smbench_engine::plan::{Caching, LoadModel, Verify};
 use smbench_engine::record::{
-    CachingRecord, ClientUsage, Direction, Failure, LoadPointRecord, OpKind, OpRecord, OpTotals,
-    Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord, Tally, Verification,
+    CachingRecord, ClientUsage, Direction, Failure, GeneratorRecord, LatencyNoise, LoadPointRecord,
+    OpKind, OpRecord, OpTotals, Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord,
+    Tally, Verification,
 };
 
 use super::{
@@ -58,7 +59,7 @@ impl RunDoc {
             .iter()
             .map(|point| LoadPointDoc {
                 caching: asked.then(|| caching(point.ops.caching())),
-                offered: paced.then(|| offered(point)),
+                offered: paced.then(|| offered(point, &record.plan.load)),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| verification(point.ops.verification())),
@@ -174,7 +175,9 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             .collect(),
         client: client(record.client, all.count()),
         server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
+        stalled: Some(is_stalled(record, all.latency().max())),
         generator_limited: Some(record.generator.limited.is_some()),
+        latency_noise_ns: latency_noise(&record.generator),
         generator: Some(GeneratorDoc::from(record)),
         setup: setup(&record.setup),
         caching: None,
@@ -190,6 +193,27 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
     }
+}
+
+/// Whether a request without an answer when the window closed waited longer than the
+/// longest latency of the window. A limit of p99.9 alone would accuse many load points:
+/// a request that is under way at a given instant is more often a long one, and with many
+/// clients one of them exceeds p99.9 by chance.
+fn is_stalled(record: &LoadPointRecord, longest_ns: u64) -> bool {
+    let left = record.punctuality;
+    left.unanswered > 0 && left.unanswered_max.0 > longest_ns
+}
+
+fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64> {
+    let named = |noise: &LatencyNoise| {
+        let permille = (noise.quantile * 1000.0).round() as u64;
+        let name = match permille % 10 {
+            0 => format!("p{}", permille / 10),
+            _ => format!("p{permille}"),
+        };
+        (name, noise.late.0)
+    };
+    generator.latency_noise.iter().map(named).collect()
 }
 
 /// Whether bytes per interval were steady; operations where no data moved.
@@ -220,11 +244,22 @@ fn concurrency(record: &LoadPointRecord, all: &OpRecord) -> ConcurrencyDoc {
     }
 }
 
-fn offered(record: &LoadPointRecord) -> OfferedDoc {
+/// A rate may be missed by this share of what was due.
+const RATE_MISSED_SHARE: f64 = 0.01;
+/// It may also be missed by what is due in this time: a shorter stall at the end of the
+/// window leaves as much unsent.
+const RATE_MISSED_S: f64 = 0.1;
+
+fn offered(record: &LoadPointRecord, load: &LoadModel) -> OfferedDoc {
     let punctuality = record.punctuality;
+    let ops_per_s = per_second(punctuality.due as f64, record.window);
+    let unsent = punctuality.due.saturating_sub(punctuality.sent) as f64;
+    let allowed = (punctuality.due as f64 * RATE_MISSED_SHARE).max(ops_per_s * RATE_MISSED_S);
     OfferedDoc {
         operations: punctuality.due,
-        ops_per_s: per_second(punctuality.due as f64, record.window),
+        ops_per_s,
+        sent: Some(punctuality.sent),
+        rate_missed: matches!(load, LoadModel::Rate { .. }).then_some(unsent > allowed),
         late: punctuality.late,
         dropped: punctuality.dropped,
         unanswered: punctuality.unanswered,

@@ -8,12 +8,17 @@ use smbench_engine::record::{LoadPointRecord, WorkerRecord};
 /// The generator in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorDoc {
-    /// Whether it was the limit, or its lateness blurs the latencies.
+    /// Whether it limited the load, so that throughput is not to be trusted.
     pub limited: bool,
     /// Why; `null` where it was not.
     pub reason: Option<String>,
+    /// How a server on the same machine kept it from the CPUs. Throughput is then what both
+    /// reach together. Absent where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_cpus: Option<String>,
     /// What it means that `held_back_share` is noteworthy: network or server were
-    /// the limit. Absent where it is not, and where `limited` leaves open who was.
+    /// the limit. Absent where it is not, and where `limited` or `shared_cpus` leaves open who
+    /// was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_pressure: Option<String>,
     /// Share of the time of all CPUs of the generator's machine that anyone
@@ -76,6 +81,7 @@ impl From<&LoadPointRecord> for GeneratorDoc {
         Self {
             limited: generator.limited.is_some(),
             reason: generator.limited.clone(),
+            shared_cpus: generator.shared_cpus.clone(),
             back_pressure: generator.back_pressure.clone(),
             machine_busy_share: generator.machine_busy,
             credit_starved_share: share(record.credit_starved.as_secs_f64()),

@@ -22,6 +22,11 @@ pub struct LoadPointDoc {
     pub valid: bool,
     /// Why not; `null` when valid.
     pub invalid_reason: Option<String>,
+    /// Whether a request without an answer when the window closed waited longer than every
+    /// latency of the window, p99.9 included. Percentiles then miss a stall. Absent in
+    /// documents of releases that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<bool>,
     /// Application bytes read and written in the window per second, in
     /// Mbit/s (10^6 bits).
     pub throughput_mbps: f64,
@@ -65,10 +70,16 @@ pub struct LoadPointDoc {
     /// look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<ServerCpuDoc>,
-    /// Whether the generator, and not the server, was the limit: the verdict of
-    /// `generator`. Like that, not in documents of releases that did not judge.
+    /// Whether the generator limited the load, so that throughput is not to be trusted: the
+    /// verdict of `generator`. Releases without `latency_noise_ns` also set it where only
+    /// latencies were doubtful. Absent where the release did not judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_limited: Option<bool>,
+    /// By how many nanoseconds percentiles of `latency_ns` may be too high, because the
+    /// generator handled answers late: `p50`, `p90`, `p95`, `p99`, `p999`, those that matter.
+    /// Throughput is not affected. Absent where none matters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_noise_ns: BTreeMap<String, u64>,
     /// How the generator fared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<GeneratorDoc>,
@@ -131,6 +142,14 @@ pub struct OfferedDoc {
     pub operations: u64,
     /// Per second: the load that was really offered.
     pub ops_per_s: f64,
+    /// Sent in the window, whenever they were due. Absent, like the next, in documents of
+    /// releases that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Whether a rate that was asked for was not reached: fewer were sent than were due, by
+    /// more than 1 % and by more than are due in 100 ms. Absent without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_missed: Option<bool>,
     /// Sent more than a millisecond after they were due.
     pub late: u64,
     /// Never sent.
@@ -148,7 +167,32 @@ pub struct OfferedDoc {
     pub delay_ns_max: u64,
 }
 
+impl OfferedDoc {
+    /// The share of what was due that was sent, 0 to 1; `None` where that is not known.
+    #[must_use]
+    pub fn reached_share(&self) -> Option<f64> {
+        let due = self.operations.max(1) as f64;
+        Some((self.sent? as f64 / due).min(1.0))
+    }
+}
+
 impl LoadPointDoc {
+    /// Whether a rate was asked for, and not reached.
+    #[must_use]
+    pub fn misses_rate(&self) -> bool {
+        let offered = self.offered.as_ref();
+        offered.is_some_and(|offered| offered.rate_missed == Some(true))
+    }
+
+    /// The longest that a request waited which had no answer when the window closed, in
+    /// nanoseconds; `None` where there was none.
+    #[must_use]
+    pub fn longest_unanswered_ns(&self) -> Option<u64> {
+        let due = self.offered.filter(|offered| offered.unanswered > 0);
+        let due = due.map(|offered| offered.unanswered_ns_max);
+        self.unanswered_ns_max.or(due)
+    }
+
     /// The operations that the workload asked for: what the server asked for is
     /// in no sum.
     pub fn asked_for(&self) -> impl Iterator<Item = &OpDoc> {

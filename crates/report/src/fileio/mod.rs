@@ -20,7 +20,7 @@ use smbench_engine::record::OpKind;
 
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};
-use crate::text::{cpu_use, facts, footnotes, reached, remarks, wrapped};
+use crate::text::{brief, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped};
 use crate::units::{amount, bytes, counted, plain};
 
 pub use interim::Interim;
@@ -62,7 +62,7 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     sections.push(totals(test, point, &shown.percentiles));
     let curve = Curve::of(&doc.load_points);
     sections.extend(cpu_use(doc, &curve));
-    let mut notes = footnotes(&curve) + &remarks(doc);
+    let mut notes = footnotes(&curve) + &rate_lines(doc) + &brief(doc) + &remarks(doc);
     notes.extend(reached(doc).map(|line| wrapped(&line)));
     if !notes.is_empty() {
         sections.push(notes);

@@ -36,7 +36,7 @@ pub fn adapter(study: &Study) -> Option<Table> {
     }
     notes.extend(beyond_limits(study));
     if study.results.iter().any(|result| is_limited(&result.run)) {
-        notes.push("~: the generator, not the server, was the limit there".to_owned());
+        notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
     }
     let columns = COLUMNS.into_iter().chain(is_mixed.then_some(CPU_OF));
     let columns: Vec<_> = columns

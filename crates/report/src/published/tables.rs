@@ -125,7 +125,7 @@ fn latency(nanoseconds: Option<f64>) -> Cell {
     Cell::or_dash(nanoseconds.map(|value| Cell::number(value, units::latency(value))))
 }
 
-const LIMITED: &str = "~: the generator, not the server, was the limit there";
+const LIMITED: &str = "~: client-limited, the throughput is not to be trusted";
 
 fn any_limited(contenders: &[Contender]) -> bool {
     let mut peaks = contenders.iter().filter_map(Contender::peak);

@@ -4,12 +4,15 @@
 //! Everything shown is computed from the document alone, so that `run` and
 //! `show` print the same. Not here: how numbers are written ([`crate::units`]).
 
+mod cautions;
 mod cpu;
 mod header;
 mod operations;
 mod points;
 mod remarks;
 
+pub(crate) use cautions::brief;
+pub use cautions::{cautions, missed_rate, rate_lines};
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use operations::operations;
@@ -33,10 +36,16 @@ pub fn render(doc: &RunDoc) -> String {
     if curve.rows.is_empty() {
         sections.push("no load point was measured\n".to_owned());
     } else {
-        sections.push(load_points(&curve).to_text() + &footnotes(&curve));
+        sections.push(load_points(&curve).to_text() + &footnotes(&curve) + &rate_lines(doc));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
-        sections.push(peak_line(&curve));
+        // At a fixed rate the highest load point only had the most arrivals.
+        let peak = match doc.plan.rate_per_s {
+            Some(_) => String::new(),
+            None => peak_line(&curve),
+        };
+        let cautions = peak + &brief(doc);
+        sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));
         sections.extend(setup_lines(&curve));
     }

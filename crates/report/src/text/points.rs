@@ -6,67 +6,119 @@ use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// Whether the table has a column for the deviation between passes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Deviation {
-    Shown,
-    Absent,
+/// What the table of load points has columns for, beyond the usual.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Several passes: a column for the deviation between them.
+    has_passes: bool,
+    /// Operations due by the clock: response and service times side by side.
+    is_paced: bool,
+    /// A rate that was asked for: the share that was reached.
+    has_rate: bool,
 }
 
-/// A row per number of clients, averaged over passes. One that has a pass which
-/// is not valid is marked `!`, one whose generator was the limit `~`.
+impl Shape {
+    fn of(curve: &Curve<'_>) -> Self {
+        let any = |is: fn(&Row<'_>) -> bool| curve.rows.iter().any(is);
+        Self {
+            has_passes: any(|row| row.throughput_deviation_mbps.is_some()),
+            is_paced: any(|row| row.service_ns.is_some()),
+            has_rate: any(|row| row.reached_share().is_some()),
+        }
+    }
+
+    fn columns(self) -> Vec<&'static str> {
+        let mut columns = vec!["clients", "Mbit/s"];
+        columns.extend(self.has_passes.then_some("±"));
+        columns.push("ops/s");
+        columns.extend(self.has_rate.then_some("reached"));
+        columns.extend_from_slice(match self.is_paced {
+            true => &[
+                "resp p50", "serv p50", "resp p99", "serv p99", "resp max", "errors",
+            ],
+            false => &[
+                "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "us/op",
+            ],
+        });
+        columns
+    }
+
+    fn notes(self) -> Vec<String> {
+        let mut notes = match self.is_paced {
+            true => vec![
+                "resp: response time, from when an operation was due until its answer",
+                "serv: service time, from when it was sent until its answer",
+            ],
+            false => vec!["us/op: CPU time of smbench per operation, without the server's"],
+        };
+        if self.has_passes {
+            notes.push("±: standard deviation over passes; latencies are over all passes");
+        }
+        notes.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// A row per number of clients, averaged over passes. A row is marked `!` if one of its
+/// passes is not valid, `~` if it is client-limited, and `*` if it is stalled.
 #[must_use]
 pub fn load_points(curve: &Curve<'_>) -> Table {
-    let repeated = |row: &Row<'_>| row.throughput_deviation_mbps.is_some();
-    let deviation = if curve.rows.iter().any(repeated) {
-        Deviation::Shown
-    } else {
-        Deviation::Absent
-    };
-    let mut columns = vec!["clients", "Mbit/s"];
-    let mut notes =
-        vec!["us/op: CPU time of the generator, not of the server, per operation".to_owned()];
-    if deviation == Deviation::Shown {
-        columns.push("±");
-        let latencies = "latencies are over the operations of all passes";
-        notes.push(format!("±: standard deviation over passes; {latencies}"));
+    let shape = Shape::of(curve);
+    let mut notes = shape.notes();
+    let any = |mark| curve.rows.iter().any(|row| self::mark(row) == mark);
+    if any("~ ") {
+        notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
     }
-    columns.extend([
-        "ops/s", "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "us/op",
-    ]);
+    if any("* ") {
+        notes.push("*: stalled at the end of the window, the latencies miss it".to_owned());
+    }
     Table {
         title: String::new(),
-        columns: columns.into_iter().map(Column::number).collect(),
-        rows: curve.rows.iter().map(|row| cells(row, deviation)).collect(),
+        columns: shape.columns().into_iter().map(Column::number).collect(),
+        rows: curve.rows.iter().map(|row| cells(row, shape)).collect(),
         notes,
     }
 }
 
-fn cells(row: &Row<'_>, deviation: Deviation) -> Vec<Cell> {
-    let mark = match row.is_generator_limited() {
-        _ if !row.invalid.is_empty() => "! ",
-        true => "~ ",
-        false => "",
-    };
+fn mark(row: &Row<'_>) -> &'static str {
+    match () {
+        () if !row.invalid.is_empty() => "! ",
+        () if row.is_generator_limited() => "~ ",
+        () if row.is_stalled() => "* ",
+        () => "",
+    }
+}
+
+fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
     let mut cells = vec![
-        Cell::number(row.clients.into(), format!("{mark}{}", row.clients)),
+        Cell::number(row.clients.into(), format!("{}{}", mark(row), row.clients)),
         Cell::of(Some(row.throughput_mbps), units::throughput),
     ];
-    if deviation == Deviation::Shown {
+    if shape.has_passes {
         cells.push(Cell::of(row.throughput_deviation_mbps, units::throughput));
     }
     cells.push(Cell::of(Some(row.ops_per_s), units::rate));
+    if shape.has_rate {
+        let reached = row.reached_share().map(|share| share * 100.0);
+        cells.push(Cell::of(reached, units::percent));
+    }
     let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
-    cells.extend([
-        latency(|doc| doc.mean),
-        latency(|doc| doc.p50 as f64),
-        latency(|doc| doc.p95 as f64),
-        latency(|doc| doc.p99 as f64),
-        latency(|doc| doc.p999 as f64),
-        latency(|doc| doc.max as f64),
-        Cell::count(row.errors),
-        Cell::of(row.cpu_us_per_op, units::cpu_us),
-    ]);
+    let service = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.service_ns.as_ref().map(of));
+    let (p50, p99): (fn(&LatencyDoc) -> f64, fn(&LatencyDoc) -> f64) =
+        (|doc| doc.p50 as f64, |doc| doc.p99 as f64);
+    match shape.is_paced {
+        true => cells.extend([latency(p50), service(p50), latency(p99), service(p99)]),
+        false => cells.extend([
+            latency(|doc| doc.mean),
+            latency(p50),
+            latency(|doc| doc.p95 as f64),
+            latency(p99),
+            latency(|doc| doc.p999 as f64),
+        ]),
+    }
+    cells.extend([latency(|doc| doc.max as f64), Cell::count(row.errors)]);
+    if !shape.is_paced {
+        cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
+    }
     cells
 }
 

@@ -226,7 +226,7 @@ fn points_that_cannot_be_compared_are_named() {
         "left out not valid in A: 4 clients, pass 2: 3 of 4 clients dropped out\n",
         "2026-01-02T03:04:05Z, interrupted\n",
         "    ~ 8 ",
-        "~: the generator, not the server, was the limit of B at 8 clients\n",
+        "~: B was client-limited at 8 clients: its throughput is not to be trusted\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

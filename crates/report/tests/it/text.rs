@@ -8,20 +8,21 @@ use smbench_engine::clock::Nanos;
 use smbench_engine::loadfile::{self, Unknown};
 use smbench_engine::plan::{Replay, Requests, Timing};
 use smbench_engine::record::{
-    Difference, Failure, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord, ServerFacts,
+    Difference, Failure, LatencyNoise, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord,
+    ServerFacts,
 };
 use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::MachineDoc;
 use smbench_report::metric::Metric;
-use smbench_report::{FlushDoc, render, write_csv};
+use smbench_report::{FlushDoc, render, text, write_csv};
 
 use crate::samples::{
     book, curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
 };
 
 /// The report without its header, which one test shows whole.
-fn body(text: &str) -> &str {
+pub(crate) fn body(text: &str) -> &str {
     text.split_once("\n\n").unwrap().1
 }
 
@@ -42,7 +43,7 @@ fn a_plain_run() {
           4    63.9   1951  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.6
           8    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
          16    32.8   1001  1.23 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   50.0
-    us/op: CPU time of the generator, not of the server, per operation
+    us/op: CPU time of smbench per operation, without the server's
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
 
@@ -82,7 +83,7 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
           1     0.0    100  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    500
           4     0.0    300  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    167
           8     0.0    200  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    250
-    us/op: CPU time of the generator, not of the server, per operation
+    us/op: CPU time of smbench per operation, without the server's
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
 
@@ -118,8 +119,8 @@ fn several_passes_with_one_left_out() {
     clients  Mbit/s    ±  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
           8    61.4  4.1   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
        ! 16    64.7  1.2   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.3
-    us/op: CPU time of the generator, not of the server, per operation
-    ±: standard deviation over passes; latencies are over the operations of all passes
+    us/op: CPU time of smbench per operation, without the server's
+    ±: standard deviation over passes; latencies are over all passes
     ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
       client 0: connection reset by the server
       client 1: connection reset by the server
@@ -178,7 +179,7 @@ fn failures_and_leftovers_are_spelled_out() {
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
         ! 2     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       4    397
         ! 4     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       4    397
-    us/op: CPU time of the generator, not of the server, per operation
+    us/op: CPU time of smbench per operation, without the server's
     ! 2 clients, pass 1: not valid: 4 of 1264 operations failed
     ! 4 clients, pass 1: not valid: 4 of 1264 operations failed
 
@@ -190,6 +191,8 @@ fn failures_and_leftovers_are_spelled_out() {
           4        0.05       -    397             -            -
 
     no peak: no valid load point saw an operation
+    held back at 2 clients: 12 % of the clients' time: network or server took requests slowly
+    starved of credits at 4 clients: 6.25 % of the clients' time: the server granted too few
 
     operations at ! 4 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
@@ -203,8 +206,6 @@ fn failures_and_leftovers_are_spelled_out() {
 
     failed: read, wrong-data: 2 times, at load points 2, 4
     failed: write, STATUS_DISK_FULL (0xC000007F): 6 times, at load points 2, 4
-    starved of credits 6.25 % of the clients' time at 4 clients, pass 1: the server granted too few
-    held back 12 % of the clients' time at 2 clients, pass 1: network or server took requests slowly
     left on the share: 2 files in smbench-42
     ");
 }
@@ -350,17 +351,10 @@ fn a_busy_generator_is_named_where_nobody_has_judged_it() {
         point.generator = None;
     }
     let text = render(&doc);
-    let told: Vec<_> = text
-        .lines()
-        .filter(|line| line.contains("generator busy"))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            "generator busy 95 % of the time of its 2 threads at 8 clients, pass 1: it may be the \
-             limit, not the server"
-        ]
-    );
+    let caution = "client-limited at 8 clients: throughput may be too low, because smbench used 95 % of \
+                   the time of its\n  2 threads\n";
+    assert!(text.contains(caution), "{text}");
+    assert_eq!(text.matches("client-limited").count(), 1, "{text}");
 }
 
 /// Whose CPU it is, of how many cores, and what was done for it.
@@ -386,29 +380,144 @@ fn cpu_of_server_and_generator_have_the_same_columns() {
 }
 
 #[test]
-fn a_generator_that_was_the_limit_is_marked() {
-    let reason = "thread 0 used a CPU 50 % of the time, waited for one 48 %: the server here \
-                  shares them";
-    let mut limited = point(16, 1, 1600);
-    limited.generator.limited = Some(reason.to_owned());
+fn a_client_limited_load_point_is_marked_and_explained_once() {
+    let reason = "worker thread 0 ran 97 % of the time: use more threads, CPUs or machines";
+    let limited = |clients, repeat| {
+        let mut limited = point(clients, repeat, 1600);
+        limited.generator.limited = Some(reason.to_owned());
+        limited
+    };
     let mut invalid = dropped(point(32, 1, 100), 1);
     invalid.generator.limited = Some(reason.to_owned());
-    let text = render(&document(&run(vec![point(8, 1, 1500), limited, invalid])));
+    let text = render(&document(&run(vec![
+        point(8, 1, 1500),
+        limited(16, 1),
+        limited(24, 1),
+        invalid,
+    ])));
     let table: Vec<_> = body(&text).lines().take(9).collect();
     assert_snapshot!(table.join("\n"), @"
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
           8    61.4   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
        ~ 16    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
+       ~ 24    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
        ! 32     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       0    397
-    us/op: CPU time of the generator, not of the server, per operation
+    us/op: CPU time of smbench per operation, without the server's
+    ~: client-limited, the throughput is not to be trusted
     ! 32 clients, pass 1: not valid: 1 of 32 clients dropped out
       client 0: connection reset by the server
-    ~ 16 clients, pass 1: the generator, not the server, was the limit
-      thread 0 used a CPU 50 % of the time, waited for one 48 %: the server here shares them
     ");
+    assert_eq!(text.matches("client-limited at").count(), 1, "{text}");
+    assert!(text.contains(
+        "\nclient-limited at 16, 24 clients: throughput may be too low, because worker thread 0"
+    ));
     assert!(
         text.lines().all(|line| line.chars().count() <= 100),
         "{text}"
+    );
+}
+
+/// Late answers blur percentiles, and a server here takes CPUs: the throughput stands, and
+/// no row is marked.
+#[test]
+fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
+    let shared = "worker thread 0 ran 27 % and waited for a CPU 67 % of the time: the server here \
+                  used the rest";
+    let blurred = |clients, repeat, late_us: u64| {
+        let mut point = point(clients, repeat, 1600);
+        point.generator.shared_cpus = Some(shared.to_owned());
+        point.generator.latency_noise = vec![
+            LatencyNoise {
+                quantile: 0.95,
+                late: Nanos(late_us * 1000),
+            },
+            LatencyNoise {
+                quantile: 0.999,
+                late: Nanos(late_us * 3000),
+            },
+        ];
+        point
+    };
+    let doc = document(&run(vec![
+        point(1, 1, 500),
+        blurred(4, 1, 200),
+        blurred(8, 1, 400),
+        blurred(16, 1, 300),
+        point(1, 2, 500),
+        blurred(4, 2, 200),
+        point(8, 2, 400),
+        blurred(16, 2, 300),
+    ]));
+    assert_eq!(
+        text::cautions(&doc),
+        [
+            "latency noise at 4 to 16 clients: p95 may be up to 400 us too high, p99.9 may be up to \
+             1.20 ms too high: answers were handled late",
+            "shared CPUs at 4 to 16 clients: worker thread 0 ran 27 % and waited for a CPU 67 % of \
+             the time: the server here used the rest",
+        ]
+    );
+    assert!(!render(&doc).contains('~'));
+    let json: serde_json::Value = serde_json::from_str(&doc.to_json()).unwrap();
+    let second = &json["load_points"][1];
+    assert_eq!(second["generator_limited"], false);
+    assert_eq!(second["generator"]["shared_cpus"], shared);
+    assert_eq!(
+        second["latency_noise_ns"],
+        serde_json::json!({"p95": 200_000, "p999": 600_000})
+    );
+    assert!(json["load_points"][0].get("latency_noise_ns").is_none());
+}
+
+#[test]
+fn cautions_take_three_lines_whatever_the_number_of_load_points() {
+    let doubtful = |clients| {
+        let mut doubtful = point(clients, 1, 1600);
+        doubtful.generator.shared_cpus = Some("all CPUs were busy 99 % of the time".to_owned());
+        doubtful.generator.latency_noise = vec![LatencyNoise {
+            quantile: 0.99,
+            late: Nanos(400_000),
+        }];
+        doubtful.held_back = Duration::from_secs(u64::from(clients));
+        doubtful.credit_starved = Duration::from_secs(u64::from(clients));
+        doubtful
+    };
+    let text = render(&document(&run((1..=16).map(doubtful).collect())));
+    let cautions = text.split_once("\npeak ").unwrap().1;
+    let cautions = cautions.split_once("\n\n").unwrap().0;
+    let cautions: Vec<_> = cautions.lines().skip(1).collect();
+    assert_snapshot!(cautions.join("\n"), @"
+    latency noise at all load points: p99 may be up to 400 us too high: answers were handled late
+    shared CPUs at all load points: all CPUs were busy 99 % of the time
+    also held back at all load points, starved of credits at all load points
+    ");
+}
+
+#[test]
+fn a_stall_at_the_end_of_the_window_marks_its_row() {
+    let mut stalled = point(8, 1, 1600);
+    stalled.punctuality.unanswered = 8;
+    stalled.punctuality.unanswered_max = Nanos(1_500_000_000);
+    let mut healthy = point(4, 1, 1600);
+    healthy.punctuality.unanswered = 4;
+    // Longer than p99.9, as requests under way often are, but not than the longest.
+    healthy.punctuality.unanswered_max = Nanos(3_000_000);
+    let doc = document(&run(vec![healthy, stalled]));
+    let flags: Vec<_> = doc.load_points.iter().map(|point| point.stalled).collect();
+    assert_eq!(flags, [Some(false), Some(true)]);
+    let text = render(&doc);
+    let table: Vec<_> = body(&text).lines().take(5).collect();
+    assert_snapshot!(table.join("\n"), @"
+    clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          4    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
+        * 8    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
+    us/op: CPU time of smbench per operation, without the server's
+    *: stalled at the end of the window, the latencies miss it
+    ");
+    assert!(
+        text.contains(
+            "\nstalled at 8 clients: when the window closed a request had waited 1.50 s,"
+        )
     );
 }
 

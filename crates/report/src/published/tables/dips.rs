@@ -91,7 +91,7 @@ fn verdict(dip: &Dip) -> String {
         } => {
             let places = places(stretches, *lasts);
             match is_generator_limited {
-                true => format!("{places}, where the generator was the limit"),
+                true => format!("{places}, client-limited"),
                 false => places,
             }
         }
