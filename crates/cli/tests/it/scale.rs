@@ -56,14 +56,14 @@ fn a_strict_run_ends_with_4_where_the_generator_was_the_limit() {
     let table = &relaxed.stdout;
     assert!(table.contains("~ 4"), "{table}");
     assert!(
-        table.contains("~ 4 clients, pass 1: the generator, not the server, was the limit\n"),
+        table.contains("\nclient-limited at 4 clients: throughput may be too low, because "),
         "{table}"
     );
     let mut strict = options.to_vec();
     strict.push("--strict");
     let said = place.run(&server.url(), server.password(), &strict);
     assert_eq!(said.code(), Some(4), "{said:?}");
-    let expected = "the generator was the limit at 1 of 1 load point, first at the one of 4 \
-                    clients: thread 0 used a CPU";
+    let expected = "client-limited at 1 of 1 load point, first at the one of 4 clients: worker thread \
+                    0 ran";
     assert!(said.stderr.contains(expected), "{said:?}");
 }

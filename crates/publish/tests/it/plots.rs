@@ -96,13 +96,10 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
     assert_eq!(limits, [Limit::Server, Limit::Generator]);
     let label = &plot.lines[0].points[1].label;
     assert!(
-        label.ends_with("; the generator was the limit: no reason given"),
+        label.ends_with("; client-limited: no reason given"),
         "{label}"
     );
-    assert_eq!(
-        plot.notes,
-        ["with a ring: the generator, not the server, was the limit"]
-    );
+    assert_eq!(plot.notes, ["with a ring: client-limited"]);
     let svg = plot.to_svg().unwrap();
     let tree = roxmltree::Document::parse(&svg).unwrap();
     let circles = tree
@@ -120,7 +117,7 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
         |node: &roxmltree::Node<'_, '_>| node.attribute("r").unwrap().parse::<u32>().unwrap();
     let marker = drawn.iter().map(radius).min().unwrap();
     assert_eq!(drawn.iter().filter(|node| radius(node) > marker).count(), 2);
-    assert!(svg.contains("generator was the limit"));
+    assert!(svg.contains("client-limited"));
 }
 
 #[test]
@@ -407,7 +404,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
     assert!(
         smallest
             .label
-            .starts_with("4 KiB, 20 clients: 20.0 Mbit/s; the generator was the limit"),
+            .starts_with("4 KiB, 20 clients: 20.0 Mbit/s; client-limited"),
         "{}",
         smallest.label
     );

@@ -172,18 +172,15 @@ fn latency_noise(point: &LoadPointDoc) -> Option<Finding> {
     let mut noise: Vec<_> = noise.iter().collect();
     noise.sort_by_key(|(_, late)| **late);
     let ((first, least), (last, most)) = (noise.first()?, noise.last()?);
-    let late = |nanoseconds: u64| latency(nanoseconds as f64);
-    let up_to = match first == last {
-        true => String::new(),
-        false => format!("{} may be up to {} too high, ", name(first), late(**least)),
+    let may_be =
+        |key: &str, late: u64| format!("{} may be {} too high", name(key), latency(late as f64));
+    let text = match first == last {
+        true => may_be(last, **most),
+        false => format!("{}, {}", may_be(first, **least), may_be(last, **most)),
     };
     point.valid.then(|| Finding {
         weight: **most as f64,
-        text: format!(
-            "{up_to}{} may be up to {} too high: answers were handled late",
-            name(last),
-            late(**most)
-        ),
+        text: format!("{text}: answers were handled late"),
     })
 }
 
@@ -405,11 +402,15 @@ fn sent_late(doc: &RunDoc) -> Option<String> {
         .filter(|(_, offered)| amiss(offered) > 0.0)
         .max_by(|(_, one), (_, other)| amiss(one).total_cmp(&amiss(other)))?;
     let of = |part| percent(share(part, offered.operations));
+    let late = (offered.late > 0).then(|| {
+        let delay = latency(offered.delay_ns_max as f64);
+        format!("{} sent over 1 ms late, by up to {delay}", of(offered.late))
+    });
+    let dropped = (offered.dropped > 0).then(|| format!("{} never sent", of(offered.dropped)));
+    let parts: Vec<_> = late.into_iter().chain(dropped).collect();
     Some(format!(
-        "sent over 1 ms late: {} of the operations at {}, by up to {}; {} never sent",
-        of(offered.late),
+        "late at {}: of the operations {}",
         counted(point.clients.into(), "client"),
-        latency(offered.delay_ns_max as f64),
-        of(offered.dropped)
+        parts.join(", ")
     ))
 }

@@ -254,7 +254,7 @@ fn at_a_rate_tables_tell_of_response_times() {
     serv: service time, from when it was sent until its answer
     *: stalled at the end of the window, the latencies miss it
     rate reached at 8 clients
-    sent over 1 ms late: 25 % of the operations at 8 clients, by up to 69.0 ms; 1 % never sent
+    late at 8 clients: of the operations 25 % sent over 1 ms late, by up to 69.0 ms, 1 % never sent
     ");
     assert!(!text.contains("peak"), "{text}");
     let caution = "stalled at 8 clients: when the window closed a request had waited 3.00 s,";
@@ -320,7 +320,7 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
     rate not reached at 4, 16 clients: 9536 of 100000 operations/s (9.54 %) at 4 clients; latencies are
       mostly time in a growing queue: lower --rate, or raise --clients or --outstanding
     rate reached at 8 clients
-    sent over 1 ms late: 0 % of the operations at 8 clients, by up to 0.00 us; 0.99 % never sent
+    late at 8 clients: of the operations 0.99 % never sent
     ");
     assert_eq!(
         text::missed_rate(&doc).unwrap(),

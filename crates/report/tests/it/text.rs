@@ -451,7 +451,7 @@ fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
     assert_eq!(
         text::cautions(&doc),
         [
-            "latency noise at 4 to 16 clients: p95 may be up to 400 us too high, p99.9 may be up to \
+            "latency noise at 4 to 16 clients: p95 may be 400 us too high, p99.9 may be \
              1.20 ms too high: answers were handled late",
             "shared CPUs at 4 to 16 clients: worker thread 0 ran 27 % and waited for a CPU 67 % of \
              the time: the server here used the rest",
@@ -487,7 +487,7 @@ fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let cautions = cautions.split_once("\n\n").unwrap().0;
     let cautions: Vec<_> = cautions.lines().skip(1).collect();
     assert_snapshot!(cautions.join("\n"), @"
-    latency noise at all load points: p99 may be up to 400 us too high: answers were handled late
+    latency noise at all load points: p99 may be 400 us too high: answers were handled late
     shared CPUs at all load points: all CPUs were busy 99 % of the time
     also held back at all load points, starved of credits at all load points
     ");
