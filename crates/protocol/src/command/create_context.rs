@@ -255,8 +255,9 @@ impl GrantedContexts {
     /// Reads the contexts of a successful CREATE response in `message`.
     ///
     /// # Errors
-    /// Returns an error if a context lies outside the message, if the contexts do
-    /// not follow each other, or if a known kind has a length of no known version.
+    /// Returns an error if a context lies outside the message, or the contexts
+    /// do not follow each other. Also returns an error if a known kind has a
+    /// length of no known version.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         const FIXED: usize = HEADER_LEN + 88;
         let mut reader = Reader::at(message, FIXED - 8);
