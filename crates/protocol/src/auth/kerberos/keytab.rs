@@ -168,8 +168,8 @@ mod tests {
         assert_eq!(format!("{keytab:?}"), "Keytab(5 keys)");
     }
 
-    /// MIT's ktutil 1.20 wrote this file: `addent -password -p ann@EXAMPLE.COM
-    /// -k 1 -e aes128-cts-hmac-sha1-96`, password `pw`.
+    /// MIT's ktutil 1.20 wrote this file, with the password `pw` and the command
+    /// `addent -password -p ann@EXAMPLE.COM -k 1 -e aes128-cts-hmac-sha1-96`.
     #[test]
     fn a_file_of_ktutil_is_read() {
         let file = hex(KTUTIL);
