@@ -1,5 +1,5 @@
-//! Kerberos messages, keytabs and tokens in the layout of RFC 4120 and RFC
-//! 4178. No capture contains any.
+//! Kerberos messages, keytabs and tokens in the layout of RFC 4120 and
+//! RFC 4178. No capture contains any.
 
 use crate::{record, seed};
 

@@ -106,8 +106,8 @@ struct Ccm {
     ctr: EncryptingKey,
 }
 
-/// Flags of the first block (SP 800-38C A.2.1): there is associated data, (t -
-/// 2) / 2 is 7, and q - 1 is 3.
+/// Flags of the first block (SP 800-38C A.2.1): there is associated data,
+/// (t - 2) / 2 is 7, and q - 1 is 3.
 const FIRST_FLAGS: u8 = 0x40 | 7 << 3 | LENGTH_FLAGS;
 const LENGTH_FLAGS: u8 = 3;
 const CCM_NONCE_LEN: usize = 11;
