@@ -1,7 +1,7 @@
-//! What protects messages, per 64 KiB message, on one core.
+//! Benchmarks of signing and encryption, per 64 KiB message on one core.
 //!
-//! To be held against `openssl speed -bytes 65536 -evp aes-128-gcm` and its
-//! kin on the same machine in the same minute; figures are for people.
+//! Compare the figures with `openssl speed -bytes 65536 -evp aes-128-gcm` and
+//! similar commands, on the same machine in the same minute. No test checks them.
 
 use std::hint::black_box;
 
@@ -54,8 +54,8 @@ fn encryption(criterion: &mut Criterion) {
         group.bench_function(format!("encrypt {cipher}"), |bench| {
             bench.iter(|| transform.seal(black_box(&mut frame)));
         });
-        // Decrypting a message of one's own, over and over: it fails at the
-        // tag, which comes last and costs the same.
+        // The same bytes are decrypted again and again. This fails at the tag,
+        // which is checked last, so it costs the same.
         let aead = Aead::new(cipher, &vec![7; cipher.key_len()]);
         let mut data = message();
         group.bench_function(format!("decrypt {cipher}"), |bench| {

@@ -1,7 +1,8 @@
-//! Operations end to end: whole runs against the embedded server in this
-//! process, so that the time per operation has the server's in it. What a
-//! driver itself costs is `us/op` of `smbench run`, and what it costs beside
-//! other clients is `benches/yardsticks.sh`'s to say.
+//! Benchmarks of whole runs against the embedded server in this process. The
+//! time per operation includes the server's.
+//!
+//! Not here: the cost of a driver alone, which is `us/op` of `smbench run`, and
+//! the comparison with other clients, which `benches/yardsticks.sh` makes.
 
 use std::time::Duration;
 
@@ -20,9 +21,9 @@ use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 const WINDOW: Duration = Duration::from_millis(300);
-/// Clients of a run.
+/// Number of clients of a run.
 const CLIENTS: u32 = 4;
-/// A profile of this folder.
+/// Path of a profile in this folder.
 const SEQUENTIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gigabit/sequential-64k.toml");
 
 /// Options of a run that is one sample.
@@ -42,7 +43,7 @@ fn plan(server: &EmbeddedServer, profile: &str, options: RunOptions) -> Plan {
     plan_for(&server.url(), server.password(), profile, &options).expect("the plan is sound")
 }
 
-/// Wall time of so many operations at the rate of a run's window.
+/// Returns the wall time of `operations` operations, at the rate of a run's window.
 fn time_of(operations: u64, plan: &Plan) -> Duration {
     let record = execute(plan, &mut Unobserved, &Cancel::default()).expect("the run succeeds");
     time_in(operations, &record)
@@ -55,7 +56,8 @@ fn time_in(operations: u64, record: &RunRecord) -> Duration {
     point.window.mul_f64(operations as f64 / done as f64)
 }
 
-/// A sample is a whole run, however many operations criterion asks it for.
+/// Makes a group in which each sample is a whole run. The number of operations
+/// that criterion asks for has no effect on the run.
 fn of_runs<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     let mut group = criterion.benchmark_group(name);
     group
@@ -69,7 +71,8 @@ fn server() -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions::default()).expect("the server starts")
 }
 
-/// smb-rs signs; natively both ways are run, and the signed one is the equal.
+/// Compares drivers. smb-rs always signs, so only the signed native run is its
+/// equal.
 fn drivers(criterion: &mut Criterion) {
     let server = server();
     let mut group = of_runs(criterion, "READ of 4 KiB, 4 clients");
@@ -114,7 +117,7 @@ fn operations(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The worker loop and the record alone: nothing is sent to anyone.
+/// Measures only the worker loop and the recording. Nothing is sent.
 fn null_target(criterion: &mut Criterion) {
     let server = ServerFacts::other("null://here");
     let mut group = of_runs(criterion, "operation on the null target, 4 clients");

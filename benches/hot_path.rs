@@ -1,6 +1,7 @@
-//! What the generator does per operation, piece by piece, without a socket.
+//! Benchmarks of the generator's work per operation, piece by piece, without a
+//! socket.
 //!
-//! Figures are for people and vary with the machine; run
+//! No test checks the figures, because they depend on the machine. Run
 //! `cargo bench -p smbench-benches`.
 
 use std::hint::black_box;
@@ -71,7 +72,7 @@ fn credit(criterion: &mut Criterion) {
             }
         });
     });
-    // A window of requests of 1 MiB: paid one after the other, then answered.
+    // A window of 1 MiB requests: all are paid, then all are answered.
     let mut ledger = CreditLedger::new(256);
     ledger.answered(Payment::default(), 255);
     let mut paid = Vec::with_capacity(16);
@@ -127,7 +128,7 @@ fn record(criterion: &mut Criterion) {
             recorder.success(OpKind::Read, READ_LEN, Nanos(service));
         });
     });
-    // What a run does once per worker and load point.
+    // A run does this once per worker and load point.
     let worker = recorder.clone();
     criterion.bench_function("merge a worker's recorder", |bench| {
         bench.iter(|| recorder.merge(black_box(&worker)));

@@ -1,4 +1,4 @@
-//! What the benches and the instruction-count gate of smbench have in common.
+//! Code that the benches and the instruction-count gate of smbench share.
 
 use std::hint::black_box;
 
@@ -11,10 +11,10 @@ use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 use smbench_protocol::{DecodeError, NtStatus};
 
-/// Bytes of the reads and writes measured here.
+/// Length of the reads and writes measured here, in bytes.
 pub const READ_LEN: u32 = 4096;
 
-/// A framed, successful READ response with [`READ_LEN`] bytes.
+/// Makes a framed, successful READ response with [`READ_LEN`] bytes.
 #[must_use]
 pub fn read_response() -> Vec<u8> {
     let header = Header {
@@ -34,8 +34,8 @@ pub fn read_response() -> Vec<u8> {
     framed
 }
 
-/// Takes what [`read_response`] made from the stream to its message id and
-/// length; `None` when it does not come through.
+/// Decodes the output of [`read_response`] from the stream. Returns its message
+/// id and length, or `None` if it does not decode.
 pub fn receive_read_response(framed: &mut [u8], payload: Payload) -> Option<(u64, u32)> {
     let mut inbound = Inbound::default();
     let mut input = black_box(framed);
@@ -49,10 +49,10 @@ pub fn receive_read_response(framed: &mut [u8], payload: Payload) -> Option<(u64
     decoded().ok()
 }
 
-/// A plan for a server that exists.
+/// Makes a plan for a server that exists.
 ///
 /// # Errors
-/// When the URL, the profile or what is asked for makes no sense.
+/// Returns an error if the URL, the profile or the options are invalid.
 pub fn plan_for(
     url: &str,
     password: &str,
@@ -66,10 +66,10 @@ pub fn plan_for(
         .map_err(|error| error.to_string())
 }
 
-/// The workload of a built-in profile, as a plan for nowhere would have it.
+/// Returns the workload of a built-in profile, from a plan without a real target.
 ///
 /// # Panics
-/// When there is no such profile.
+/// Panics if there is no such profile.
 #[must_use]
 pub fn builtin_workload(name: &str) -> Workload {
     let Ok(profile) = profile::load(name) else {
@@ -78,10 +78,10 @@ pub fn builtin_workload(name: &str) -> Workload {
     workload(&profile)
 }
 
-/// The workload of a profile, as a plan for nowhere would have it.
+/// Returns the workload of a profile, from a plan without a real target.
 ///
 /// # Panics
-/// When the profile cannot run.
+/// Panics if the profile cannot run.
 #[must_use]
 pub fn workload(profile: &Profile) -> Workload {
     let target = Target::parse("smb://nobody@nowhere.invalid/share");

@@ -1,4 +1,4 @@
-//! What comes before the loop: a session, and a file to read.
+//! The preparation of the loop: a session, and a file to read.
 
 use smbench_engine::target::Target;
 use smbench_protocol::command::create::{
@@ -17,26 +17,26 @@ use tokio::net::TcpStream;
 
 use crate::Failure;
 
-/// Bytes written at a time.
+/// Length of one write in bytes.
 const CHUNK_LEN: u32 = 64 * 1024;
 
-/// A server and who asks.
+/// The address of a server and an account on it.
 pub(crate) struct Site {
     target: Target,
     password: String,
 }
 
-/// A connection with the file open, and what a request needs.
+/// A connection with the open file, and the values of a request.
 pub(crate) struct LoggedOn {
     pub(crate) stream: TcpStream,
     pub(crate) session_id: u64,
     pub(crate) tree_id: u32,
-    /// Of the next request.
+    /// Message id of the next request.
     pub(crate) message_id: u64,
     pub(crate) file_id: FileId,
 }
 
-/// The file that is read; it goes when this session does.
+/// The file to read. It is deleted when this session ends.
 pub(crate) struct File {
     pub(crate) name: String,
     session: Session,
@@ -54,7 +54,7 @@ impl Site {
         Ok(Self { target, password })
     }
 
-    /// Makes the file of `len` bytes.
+    /// Creates the file with `len` bytes.
     pub(crate) async fn make_file(&self, len: u64) -> Result<File, Failure> {
         let mut session = self.log_on().await?;
         let name = format!("smbench-floor-{}.dat", std::process::id());
@@ -81,13 +81,14 @@ impl Site {
         Ok(File { name, session })
     }
 
-    /// A session with the file open for reading.
+    /// Logs on and opens the file for reading.
     pub(crate) async fn open(&self, name: &str) -> Result<LoggedOn, Failure> {
         let mut session = self.log_on().await?;
         let rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
         let how = options::FILE_NON_DIRECTORY_FILE;
         let file_id = session.create(name, rights, Disposition::Open, how).await?;
-        // A request that is not sent shows what the next one must say.
+        // This request is not sent. Its header shows the values of the next
+        // request.
         let mut next = Vec::new();
         session
             .connection
@@ -156,7 +157,7 @@ impl Site {
 }
 
 impl File {
-    /// Ends the session that holds the file open to delete it.
+    /// Ends the session that keeps the file open, which deletes the file.
     pub(crate) async fn remove(self) -> Result<(), Failure> {
         let mut stream = self.session.stream;
         Ok(stream.shutdown().await?)
@@ -189,7 +190,7 @@ impl Session {
         Ok(CreateResponse::decode(&answer)?.file_id)
     }
 
-    /// One request and its final, successful answer.
+    /// Sends one request and returns its final answer, which must be a success.
     async fn call(
         &mut self,
         command: Command,

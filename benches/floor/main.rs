@@ -1,13 +1,15 @@
-//! The floor: the least that a client must do to read 4 KiB blocks over SMB2.
+//! The floor: the least work with which a client can read 4 KiB blocks over SMB2.
 //!
-//! `smbench-floor URL CLIENTS SECONDS` (password in `SMBENCH_PASSWORD`) makes
-//! a file of 1 MiB, then on each connection sends one prebuilt READ with the
-//! message id and the offset patched in, waits for the answer
-//! (its length and status), and sends the next: no workload, no decoding,
-//! no histogram, no clock. One thread, as tokio's current-thread runtime has it,
-//! and one buffer that all connections receive into.
+//! `smbench-floor URL CLIENTS SECONDS` takes the password from
+//! `SMBENCH_PASSWORD`. It creates a file of 1 MiB. Then each connection sends
+//! one prebuilt READ with the message id and the offset patched in. It waits
+//! for the answer, checks its length and status, and sends the next READ.
 //!
-//! Only setting sessions up uses the protocol crate; the loop is bare.
+//! There is no workload, no decoding, no histogram and no clock. All
+//! connections run on one thread, in tokio's current-thread runtime, and
+//! receive into one buffer.
+//!
+//! Only the set-up of sessions uses the protocol crate. The loop does not.
 
 mod log_on;
 
@@ -35,15 +37,16 @@ use log_on::{LoggedOn, Site};
 const BLOCK_LEN: u32 = 4096;
 const FILE_LEN: u64 = 1 << 20;
 const ANSWER_LEN: usize = PREFIX_LEN + READ_RESPONSE_FIXED + BLOCK_LEN as usize;
-/// What is looked at of an answer: its length, and its header as far as the status.
+/// Length of the part of an answer that is read: its length and its header up
+/// to the status.
 const HEAD_LEN: usize = PREFIX_LEN + 12;
-/// As smbench receives at a time.
+/// Largest number of bytes received at a time, as in smbench.
 const RECEIVE_LEN: usize = 256 * 1024;
-/// Where the message id lies in a framed request.
+/// Position of the message id in a framed request.
 const MESSAGE_ID: std::ops::Range<usize> = PREFIX_LEN + 24..PREFIX_LEN + 32;
-/// Where READ's offset lies in a framed request.
+/// Position of READ's offset in a framed request.
 const OFFSET: std::ops::Range<usize> = PREFIX_LEN + 64 + 8..PREFIX_LEN + 64 + 16;
-/// Load before the measured time.
+/// Time under load before the measured time.
 const RAMP_UP: Duration = Duration::from_millis(500);
 
 type Failure = Box<dyn Error>;
@@ -117,10 +120,10 @@ async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Fail
     ))
 }
 
-/// What the connections have in common.
+/// The state that all connections share.
 struct Thread {
     answers: RefCell<Vec<u8>>,
-    /// Reads so far.
+    /// Number of reads so far.
     operations: Cell<u64>,
     is_over: Cell<bool>,
 }
@@ -130,7 +133,8 @@ async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error
     let mut request = request(&on);
     let mut random = u64::from(on.message_id as u32) | 1;
     while !thread.is_over.get() {
-        // Xorshift: any block, so that the server is asked what smbench asks.
+        // Xorshift chooses any block, so that the server gets the same requests
+        // as from smbench.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -145,10 +149,11 @@ async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error
     Ok(())
 }
 
-/// One whole, successful answer; interim ones, which Samba sends when its disk
-/// threads are busy, pass by.
+/// Receives one whole, successful answer. Interim answers, which Samba sends
+/// when its disk threads are busy, are skipped.
 async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(), std::io::Error> {
-    // Of the message that has come in part: how much, and as far as it is looked at.
+    // State of a message that has arrived in part: the number of its bytes, and
+    // its head.
     let (mut begun, mut head) = (0, [0; HEAD_LEN]);
     loop {
         let received = poll_fn(|context| {
@@ -161,7 +166,7 @@ async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(
         if len == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        // Nobody else receives before the next wait.
+        // No other connection receives before the next wait, so the borrow is safe.
         let answers = answers.borrow();
         let mut came = &answers[..len];
         while !came.is_empty() {
@@ -192,7 +197,7 @@ async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(
     }
 }
 
-/// A framed READ, to be patched.
+/// Makes a framed READ, to be patched for each request.
 fn request(on: &LoggedOn) -> Vec<u8> {
     let header = Header {
         credit_charge: 1,

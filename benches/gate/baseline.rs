@@ -1,4 +1,4 @@
-//! The committed counts, and what they were counted with.
+//! The committed counts, with the compiler and the processor of their measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,9 +14,9 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/baselines.toml");
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Baselines {
-    /// What `rustc --version` said.
+    /// Output of `rustc --version`.
     pub(crate) compiler: String,
-    /// What valgrind showed of a processor.
+    /// The processor that valgrind emulated.
     pub(crate) processor: String,
     /// Instructions per call, by case.
     instructions: BTreeMap<String, f64>,
@@ -52,15 +52,16 @@ impl Baselines {
     }
 }
 
-/// Another compiler may count differently; whoever reads a failure must know.
+/// Returns the compiler's version. Another compiler may give other counts, so a
+/// failure must show it.
 pub(crate) fn compiler() -> Result<String, String> {
     let said = Command::new("rustc").arg("--version").output();
     let said = said.map_err(|error| format!("rustc: {error}"))?;
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
-/// What this program, under valgrind, finds the processor to have of what
-/// cryptography and copying pick their code by.
+/// Returns the processor features that this program detects, usually under
+/// valgrind. Cryptography and copying choose their code by these features.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn features() -> String {
     macro_rules! found {

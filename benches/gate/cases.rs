@@ -1,7 +1,7 @@
 //! The hot paths, each as a function that runs a number of calls.
 //!
-//! Whole requests and their answers are [`crate::exchange`]'s, what moves no data
-//! [`crate::codecs`]'s.
+//! Not here: whole requests with their answers, see [`crate::exchange`], and
+//! messages without data, see [`crate::codecs`].
 
 use std::hint::black_box;
 

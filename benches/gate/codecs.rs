@@ -1,8 +1,8 @@
-//! What moves no data of its own: requests encoded and answers decoded, header and
-//! body, as a run does it; and frames of several requests.
+//! Messages without data: requests are encoded and answers decoded, header and
+//! body, as in a run. Frames of several requests are here too.
 //!
-//! Valgrind takes longer to start than all of them to run, so that they share a
-//! process, which dumps what it counted whenever it leaves [`apart`].
+//! Valgrind takes longer to start than all of these cases to run. So they share
+//! one process, which dumps its counts each time [`apart`] returns.
 
 use std::hint::black_box;
 
@@ -28,20 +28,20 @@ use smbench_protocol::{FileId, LeaseKey, LeaseState};
 use crate::compounds::{self, Middle};
 use crate::exchange::counted;
 
-/// How often each is run.
+/// Number of times that each case runs.
 pub(crate) const CALLS: u64 = 1_000;
 
-/// A path as long as those of runs.
+/// A path of the same length as in real runs.
 const PATH: &str = r"smbench-0123456789abcdef\client-00001\file-0001.dat";
 
 /// A hot path.
 pub(crate) struct Codec {
     pub(crate) name: &'static str,
-    /// [`CALLS`] times.
+    /// Runs the case [`CALLS`] times.
     run: fn(),
 }
 
-/// A captured message, header included.
+/// Returns a captured message with its header.
 macro_rules! captured {
     ($name:literal) => {
         unhex(include_str!(concat!(
@@ -53,7 +53,7 @@ macro_rules! captured {
 }
 pub(crate) use captured;
 
-/// The bytes of a `.hex` file, in which `#` opens a comment line.
+/// Returns the bytes of a `.hex` file, in which `#` starts a comment line.
 pub(crate) fn unhex(text: &str) -> Vec<u8> {
     text.lines()
         .filter(|line| !line.starts_with('#'))
@@ -202,23 +202,23 @@ pub(crate) const ALL: &[Codec] = &[
     },
 ];
 
-/// Runs all of them, one after the other.
+/// Runs all cases, one after the other.
 pub(crate) fn run() {
     for codec in ALL {
         apart(codec);
     }
 }
 
-/// What valgrind dumps after, with what it counted in [`counted`] since the last
-/// time; see `--dump-after`.
+/// Runs one case. After this function valgrind dumps the counts of [`counted`]
+/// since the previous dump; see `--dump-after`.
 #[inline(never)]
 fn apart(codec: &Codec) {
     (codec.run)();
-    // Left only now: the call is no jump.
+    // Code after the call keeps the compiler from turning it into a jump.
     black_box(());
 }
 
-/// The function above, as valgrind writes it.
+/// The function [`apart`], as valgrind names it.
 pub(crate) const APART: &str = "*codecs*apart*";
 
 fn encode(command: Command, body: impl Fn(&mut Vec<u8>)) {
@@ -233,8 +233,8 @@ fn encode(command: Command, body: impl Fn(&mut Vec<u8>)) {
     });
 }
 
-/// Decodes a message of which `body` decodes what follows the header, and whether
-/// that worked.
+/// Decodes a message. `body` decodes the part after the header, and returns
+/// whether it succeeded.
 fn decode(message: &[u8], body: impl Fn(&[u8]) -> bool) {
     counted(|| {
         for _ in 0..CALLS {
@@ -245,7 +245,7 @@ fn decode(message: &[u8], body: impl Fn(&[u8]) -> bool) {
     });
 }
 
-/// Opens the file.
+/// Makes a request that opens the file.
 pub(crate) const fn open<'a>(
     path: &'a WireName,
     oplock: OplockLevel,
@@ -263,12 +263,12 @@ pub(crate) const fn open<'a>(
     }
 }
 
-/// Where the file is.
+/// Returns the path of the file.
 pub(crate) fn path() -> WireName {
     WireName::new(PATH).expect("it is short")
 }
 
-/// Asks when the file was changed.
+/// Makes a request for the times of the file.
 pub(crate) const fn query_info(file_id: FileId) -> QueryInfoRequest {
     QueryInfoRequest {
         info_type: InfoType::File,
@@ -279,7 +279,7 @@ pub(crate) const fn query_info(file_id: FileId) -> QueryInfoRequest {
     }
 }
 
-/// Sets where the file ends.
+/// Makes a request that sets the file's size.
 pub(crate) const fn set_info(file_id: FileId) -> SetInfoRequest<'static> {
     SetInfoRequest {
         file_id,

@@ -1,5 +1,5 @@
-//! Frames of three related requests and their answers, through a connection: put
-//! together, paid and linked; then cut, checked and decoded.
+//! Frames of three related requests and their answers, through a connection. The
+//! requests are encoded, paid and linked. The answers are cut, checked and decoded.
 
 use std::hint::black_box;
 
@@ -19,7 +19,7 @@ use smbench_benches::{READ_LEN, read_response};
 use crate::codecs::{CALLS, captured, open, path, query_info, set_info, unhex};
 use crate::exchange::counted;
 
-/// What is done between CREATE and CLOSE.
+/// The request between CREATE and CLOSE.
 #[derive(Clone, Copy)]
 pub(crate) enum Middle {
     Read,
@@ -30,7 +30,7 @@ pub(crate) enum Middle {
 /// Exchanges [`CALLS`] frames.
 pub(crate) fn run(middle: Middle) {
     let mut peers = Peers::new(middle);
-    // Until nothing is done for the first time.
+    // The first exchanges are not counted, because they do some work only once.
     for _ in 0..4 {
         peers.exchange(|work| work());
     }
@@ -44,12 +44,12 @@ struct Peers {
     middle: Middle,
     connection: Connection,
     path: WireName,
-    /// Commands, and bodies of their answers.
+    /// The commands, and the bodies of their answers.
     answers: [(Command, Vec<u8>); 3],
     message_id: u64,
-    /// What the client sends.
+    /// The client's messages.
     out: Vec<u8>,
-    /// What the server does.
+    /// The server's messages.
     answer: Vec<u8>,
 }
 
@@ -82,7 +82,7 @@ impl Peers {
         }
     }
 
-    /// One frame and its answers, of which `client` runs the client's part.
+    /// Exchanges one frame and its answers. `client` runs the client's part.
     fn exchange(&mut self, client: impl Fn(&mut dyn FnMut())) {
         client(&mut || self.ask());
         self.make_answer();
@@ -135,7 +135,7 @@ impl Peers {
             .expect("each answer grants what its request cost");
     }
 
-    /// The server's answers, in one frame.
+    /// Makes the server's answers in one frame.
     fn make_answer(&mut self) {
         let Self {
             answers, answer, ..
@@ -185,7 +185,7 @@ impl Peers {
     }
 }
 
-/// Whether the body of an answer is one.
+/// Returns whether the body of an answer is valid.
 fn is_sound(done: &Completion<'_>) -> bool {
     let message = done.message();
     match done.command {

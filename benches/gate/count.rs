@@ -1,4 +1,4 @@
-//! Counting with valgrind.
+//! Counts of instructions with valgrind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +9,12 @@ use crate::codecs::{self, APART, CALLS};
 use crate::exchange::{COUNTED, Exchange, Part};
 
 const FEW: u64 = 1_000;
-/// What a run of the worker loop costs besides, ticks of timers above all, is not quite alike
-/// for few and for many: over so many calls that is less than a percent of one.
+/// Number of calls of a long run. A run of the worker loop has costs that
+/// differ between short and long runs, above all timer ticks. Divided by this
+/// number of calls, they are below one percent of a call.
 const MANY: u64 = 801_000;
-/// Signing 4 KiB can take a quarter of a million instructions.
+/// Number of exchanges, which is small because signing 4 KiB can take a quarter
+/// of a million instructions.
 const EXCHANGES: u64 = 100;
 
 pub(crate) fn instructions_per_call(case: &Case) -> Result<f64, String> {
@@ -23,7 +25,7 @@ pub(crate) fn instructions_per_call(case: &Case) -> Result<f64, String> {
     Ok(difference as f64 / (MANY - FEW) as f64)
 }
 
-/// Of the marked part of an exchange; the process around it is not counted.
+/// Counts the marked part of an exchange, without the rest of the process.
 pub(crate) fn instructions_per_exchange(exchange: &Exchange, part: Part) -> Result<f64, String> {
     let mark = format!("--toggle-collect={COUNTED}");
     let (name, part) = (exchange.name(), part.name());
@@ -34,7 +36,8 @@ pub(crate) fn instructions_per_exchange(exchange: &Exchange, part: Part) -> Resu
     }
 }
 
-/// Of all codecs, in their order, from one process that dumps each apart.
+/// Counts all codecs, in their order. One process runs them and dumps the
+/// counts of each separately.
 pub(crate) fn instructions_per_codec() -> Result<Vec<f64>, String> {
     let dumps = Dumps::new()?;
     let options = [
@@ -49,7 +52,7 @@ pub(crate) fn instructions_per_codec() -> Result<Vec<f64>, String> {
         let path = dumps.file(&format!(".{number}"));
         let dump =
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // "totals: 123456".
+        // The line is "totals: 123456".
         let counted = dump
             .lines()
             .filter_map(|line| line.strip_prefix("totals: "))
@@ -62,7 +65,7 @@ pub(crate) fn instructions_per_codec() -> Result<Vec<f64>, String> {
     counts.collect()
 }
 
-/// A folder of our own for what valgrind dumps.
+/// A temporary folder for valgrind's dumps.
 struct Dumps(PathBuf);
 
 impl Dumps {
@@ -80,18 +83,18 @@ impl Dumps {
 
 impl Drop for Dumps {
     fn drop(&mut self) {
-        // What cannot be removed is a few kilobytes.
+        // If this fails, only a few kilobytes remain.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Instructions of a whole process that runs the case this many times.
+/// Counts the instructions of a whole process that runs the case `calls` times.
 fn instructions(case: &Case, calls: u64) -> Result<u64, String> {
     collected(&[], &["run", case.name, &calls.to_string()])
 }
 
-/// What processor valgrind shows to programs; cryptography picks its code by
-/// it.
+/// Returns the processor that valgrind emulates. Cryptography chooses its code
+/// by it.
 pub(crate) fn processor() -> Result<String, String> {
     let output = valgrind(&["--tool=none", "--quiet"], &["processor"])?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -101,7 +104,7 @@ fn collected(options: &[&str], arguments: &[&str]) -> Result<u64, String> {
     let tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let output = valgrind(&[&tool, options].concat(), arguments)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // "==4711== Collected : 123456".
+    // The line is "==4711== Collected : 123456".
     said.lines()
         .filter_map(|line| line.split_once("Collected : "))
         .find_map(|(_, count)| count.trim().parse().ok())

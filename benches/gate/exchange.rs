@@ -1,14 +1,15 @@
-//! A whole request and its answer through a connection, as its server would
-//! have it: encode, pay, protect, frame; then cut, check, decode.
+//! A whole request and its answer, through a connection. The client encodes, pays,
+//! protects and frames the request. Then it cuts, checks and decodes the answer.
 //!
-//! Valgrind's processor is its own, the same on every machine with AVX2, so
-//! that what aws-lc picks by what the processor has is the same, too; the
-//! baselines keep what it showed. Signing or encrypting can cost a hundred
-//! times the rest, in which a growth of the rest would drown: the same bytes
-//! are protected without a connection as well, and the difference is gated
-//! beside the whole.
+//! Valgrind emulates the same processor on every machine with AVX2. So aws-lc,
+//! which chooses its code by the processor, also runs the same code everywhere.
+//! The baselines record that processor.
 //!
-//! Only what runs inside [`counted`] is counted: the server is not.
+//! Signing or encryption can cost a hundred times the rest, and would hide a
+//! growth of the rest. So the gate also protects the same bytes without a
+//! connection, and checks the difference in addition to the whole.
+//!
+//! Only work inside [`counted`] is counted, so the server's work is not.
 
 use std::hint::black_box;
 
@@ -27,20 +28,20 @@ use smbench_protocol::{
 
 use smbench_benches::READ_LEN;
 
-/// What is asked and how it is protected.
+/// A request and its protection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     pub(crate) command: Command,
     pub(crate) shield: Shield,
 }
 
-/// Where an exchange spends its instructions.
+/// The part of an exchange to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All of them.
+    /// The whole exchange.
     Whole,
-    /// Signing or encrypting the request, and checking or decrypting the
-    /// answer, of the same bytes.
+    /// Only the signing or encryption of the request, and the check or
+    /// decryption of the answer, with the same bytes.
     Protecting,
 }
 
@@ -53,13 +54,13 @@ impl Part {
     }
 }
 
-/// Everything valgrind counts happens in here; see `--toggle-collect`.
+/// Runs `work`, which is all that valgrind counts; see `--toggle-collect`.
 #[inline(never)]
 pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The function above, as valgrind writes it.
+/// The function [`counted`], as valgrind names it.
 pub(crate) const COUNTED: &str = "*exchange*counted*";
 
 impl Exchange {
@@ -81,10 +82,10 @@ impl Exchange {
         }
     }
 
-    /// Exchanges so often, or does that part of it.
+    /// Runs the exchange, or the given part of it, `times` times.
     pub(crate) fn run(self, part: Part, times: u64) {
         let mut peers = Peers::new(self);
-        // Until nothing is done for the first time.
+        // The first exchanges are not counted, because they do some work only once.
         for _ in 0..4 {
             peers.exchange(|work| work());
         }
@@ -113,13 +114,13 @@ struct Peers {
     connection: Connection,
     server: Protector,
     message_id: u64,
-    /// What the client sends.
+    /// The client's messages.
     out: Vec<u8>,
-    /// What the server does.
+    /// The server's messages.
     answer: Vec<u8>,
 }
 
-/// What one end protects messages with.
+/// The keys with which the server protects messages.
 enum Protector {
     None,
     Signed(Signer),
@@ -151,7 +152,7 @@ impl Peers {
         }
     }
 
-    /// One request and its answer, of which `client` runs the client's part.
+    /// Exchanges one request and its answer. `client` runs the client's part.
     fn exchange(&mut self, client: impl Fn(&mut dyn FnMut())) {
         client(&mut || self.ask());
         self.make_answer();
@@ -205,7 +206,7 @@ impl Peers {
         asked.expect("each answer grants what its request cost");
     }
 
-    /// The server's answer, framed.
+    /// Makes the server's answer with its prefix.
     fn make_answer(&mut self) {
         let Self { server, answer, .. } = self;
         answer.clear();
@@ -255,7 +256,7 @@ impl Peers {
             ..
         } = self;
         let mut input = black_box(answer.as_mut_slice());
-        // As in a run that verifies nothing: discarded where that is possible.
+        // The payload is discarded if possible, as in a run without verification.
         let payload = match what.shield {
             Shield::None => Payload::Discard,
             _ => Payload::Keep,
@@ -276,7 +277,7 @@ impl Peers {
         assert_eq!(black_box(length), Ok(READ_LEN));
     }
 
-    /// Protects the bytes of the last request and answer, as their ends did.
+    /// Protects the bytes of the last request and answer, as the two ends do.
     fn protect(&mut self) {
         self.ask();
         self.make_answer();
@@ -296,7 +297,7 @@ impl Peers {
                     seal(client, black_box(header), black_box(plain), id);
                     let mut tag = [0; 16];
                     tag.copy_from_slice(&tagged[4..20]);
-                    // A decryption that fails costs the same, but must not.
+                    // A failed decryption would cost the same, but must not happen.
                     let opened = server.open(nonce(id), &tagged[20..], &tag, black_box(sealed));
                     assert_eq!(opened, Opened::Genuine);
                 });
@@ -305,7 +306,7 @@ impl Peers {
         self.take_back();
     }
 
-    /// Completes what was asked, whose answer has been opened already.
+    /// Completes the request, after its answer was already decrypted.
     fn take_back(&mut self) {
         self.make_answer();
         self.take_answer();
@@ -315,12 +316,12 @@ impl Peers {
 
 fn nonce(id: u64) -> [u8; NONCE_LEN_MAX] {
     let mut nonce = [0; NONCE_LEN_MAX];
-    // CCM takes one byte less.
+    // CCM uses one byte less of the nonce.
     nonce[..8].copy_from_slice(&id.to_le_bytes());
     nonce
 }
 
-/// What `Transform::seal` does, as the server.
+/// Encrypts a message as the server, like `Transform::seal`.
 fn seal(key: &Aead, header: &mut [u8], plain: &mut [u8], id: u64) {
     header.fill(0);
     header[..4].copy_from_slice(&TRANSFORM_PROTOCOL_ID);

@@ -1,10 +1,12 @@
-//! The instruction-count gate: `smbench-gate check` runs each hot path under
-//! valgrind's callgrind and fails when one needs over 3 % more instructions per
-//! call than `benches/baselines.toml` says; `update` writes that file anew.
+//! The instruction-count gate.
 //!
-//! Instructions are counted because they do not depend on how busy a machine
-//! is. Most cases run twice, with few and with many calls; the difference
-//! leaves out what starting a process costs.
+//! `smbench-gate check` runs each hot path under valgrind's callgrind. It fails
+//! if a path needs over 3 % more instructions per call than in
+//! `benches/baselines.toml`. `smbench-gate update` writes that file again.
+//!
+//! Instructions are counted because they do not depend on the load of the
+//! machine. Most cases run twice, with few and with many calls. The difference
+//! excludes the cost of starting a process.
 
 mod baseline;
 mod cases;
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Counts everything and tells each name and count as it comes.
+/// Counts everything, and passes each name and count to `each` at once.
 fn count_all(mut each: impl FnMut(&str, f64) -> Result<(), String>) -> Result<(), String> {
     for case in cases::ALL {
         each(case.name, count::instructions_per_call(case)?)?;

@@ -1,6 +1,7 @@
-//! The worker loop with all that is around it, over a driver that answers at once:
-//! a whole run on one thread, which ends when so many operations have. What a run
-//! costs besides is alike for few and for many.
+//! The worker loop and everything around it, with a driver that answers at once.
+//!
+//! Each case is a whole run on one thread, which ends after a number of operations.
+//! The other costs of a run are almost the same for few and for many operations.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,7 +22,7 @@ use smbench_engine::target::Target;
 
 const CLIENTS: u64 = 4;
 
-/// The null target, for so many operations of each client.
+/// The null target, with a number of operations per client.
 #[derive(Clone)]
 struct Ending(u64);
 
@@ -76,12 +77,13 @@ impl Driver for EndingDriver {
     }
 }
 
-/// Makes so many operations with these options.
+/// Runs `operations` operations with these options.
 pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     let mut profile = profile::load("file-server").map_err(|error| error.to_string())?;
     profile.spec.run = RunOptions {
         clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
-        // Of long intervals, whose ends cost as often as the machine is slow.
+        // Intervals are long, because the cost of their ends depends on the
+        // machine's speed.
         duration: Some(PERIOD_MAX),
         ramp_up: Some(Duration::ZERO),
         ramp_down: Some(Duration::ZERO),

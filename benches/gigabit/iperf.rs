@@ -1,4 +1,4 @@
-//! iperf3 over the link, one direction after the other.
+//! Measurements with iperf3 over the link, one direction after the other.
 
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -10,19 +10,19 @@ use serde_json::Value;
 use crate::sample::{Link, Place};
 use crate::say;
 
-/// Of its start, TCP's own, that iperf3 leaves out (`-O`).
+/// Start of a transfer that iperf3 omits (`-O`), because TCP is still speeding up.
 const OMITTED: Duration = Duration::from_secs(1);
-/// From iperf3's start until it is certain to be past that.
+/// Time after which iperf3 is certainly past the omitted start.
 const SETTLED: Duration = Duration::from_millis(1500);
-/// How often the server is tried while it starts.
+/// Number of tries to reach the server while it starts.
 const TRIES: u32 = 20;
 
-/// What one direction carried.
+/// The result of one direction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Carried {
-    /// `up` is from the load to the server.
+    /// `up` is the direction from the load to the server.
     pub(crate) direction: String,
-    /// Mbit/s (10^6 bits) of application data.
+    /// Application data in Mbit/s (10^6 bits).
     pub(crate) goodput_mbps: f64,
     pub(crate) link: Link,
 }
@@ -55,7 +55,7 @@ fn direction_of(
             client(netns, address, seconds, flag).transpose()
         })
         .unwrap_or_else(|| Err("iperf3 found no server".to_owned()));
-    // It ends by itself after one test; after none it must be told to.
+    // The server ends after one test. If no test ran, it must be killed.
     if measured.is_err() {
         let _ = server.kill();
     }
@@ -68,7 +68,7 @@ fn direction_of(
     })
 }
 
-/// Nothing while the server does not listen yet.
+/// Returns `None` while the server does not listen yet.
 fn client(
     netns: &str,
     address: &str,

@@ -13,26 +13,26 @@ use smbench_engine::spec::RunOptions;
 use crate::sample::{Link, Place, Sample};
 use crate::say;
 
-/// What a load point carried.
+/// The result of one load point.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Carried {
     pub(crate) profile: String,
     pub(crate) clients: u32,
     pub(crate) ops_per_s: f64,
-    /// Mbit/s (10^6 bits) of application data, written.
+    /// Written application data in Mbit/s (10^6 bits).
     pub(crate) up_mbps: f64,
-    /// The same, read.
+    /// Read application data in Mbit/s (10^6 bits).
     pub(crate) down_mbps: f64,
     /// CPU seconds per second of the generator.
     pub(crate) generator_cores: f64,
     pub(crate) link: Link,
 }
 
-/// Reads the counters while the windows last, and keeps the first and the last
-/// reading of each load point.
+/// Reads the counters during the windows. Keeps the first and the last reading
+/// of each load point.
 struct Watch<'a> {
     place: Place<'a>,
-    /// By load point.
+    /// The first and last reading, by load point.
     seen: Vec<(Sample, Sample)>,
     problem: Option<String>,
 }
@@ -117,7 +117,7 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
     Ok(())
 }
 
-/// An error with its causes.
+/// Returns an error's text with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,12 +1,12 @@
-//! What a shaped link carries, for `benches/gigabit.sh`, which makes the link.
+//! Measures throughput over the shaped link of `benches/gigabit.sh`.
 //!
 //! `smbench-gigabit iperf3 SERVER_NETNS ADDRESS SECONDS` and
 //! `smbench-gigabit load SERVER_NETNS URL PROFILE CLIENTS SECONDS PID` run in
-//! the load's namespace and print lines of JSON; `smbench-gigabit table DIR`
-//! prints what all of them amount to, and whether the bars hold.
+//! the load's namespace and print lines of JSON. `smbench-gigabit table DIR`
+//! prints a summary of these lines, and whether the requirements are met.
 //!
-//! Link rates are those of the shapers, which count what the link would carry:
-//! the device's own counters see the packets before they are cut to frames.
+//! Link rates come from the shapers, which count the bytes that the link would
+//! carry. The device's own counters see packets before they are split into frames.
 
 mod iperf;
 mod load;

@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The shaped device of the load, and that of the server.
+/// The shaped devices: first the load's, then the server's.
 const DEVICES: [&str; 2] = ["load0", "serve0"];
 
-/// Of the times in `/proc/<pid>/stat`: USER_HZ, 100 on every architecture but
-/// Alpha whatever the kernel itself ticks at.
+/// Ticks per second of the times in `/proc/<pid>/stat`. USER_HZ is 100 on every
+/// architecture except Alpha, and does not depend on the kernel's own tick rate.
 const TICKS_PER_S: f64 = 100.0;
 
-/// Between two readings that a rate is made of.
+/// Shortest time between two readings of a rate.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// Where counters are read.
+/// The place where counters are read.
 pub(crate) struct Place<'a> {
-    /// The server's network namespace; the load's is this process's.
+    /// The server's network namespace. The load's is the namespace of this process.
     pub(crate) netns: &'a str,
-    /// The server's first process, if its CPU time is wanted.
+    /// The server's first process, if its CPU time is needed.
     pub(crate) server: Option<u32>,
 }
 
-/// Counters at an instant.
+/// Counters at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     up_bytes: Reading,
@@ -34,7 +34,7 @@ pub(crate) struct Sample {
     server_cpu_s: Reading,
 }
 
-/// A counter and when it was read.
+/// A counter and the time of its reading.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     at: Instant,
@@ -42,8 +42,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reading one starts a program, which takes its time on a busy machine:
-    /// the middle of it is when the counter was read.
+    /// Reads a counter. This starts a program, which can be slow on a busy
+    /// machine. So the middle of that time counts as the time of the reading.
     fn take(read: impl FnOnce() -> Result<f64, String>) -> Result<Self, String> {
         let before = Instant::now();
         let value = read()?;
@@ -53,20 +53,20 @@ impl Reading {
         })
     }
 
-    /// By how much per second it grew until `later`.
+    /// Returns the counter's growth per second until `later`.
     fn rate(&self, later: &Self) -> f64 {
         (later.value - self.value) / (later.at - self.at).as_secs_f64()
     }
 }
 
-/// What happened between two samples.
+/// Rates between two samples.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Link {
     /// From the load to the server, in Mbit/s (10^6 bits) of Ethernet frames.
     pub(crate) up_mbps: f64,
-    /// The other way.
+    /// From the server to the load, in the same unit.
     pub(crate) down_mbps: f64,
-    /// CPU seconds per second of all the server's processes.
+    /// CPU seconds per second of all processes of the server.
     pub(crate) server_cores: f64,
 }
 
@@ -96,13 +96,13 @@ impl Link {
         })
     }
 
-    /// The direction with more in it.
+    /// Returns the rate of the direction with more data.
     pub(crate) fn busier_mbps(&self) -> f64 {
         self.up_mbps.max(self.down_mbps)
     }
 }
 
-/// Bytes that a device's shaper has let through.
+/// Returns the number of bytes that a device's shaper has let through.
 fn shaped(arguments: &[&str]) -> Result<f64, String> {
     let output = Command::new("tc").args(arguments).output();
     let output = output.map_err(|error| format!("tc: {error}"))?;
@@ -116,7 +116,8 @@ fn shaped(arguments: &[&str]) -> Result<f64, String> {
         .ok_or_else(unreadable)
 }
 
-/// CPU seconds of a process and all below it, those that have ended included.
+/// Returns the CPU seconds of a process and all its descendants, including
+/// those that have ended.
 fn cpu_of_tree(root: u32) -> Result<f64, String> {
     let processes: BTreeMap<u32, Process> = fs::read_dir("/proc")
         .map_err(|error| format!("/proc: {error}"))?
@@ -127,7 +128,8 @@ fn cpu_of_tree(root: u32) -> Result<f64, String> {
         .collect();
     let is_below = |pid: &u32| {
         let mut at = *pid;
-        // A chain of parents ends at 0; a torn reading must not loop.
+        // A chain of parents ends at 0. The limit keeps an inconsistent reading
+        // from causing an endless loop.
         for _ in 0..64 {
             if at == root {
                 return true;
@@ -149,15 +151,15 @@ fn cpu_of_tree(root: u32) -> Result<f64, String> {
 
 struct Process {
     parent: u32,
-    /// Its own, and those of children that it has waited for.
+    /// Ticks of the process, and of the children that it has waited for.
     ticks: u64,
 }
 
 impl Process {
-    /// Out of `/proc/<pid>/stat`; see proc(5).
+    /// Reads `/proc/<pid>/stat`; see proc(5).
     fn read(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in parentheses, may hold anything.
+        // The name in parentheses may contain any character.
         let (_, rest) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let ticks = fields.get(11..15)?;

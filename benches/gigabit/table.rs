@@ -1,4 +1,4 @@
-//! The tables, and the bars.
+//! The result tables and the requirements.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use crate::say;
 const SERVERS: [(&str, &str); 2] = [("samba", "scratch Samba"), ("embedded", "embedded server")];
 const SEQUENTIAL: &str = "sequential-64k";
 const FILE_SERVER: &str = "file-server";
-/// Clients that must fill the link with the file server's pattern.
+/// Number of clients that must fill the link with the file server's pattern.
 const CLIENTS: u32 = 64;
-/// Of iperf3's goodput, that sequential reads must reach.
+/// Share of iperf3's goodput that sequential reads must reach.
 const SEQUENTIAL_SHARE: f64 = 0.98;
-/// Of iperf3's link rate, that the file server's pattern must reach.
+/// Share of iperf3's link rate that the file server's pattern must reach.
 const FILE_SERVER_SHARE: f64 = 0.95;
-/// The generator may use less.
+/// Limit for the generator's CPU use in cores.
 const GENERATOR_CORES: f64 = 0.5;
 
-/// What iperf3 reached.
+/// The results of iperf3.
 struct Yardstick {
     up: iperf::Carried,
     down: iperf::Carried,
 }
 
-/// What a server did in one round, and iperf3 just before.
+/// The results of a server in one round, and of iperf3 directly before.
 struct Round {
     yardstick: Yardstick,
     points: Vec<Carried>,
@@ -40,7 +40,8 @@ struct Point<'a> {
     rounds: Vec<(&'a Carried, &'a Yardstick)>,
 }
 
-/// Prints what a folder holds; whether the bars hold with one of the servers.
+/// Prints the results in a folder. Returns whether each requirement is met with
+/// at least one of the servers.
 pub(crate) fn print(folder: &str) -> Result<bool, String> {
     let folder = Path::new(folder);
     let mut held = [false; 2];
@@ -83,7 +84,7 @@ pub(crate) fn print(folder: &str) -> Result<bool, String> {
     Ok(held.iter().all(|held| *held))
 }
 
-/// Of an odd or even number of values, of which there is one at least.
+/// Returns the median. There must be at least one value.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -95,7 +96,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl<'a> Point<'a> {
-    /// In the order of the first round; each is in all.
+    /// Returns all load points in the order of the first round. Each round must
+    /// have all of them.
     fn of(rounds: &'a [Round]) -> Vec<Self> {
         let of = |first: &'a Carried| Point {
             profile: &first.profile,
@@ -120,7 +122,7 @@ impl<'a> Point<'a> {
         median(self.rounds.iter().map(|(point, _)| of(point)))
     }
 
-    /// The share of a round, over rounds: lowest, median, highest.
+    /// Returns the lowest, the median and the highest share over all rounds.
     fn share(&self, of: impl Fn(&Yardstick, &Carried) -> f64) -> [f64; 3] {
         let shares = self.rounds.iter().map(|(point, by)| of(by, point));
         [
@@ -211,7 +213,7 @@ fn verdict(met: bool) -> &'static str {
 }
 
 impl iperf::Carried {
-    /// On the link in its direction.
+    /// Returns the link rate in the measured direction.
     fn link_mbps(&self) -> f64 {
         self.link.busier_mbps()
     }
@@ -231,7 +233,7 @@ impl Yardstick {
         })
     }
 
-    /// iperf3 in the direction that a load point uses more.
+    /// Returns iperf3's result for the direction that a load point uses more.
     fn busier(&self, point: &Carried) -> &iperf::Carried {
         match point.link.up_mbps > point.link.down_mbps {
             true => &self.up,
@@ -248,7 +250,7 @@ impl Yardstick {
     }
 }
 
-/// All rounds of a server, in their order.
+/// Loads all rounds of a server, in their order.
 fn rounds(folder: &Path, server: &str) -> Result<Vec<Round>, String> {
     let file =
         |round: u32, what: &str| folder.join(format!("round-{round:02}-{server}{what}.jsonl"));
@@ -268,7 +270,7 @@ fn rounds(folder: &Path, server: &str) -> Result<Vec<Round>, String> {
     paths.iter().map(load).collect()
 }
 
-/// The values in a file with one on each line.
+/// Reads the values in a file with one value per line.
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = fs::read_to_string(path).map_err(|error| failed(&error))?;

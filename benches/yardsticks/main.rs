@@ -1,8 +1,8 @@
-//! `smbench-yardsticks DIR` prints what the rounds in DIR amount to, and
-//! whether the bars hold. `benches/yardsticks.sh` runs the rounds.
+//! `smbench-yardsticks DIR` prints a summary of the rounds in DIR, and whether
+//! the requirements are met. `benches/yardsticks.sh` runs the rounds.
 //!
-//! Every ratio is taken within a round, and the median over rounds told: what
-//! slows a machine down for a while slows all of a round.
+//! Every ratio compares results of the same round, and the median over rounds is
+//! reported. A slow period of the machine affects all results of a round equally.
 
 mod rounds;
 
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use rounds::{Figure, Rounds};
 
-/// What is compared: the name in the files, and in the table.
+/// The compared programs: name in the files and name in the table.
 const CLIENTS: [(&str, &str); 5] = [
     ("floor", "floor, a bare loop"),
     ("native", "smbench"),
@@ -19,19 +19,19 @@ const CLIENTS: [(&str, &str); 5] = [
     ("smbtorture", "smbtorture nbench, SMB1"),
 ];
 
-/// The same with other numbers of requests in flight.
+/// The same for other numbers of requests in flight.
 const WINDOWS: [(&str, &str); 2] = [
     ("outstanding-1", "smbench, 1 outstanding"),
     ("outstanding-16", "smbench, 16 outstanding"),
 ];
 
-/// What must hold.
+/// A requirement.
 struct Bar {
     what: &'static str,
     value: f64,
     limit: f64,
     unit: &'static str,
-    /// Whether more is better.
+    /// Whether a larger value is better.
     at_least: bool,
 }
 
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the tables; whether all bars hold.
+/// Prints the tables. Returns whether all requirements are met.
 fn report(folder: &str) -> Result<bool, String> {
     let rounds = Rounds::load(folder)?;
     say(&format!(

@@ -6,20 +6,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// What is read out of a result.
+/// A value of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
-    /// Microseconds of CPU per operation.
+    /// CPU time per operation, in microseconds.
     Cpu,
-    /// Of these, in user mode.
+    /// CPU time in user mode per operation, in microseconds.
     User,
-    /// Of these, in the kernel.
+    /// CPU time in the kernel per operation, in microseconds.
     System,
     /// Operations per second.
     Rate,
 }
 
-/// One program's figures of one round.
+/// The figures of one program in one round.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     cpu_us: f64,
@@ -32,11 +32,11 @@ pub(crate) struct Rounds {
     samples: BTreeMap<String, BTreeMap<u32, Sample>>,
 }
 
-/// A figure over the rounds, in ascending order.
+/// The values of a figure over the rounds, in ascending order.
 pub(crate) struct Over(Vec<f64>);
 
 impl Rounds {
-    /// Reads all `round-<number>-<program>.json` of a folder.
+    /// Reads all files `round-<number>-<program>.json` of a folder.
     pub(crate) fn load(folder: &str) -> Result<Self, String> {
         let in_folder = |error| format!("{folder}: {error}");
         let mut samples: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
@@ -65,7 +65,8 @@ impl Rounds {
         ))
     }
 
-    /// A figure of one program as a multiple of another's in the same round.
+    /// Returns a figure of one program as a multiple of another program's in
+    /// the same round.
     pub(crate) fn ratio(&self, of: &str, to: &str, figure: Figure) -> Result<Over, String> {
         let others = self.program(to)?;
         let ratios = self.program(of)?.iter().filter_map(|(round, sample)| {
@@ -86,7 +87,7 @@ impl Rounds {
     }
 }
 
-/// Round and program that a file's name tells.
+/// Returns the round and the program in a file's name.
 fn named(path: &Path) -> Option<(u32, String)> {
     let name = path.file_name()?.to_str()?;
     let (round, program) = name
@@ -106,7 +107,7 @@ impl Sample {
         }
     }
 
-    /// What smbench wrote: a document with one load point.
+    /// Reads a result document of smbench with one load point.
     fn of_document(points: &Value) -> Result<Self, String> {
         let point = &points[0];
         if point["valid"] != true {
@@ -126,7 +127,7 @@ impl Sample {
         })
     }
 
-    /// What the floor and the script wrote.
+    /// Reads the figures that the floor or the script wrote.
     fn of_figures(value: &Value) -> Result<Self, String> {
         Ok(Self {
             cpu_us: number(value, "cpu_us_per_op")?,
@@ -145,7 +146,7 @@ impl Sample {
     }
 }
 
-/// A number above zero, as all of these are.
+/// Returns a number, which must be above zero.
 fn number(object: &Value, key: &str) -> Result<f64, String> {
     object[key]
         .as_f64()
@@ -168,7 +169,7 @@ impl Over {
         }
     }
 
-    /// The median with the least and the most.
+    /// Returns the median with the smallest and the largest value.
     pub(crate) fn spread(&self, digits: usize) -> String {
         let (least, most) = (self.0[0], self.0[self.0.len() - 1]);
         format!(

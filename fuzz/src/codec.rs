@@ -1,5 +1,7 @@
-//! Decoders of single messages. The input is the body: the 64 bytes of header
-//! before it, which decoders skip, would only dilute it.
+//! Targets for decoders of single messages.
+//!
+//! The input is only the body. Decoders skip the header's 64 bytes, so fuzzing
+//! these would waste work.
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::command::change_notify::ChangeNotifyResponse;
@@ -25,7 +27,7 @@ use smbench_protocol::crypto::{NONCE_SEED_LEN, PreauthHash, TRANSFORM_PROTOCOL_I
 use smbench_protocol::header::{Command, Header};
 use smbench_protocol::{Cipher, DecodeError, directory, fuzzing};
 
-/// A message with this body.
+/// Makes a message with this body.
 fn message(body: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(64 + body.len());
     Header::request(Command::Echo, 1).encode(&mut message);
@@ -33,14 +35,16 @@ fn message(body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Errors point into the message.
+/// Checks that an error's offset lies inside the message. Returns the decoded
+/// value.
 fn check<T>(message: &[u8], outcome: Result<T, DecodeError>) -> Option<T> {
     outcome
         .inspect_err(|error| assert!(error.offset <= message.len(), "{error}"))
         .ok()
 }
 
-/// The header: what decodes encodes to the same bytes, but for the signature.
+/// Decodes a header. A decoded header must encode to the same bytes, except for
+/// the signature.
 pub fn header(data: &[u8]) {
     if let Some(header) = check(data, Header::decode(data)) {
         let mut again = Vec::new();
@@ -49,19 +53,19 @@ pub fn header(data: &[u8]) {
     }
 }
 
-/// CREATE.
+/// Decodes a CREATE response.
 pub fn create_response(body: &[u8]) {
     let message = message(body);
     check(&message, CreateResponse::decode(&message));
 }
 
-/// CLOSE.
+/// Decodes a CLOSE response.
 pub fn close_response(body: &[u8]) {
     let message = message(body);
     check(&message, CloseResponse::decode(&message));
 }
 
-/// READ, with and without its payload.
+/// Decodes a READ response, with and without its payload.
 pub fn read_response(body: &[u8]) {
     let message = message(body);
     if let Some(read) = check(&message, ReadResponse::decode(&message, message.len())) {
@@ -74,62 +78,63 @@ pub fn read_response(body: &[u8]) {
     );
 }
 
-/// WRITE.
+/// Decodes a WRITE response.
 pub fn write_response(body: &[u8]) {
     let message = message(body);
     check(&message, WriteResponse::decode(&message));
 }
 
-/// FLUSH.
+/// Decodes a FLUSH response.
 pub fn flush_response(body: &[u8]) {
     let message = message(body);
     check(&message, FlushResponse::decode(&message));
 }
 
-/// LOCK.
+/// Decodes a LOCK response.
 pub fn lock_response(body: &[u8]) {
     let message = message(body);
     check(&message, LockResponse::decode(&message));
 }
 
-/// QUERY_INFO.
+/// Decodes a QUERY_INFO response.
 pub fn query_info_response(body: &[u8]) {
     let message = message(body);
     check(&message, QueryInfoResponse::decode(&message));
 }
 
-/// An oplock or lease break.
+/// Decodes an oplock or lease break.
 pub fn break_notification(body: &[u8]) {
     let message = message(body);
     check(&message, BreakNotification::decode(&message));
 }
 
-/// What follows the acknowledgement of either.
+/// Decodes the response to the acknowledgement of an oplock or lease break.
 pub fn break_response(body: &[u8]) {
     let message = message(body);
     check(&message, OplockBreakResponse::decode(&message));
     check(&message, LeaseBreakResponse::decode(&message));
 }
 
-/// The contexts at the end of CREATE.
+/// Decodes the contexts at the end of a CREATE response.
 pub fn create_contexts(body: &[u8]) {
     let message = message(body);
     check(&message, GrantedContexts::decode(&message));
 }
 
-/// LOGOFF, TREE_DISCONNECT and ECHO.
+/// Decodes a LOGOFF, TREE_DISCONNECT or ECHO response.
 pub fn empty_response(body: &[u8]) {
     let message = message(body);
     check(&message, EmptyResponse::decode(&message));
 }
 
-/// SET_INFO.
+/// Decodes a SET_INFO response.
 pub fn set_info_response(body: &[u8]) {
     let message = message(body);
     check(&message, SetInfoResponse::decode(&message));
 }
 
-/// QUERY_DIRECTORY with each class: entries end, and do not share their names.
+/// Decodes a QUERY_DIRECTORY response with each class. The list must end, and
+/// no two entries may use the same bytes for their names.
 pub fn query_directory_response(body: &[u8]) {
     let message = message(body);
     let Some(response) = check(&message, QueryDirectoryResponse::decode(&message)) else {
@@ -150,7 +155,8 @@ pub fn query_directory_response(body: &[u8]) {
     }
 }
 
-/// CHANGE_NOTIFY: changes end, and do not share their names.
+/// Decodes a CHANGE_NOTIFY response. The list must end, and no two changes may
+/// use the same bytes for their names.
 pub fn change_notify_response(body: &[u8]) {
     let message = message(body);
     if let Some(response) = check(&message, ChangeNotifyResponse::decode(&message)) {
@@ -161,7 +167,7 @@ pub fn change_notify_response(body: &[u8]) {
     }
 }
 
-/// IOCTL, and its output as each code has it.
+/// Decodes an IOCTL response, and its output for each code.
 pub fn ioctl_response(body: &[u8]) {
     let message = message(body);
     if let Some(IoctlResponse { output, .. }) = check(&message, IoctlResponse::decode(&message)) {
@@ -173,49 +179,51 @@ pub fn ioctl_response(body: &[u8]) {
     }
 }
 
-/// The body of failures.
+/// Decodes the body of a failed command.
 pub fn error_response(body: &[u8]) {
     let message = message(body);
     check(&message, ErrorResponse::decode(&message));
 }
 
-/// QUERY_DIRECTORY: the names are no more than the bytes could hold.
+/// Decodes a QUERY_DIRECTORY response as a listing. There must not be more
+/// names than the bytes can hold.
 pub fn directory_listing(body: &[u8]) {
     let message = message(body);
     if let Some(entries) = check(&message, directory::decode_response(&message)) {
         assert!(entries.len() <= message.len() / 64);
-        // Three bytes of UTF-8 at most for two of UTF-16.
+        // Two bytes of UTF-16 become at most three bytes of UTF-8.
         let names: usize = entries.iter().map(|entry| entry.name.len()).sum();
         assert!(names <= message.len() * 2);
     }
 }
 
-/// NEGOTIATE.
+/// Decodes a NEGOTIATE response.
 pub fn negotiate_response(body: &[u8]) {
     let message = message(body);
     check(&message, fuzzing::negotiate_response(&message));
 }
 
-/// IOCTL with FSCTL_VALIDATE_NEGOTIATE_INFO.
+/// Decodes an IOCTL response to FSCTL_VALIDATE_NEGOTIATE_INFO.
 pub fn validation_response(body: &[u8]) {
     let message = message(body);
     check(&message, fuzzing::validation_response(&message));
 }
 
-/// SESSION_SETUP.
+/// Decodes a SESSION_SETUP response.
 pub fn session_setup_response(body: &[u8]) {
     let message = message(body);
     check(&message, fuzzing::session_setup_response(&message));
 }
 
-/// TREE_CONNECT, as the handshake reads it and as a further one is read.
+/// Decodes a TREE_CONNECT response, with the decoder of the handshake and with
+/// that of further tree connects.
 pub fn tree_connect_response(body: &[u8]) {
     let message = message(body);
     check(&message, TreeConnectResponse::decode(&message));
     check(&message, fuzzing::tree_connect_response(&message));
 }
 
-/// The transform header: nothing opens that the server's key did not seal.
+/// Decrypts messages. Nothing may decrypt that the server's key did not encrypt.
 pub fn transform(data: &[u8]) {
     let preauth = PreauthHash::default();
     let keys = fuzzing::keys(&preauth);

@@ -1,10 +1,11 @@
-//! Result documents: whatever loads can be shown, and saved and loaded again.
+//! The target for result documents. Every document that loads can be printed,
+//! saved and loaded again.
 
 use std::path::Path;
 
 use smbench_report::{RunDoc, render, write_csv};
 
-/// A result document.
+/// Loads a result document, prints it, saves it and loads it again.
 pub fn result_document(data: &[u8]) {
     let path = Path::new("fuzzed.json");
     let Ok(doc) = RunDoc::parse(data, path) else {

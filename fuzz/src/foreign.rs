@@ -1,10 +1,12 @@
-//! What servers keep, and what runs beside them answers.
+//! Targets for data that smbench keeps on servers, and for answers of programs
+//! that run beside them.
 
 use std::time::Duration;
 
 use smbench_engine::fuzzing;
 
-/// What prepared files are known by: what is written of it reads back the same.
+/// Reads the manifest of prepared files. A written manifest must read back the
+/// same.
 pub fn manifest(data: &[u8]) {
     if let Some(written) = fuzzing::manifest(data) {
         let again = fuzzing::manifest(written.as_bytes());
@@ -12,9 +14,11 @@ pub fn manifest(data: &[u8]) {
     }
 }
 
-/// Two answers of an exporter of metrics, parted by a zero byte, and the seconds
-/// between them in front: a share of the time and some CPUs, or one line that says
-/// why not.
+/// Reads two answers of a metrics exporter, which a zero byte separates. The
+/// first byte of the input is the time between them in seconds.
+///
+/// The result is the busy share of the CPUs and their number, or an error of
+/// one line.
 pub fn exposition(data: &[u8]) {
     let Some((&seconds, answers)) = data.split_first() else {
         return;
@@ -27,7 +31,8 @@ pub fn exposition(data: &[u8]) {
         Ok((share, cpus)) => {
             assert!((0.0..=1.0).contains(&share), "{share}");
             assert!(cpus > 0);
-            // In more time nothing is too fast that was not, only too slow.
+            // With more time between the answers, a counter cannot become too
+            // fast. It can only become too slow.
             match fuzzing::busy_between(opening, closing, 2 * elapsed) {
                 Ok(again) => assert_eq!(again, (share, cpus)),
                 Err(reason) => assert!(reason.contains("slower than time"), "{reason}"),

@@ -1,5 +1,5 @@
-//! Kerberos: files of keys and tickets, answers of KDCs, and file servers that
-//! are to prove who they are.
+//! Targets for Kerberos: files of keys and tickets, answers of KDCs, and file
+//! servers that must prove their identity.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,7 @@ fn service() -> Principal {
     Principal::service("cifs/server", REALM)
 }
 
-/// A credential cache of alice, with a ticket for the file server.
+/// Makes a credential cache of alice, with a ticket for the file server.
 #[must_use]
 pub fn cache() -> Vec<u8> {
     fn counted(bytes: &[u8]) -> Vec<u8> {
@@ -50,7 +50,7 @@ pub fn cache() -> Vec<u8> {
     for seconds in [0, 0, u32::MAX, 0] {
         file.extend(seconds.to_be_bytes());
     }
-    // No session of another user, no flags, addresses or authorization data.
+    // No user-to-user key, flags, addresses or authorization data.
     file.extend([0; 1 + 3 * 4]);
     file.extend(counted(b"a ticket"));
     file.extend(counted(b""));
@@ -65,7 +65,7 @@ fn ticket() -> ServiceTicket {
     }
 }
 
-/// A keytab, and a log-on with what is in it.
+/// Reads a keytab, and starts a log-on with its keys.
 pub fn keytab(data: &[u8]) {
     if let Ok(keytab) = Keytab::parse(data) {
         assert!(keytab.principals().len() <= data.len());
@@ -73,19 +73,19 @@ pub fn keytab(data: &[u8]) {
     }
 }
 
-/// A credential cache, and a log-on with what is in it.
+/// Reads a credential cache, and starts a log-on with its tickets.
 pub fn credential_cache(data: &[u8]) {
     if let Ok(cache) = CredentialCache::parse(data) {
         let _ = TicketRequest::with_cache(&cache, service(), now());
     }
 }
 
-/// A KDC; the input is its answers.
+/// Requests a ticket from a KDC. The input is the KDC's answers.
 pub fn kdc_answers(mut data: &[u8]) {
     let (mut request, _) = TicketRequest::with_password(user(), "secret", service(), now());
     while let Some(answer) = record(&mut data) {
         match request.receive(answer, now()) {
-            // Nothing here knows the password.
+            // The input cannot know the password.
             Ok(TicketStep::Granted(_)) => panic!("a ticket out of nothing"),
             Ok(TicketStep::Ask { message, .. }) => assert!(!message.is_empty()),
             Err(_) => return,
@@ -93,19 +93,19 @@ pub fn kdc_answers(mut data: &[u8]) {
     }
 }
 
-/// What a KDC or a file server sends encrypted.
+/// Decodes message parts that a KDC or a file server sends encrypted.
 pub fn kerberos_opened(data: &[u8]) {
     fuzzing::kerberos_opened(data);
 }
 
-/// Authentication with a server that sends these tokens, and has not the key
-/// that would let it prove itself.
+/// Logs on with Kerberos at a server that sends these tokens. The server has no
+/// key, so it cannot prove its identity.
 pub fn kerberos_tokens(data: &[u8]) {
     let credentials = Credentials::Kerberos(Arc::new(ticket()));
     stream::log_on(credentials, now(), data);
 }
 
-/// The same as nobody.
+/// Logs on anonymously at a server that sends these tokens.
 pub fn anonymous_tokens(data: &[u8]) {
     stream::log_on(Credentials::Anonymous, now(), data);
 }

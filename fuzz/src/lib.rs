@@ -1,18 +1,21 @@
-//! Bodies of the fuzz targets: each takes arbitrary bytes, and panics when
-//! smbench would, or when something that must hold does not.
+//! Bodies of the fuzz targets.
+//!
+//! Each takes arbitrary bytes. It panics if smbench would panic, or if an
+//! invariant does not hold.
 //!
 //! - [`codec`]: decoders of single messages
 //! - [`stream`]: the byte stream cut into messages, and whole connections and
-//!   handshakes that arbitrary servers talk to
+//!   handshakes with arbitrary servers
 //! - [`kerberos`]: keytabs, ticket caches, KDCs and the tokens of file servers
-//! - [`text`]: what users write: profiles, other programs' files, URLs, lists,
+//! - [`text`]: texts of users: profiles, files of other programs, URLs, lists,
 //!   names, sizes, durations
-//! - [`foreign`]: what is read of servers by other ways than SMB's answers
-//! - [`peer`]: the server's side, where a target needs one
+//! - [`foreign`]: data that smbench reads from servers without SMB, or keeps on
+//!   them
+//! - [`peer`]: the server's side, for targets that need one
 //! - [`document`]: result documents
 //!
 //! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
-//! `fuzz_targets/`; `tests/replay.rs` holds them together and replays the
+//! `fuzz_targets/`. `tests/replay.rs` checks that these agree, and replays the
 //! committed seeds.
 
 #![forbid(unsafe_code)]
@@ -25,10 +28,10 @@ pub mod peer;
 pub mod stream;
 pub mod text;
 
-/// A target's body.
+/// The body of a target.
 pub type Body = fn(&[u8]);
 
-/// Every target by name.
+/// All targets by name.
 pub const TARGETS: &[(&str, Body)] = &[
     ("header", codec::header),
     ("create_response", codec::create_response),

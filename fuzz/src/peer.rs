@@ -1,5 +1,5 @@
-//! The server's side, as far as a target needs one: answers that fit the
-//! request, so that the input gets past the header.
+//! The server's side for targets that need one. Its answers fit the requests,
+//! so that the input reaches more than the header's checks.
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::crypto::{
@@ -8,19 +8,20 @@ use smbench_protocol::crypto::{
 use smbench_protocol::header::{Flags, Header};
 use smbench_protocol::{Cipher, Dialect, fuzzing};
 
-/// Splits off the first `len` bytes, or all there are.
+/// Splits off the first `len` bytes, or all bytes if there are fewer.
 pub fn cut<'a>(data: &mut &'a [u8], len: usize) -> &'a [u8] {
     let (first, rest) = data.split_at(len.min(data.len()));
     *data = rest;
     first
 }
 
-/// Splits off a byte; zero at the end.
+/// Splits off one byte, or returns zero at the end.
 pub fn byte(data: &mut &[u8]) -> u8 {
     cut(data, 1).first().copied().unwrap_or(0)
 }
 
-/// Splits off a length of two bytes and as many bytes; `None` at the end.
+/// Splits off a length of two bytes and that number of bytes. Returns `None` at
+/// the end.
 pub fn record<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     let &[low, high] = cut(data, 2) else {
         return None;
@@ -28,7 +29,7 @@ pub fn record<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(cut(data, u16::from_le_bytes([low, high]).into()))
 }
 
-/// The messages in `sent`, without their prefixes.
+/// Returns the messages in `sent`, without their prefixes.
 pub fn sent(mut sent: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let len = u32::from_be_bytes(*cut(&mut sent, 4).first_chunk()?);
@@ -36,7 +37,7 @@ pub fn sent(mut sent: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// An answer to the last request of `out`, which is emptied.
+/// Makes an answer to the last request in `out`, and clears `out`.
 pub fn answer(out: &mut Vec<u8>, status: NtStatus, flags: Flags, body: &[u8]) -> Option<Vec<u8>> {
     let request = Header::decode(sent(out).last()?).ok()?;
     out.clear();
@@ -52,7 +53,7 @@ pub fn answer(out: &mut Vec<u8>, status: NtStatus, flags: Flags, body: &[u8]) ->
     Some(message)
 }
 
-/// The body of a plausible NEGOTIATE response without contexts.
+/// Makes the body of a plausible NEGOTIATE response without contexts.
 pub fn negotiate_body(dialect: Dialect) -> Vec<u8> {
     let mut body = vec![65, 0, 1, 0];
     body.extend((dialect as u16).to_le_bytes());
@@ -66,7 +67,7 @@ pub fn negotiate_body(dialect: Dialect) -> Vec<u8> {
     body
 }
 
-/// The body of a SESSION_SETUP response.
+/// Makes the body of a SESSION_SETUP response.
 pub fn session_setup_body(flags: u16, token: &[u8]) -> Vec<u8> {
     let mut body = vec![9, 0];
     body.extend(flags.to_le_bytes());
@@ -76,14 +77,14 @@ pub fn session_setup_body(flags: u16, token: &[u8]) -> Vec<u8> {
     body
 }
 
-/// `message` behind its length.
+/// Returns `message` after its length.
 pub fn framed(message: &[u8]) -> Vec<u8> {
     let mut frame = (message.len() as u32).to_be_bytes().to_vec();
     frame.extend_from_slice(message);
     frame
 }
 
-/// `message` as the server of [`fuzzing::connection`] encrypts it.
+/// Encrypts `message` like the server of [`fuzzing::connection`].
 pub fn sealed(cipher: Cipher, nonce: [u8; NONCE_LEN_MAX], message: &[u8]) -> Vec<u8> {
     let preauth = PreauthHash::default();
     let [_, server] = fuzzing::keys(&preauth).encryption(cipher);

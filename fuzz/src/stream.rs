@@ -1,5 +1,5 @@
-//! Streams of server bytes: cut into messages, taken by a connection in steady
-//! state, taken by a handshake.
+//! Targets for streams of server bytes: reassembly, connections after their
+//! set-up, and handshakes.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -20,8 +20,8 @@ use smbench_protocol::{
 
 use crate::peer::{self, byte, record};
 
-/// The messages that `stream` holds when it arrives in pieces of `piece`
-/// bytes, up to the first error.
+/// Returns the messages in `stream` up to the first error. The stream arrives
+/// in pieces of `piece` bytes.
 fn reassemble(stream: &[u8], piece: usize, payload: Payload) -> Vec<(Vec<u8>, usize)> {
     let mut stream = stream.to_vec();
     let mut inbound = Inbound::default();
@@ -51,8 +51,8 @@ fn reassemble(stream: &[u8], piece: usize, payload: Payload) -> Vec<(Vec<u8>, us
     messages
 }
 
-/// Framing: however the stream is cut, the same messages come out, and what
-/// is discarded is the end of a message.
+/// Cuts a stream into messages. Any cut must give the same messages, and only
+/// the end of a message may be discarded.
 pub fn frames(mut data: &[u8]) {
     let piece = usize::from(byte(&mut data)).max(1);
     let whole = reassemble(data, usize::MAX, Payload::Keep);
@@ -66,24 +66,25 @@ pub fn frames(mut data: &[u8]) {
     }
 }
 
-/// The tag of a re-authentication's requests, which has no name outside.
+/// The tag of a re-authentication's requests, which is private in the protocol
+/// crate.
 const REAUTHENTICATION: u32 = u32::MAX;
 
-/// A connection with requests of several kinds in flight.
+/// A connection with several kinds of requests in flight.
 struct Busy {
     connection: Connection,
     inbound: Inbound,
     payload: Payload,
-    /// Tags of requests not answered yet.
+    /// Tags of requests that have no answer yet.
     open: HashSet<u32>,
     next_tag: u32,
-    /// Those of which a CANCEL has been sent.
+    /// Tags of requests with a CANCEL.
     cancelled: HashSet<u32>,
 }
 
 impl Busy {
-    /// `selector`: the lowest bit for the payloads of READs, the highest for
-    /// a re-authentication under way.
+    /// Makes a connection by the bits of `selector`. The lowest bit selects the
+    /// treatment of READ payloads. The highest bit starts a re-authentication.
     fn new(shield: Shield, selector: u8) -> Self {
         let payload = match selector & 1 {
             0 => Payload::Keep,
@@ -162,7 +163,7 @@ impl Busy {
         }
     }
 
-    /// Agrees to a break, if there is still a credit for it.
+    /// Acknowledges a break, if there is still a credit for that.
     fn acknowledge(&mut self, notification: &BreakNotification) {
         let acknowledgement = match notification {
             BreakNotification::Oplock(oplock) => Some(oplock.acknowledgement()),
@@ -181,7 +182,7 @@ impl Busy {
         }
     }
 
-    /// Goes on, if there is still a credit for it.
+    /// Continues a re-authentication, if there is still a credit for that.
     fn reauthenticate(&mut self, progress: Reauthentication) {
         assert!(self.open.remove(&REAUTHENTICATION), "answered once");
         let mut out = Vec::new();
@@ -196,7 +197,7 @@ impl Busy {
         }
     }
 
-    /// Cancels what the server leaves pending, once.
+    /// Cancels a pending request, but only once.
     fn cancel(&mut self, tag: u32) {
         assert!(self.open.contains(&tag));
         if self.cancelled.insert(tag) {
@@ -206,11 +207,12 @@ impl Busy {
         }
     }
 
-    /// Takes bytes from the server; how many requests they completed, or
-    /// `None` once the connection cannot be trusted any more.
+    /// Processes bytes from the server. Returns the number of completed
+    /// requests, or `None` when the connection can no longer be trusted.
     fn take(&mut self, mut input: &mut [u8]) -> Option<usize> {
         let mut completed = 0;
-        // Apart from the rest, which changes while messages are lent out.
+        // Take the stream out of `self`, because the loop changes `self` while
+        // messages borrow from the stream.
         let mut inbound = std::mem::take(&mut self.inbound);
         while let Some(frame) = inbound.next(&mut input, self.payload).ok()? {
             let mut messages = self.connection.open(frame).ok()?;
@@ -240,7 +242,7 @@ impl Busy {
         Some(completed)
     }
 
-    /// Asks once more, if there is still a credit for it.
+    /// Sends another request, if there is still a credit for that.
     fn ask_again(&mut self) {
         let mut out = Vec::new();
         let tag = self.next_tag;
@@ -258,7 +260,7 @@ impl Busy {
     }
 }
 
-/// A whole connection that is fed the bytes as they are, in pieces.
+/// Feeds a whole connection with the bytes as they are, in pieces.
 pub fn connection_bytes(mut data: &[u8]) {
     let selector = byte(&mut data);
     let piece = usize::from(byte(&mut data)).max(1);
@@ -271,7 +273,7 @@ pub fn connection_bytes(mut data: &[u8]) {
     let mut stream = data.to_vec();
     for piece in stream.chunks_mut(piece) {
         match busy.take(piece) {
-            // Nothing arbitrary is genuine.
+            // Arbitrary bytes are never validly signed or encrypted.
             Some(completed) => assert!(completed == 0 || matches!(shield, Shield::None)),
             None => return,
         }
@@ -279,7 +281,7 @@ pub fn connection_bytes(mut data: &[u8]) {
     busy.ask_again();
 }
 
-/// A whole connection; the input is messages.
+/// Feeds a whole connection with messages.
 pub fn connection_plain(mut data: &[u8]) {
     let mut busy = Busy::new(Shield::None, byte(&mut data));
     while let Some(message) = record(&mut data) {
@@ -290,8 +292,8 @@ pub fn connection_plain(mut data: &[u8]) {
     busy.ask_again();
 }
 
-/// What happens to a message after it was protected: nothing, or one bit of it
-/// is flipped.
+/// A change to a message after it was signed or encrypted: none, or one flipped
+/// bit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tampering {
     None,
@@ -320,8 +322,8 @@ impl Tampering {
     }
 }
 
-/// A whole connection; the input is messages, which the server signs. One that
-/// is altered afterwards completes nothing.
+/// Feeds a whole connection with messages that the server signs. A message that
+/// is altered afterwards must not complete a request.
 pub fn connection_signed(mut data: &[u8]) {
     let selector = byte(&mut data);
     let algorithm = SigningAlgorithm::ALL[usize::from(selector >> 1) % 3];
@@ -334,7 +336,8 @@ pub fn connection_signed(mut data: &[u8]) {
             break;
         };
         let mut message = message.to_vec();
-        // A compound is signed piece by piece; its pieces come as they are.
+        // The parts of a compound are signed separately, so a compound is sent
+        // with the signatures of the input.
         if message.len() >= HEADER_LEN {
             signer.sign(&mut message);
         }
@@ -347,8 +350,8 @@ pub fn connection_signed(mut data: &[u8]) {
     busy.ask_again();
 }
 
-/// A whole connection; the input is messages, which the server encrypts. One
-/// that is altered afterwards is the end.
+/// Feeds a whole connection with messages that the server encrypts. A message
+/// that is altered afterwards must end the connection.
 pub fn connection_encrypted(mut data: &[u8]) {
     let selector = byte(&mut data);
     let cipher = Cipher::ALL[usize::from(selector >> 1) % 4];
@@ -360,7 +363,7 @@ pub fn connection_encrypted(mut data: &[u8]) {
         };
         let mut nonce = [0; NONCE_LEN_MAX];
         nonce[0] = message.len() as u8;
-        // CCM takes one byte less.
+        // CCM uses one byte less of the nonce.
         let mut message = peer::sealed(cipher, nonce, message);
         tampering.apply(&mut message);
         match busy.take(&mut peer::framed(&message)) {
@@ -371,8 +374,8 @@ pub fn connection_encrypted(mut data: &[u8]) {
     busy.ask_again();
 }
 
-/// What a client asks of a session: by the selector's bits, several users and
-/// policies.
+/// Makes the parameters of a session. The bits of `selector` choose the user
+/// and the policies.
 fn config(selector: u8) -> SessionConfig {
     let policy = |bits: u8| match bits & 3 {
         0 | 1 => Policy::AsServerRequires,
@@ -403,11 +406,11 @@ fn config(selector: u8) -> SessionConfig {
     }
 }
 
-/// A handshake under way.
+/// A handshake in progress.
 struct Setup {
     handshake: Handshake,
     inbound: Inbound,
-    /// What the client has sent since it was last looked at.
+    /// The bytes that the client has sent and the target has not read.
     out: Vec<u8>,
 }
 
@@ -426,7 +429,7 @@ impl Setup {
         }
     }
 
-    /// Takes bytes from the server; `None` when there is nothing left to do.
+    /// Processes bytes from the server. Returns `None` when the handshake is over.
     fn take(&mut self, mut input: &mut [u8]) -> Option<()> {
         while let Some(frame) = self.inbound.next(&mut input, Payload::Keep).ok()? {
             let mut messages = self.handshake.open(frame).ok()?;
@@ -449,7 +452,7 @@ impl Setup {
     }
 }
 
-/// A whole handshake that is fed the bytes as they are, in pieces.
+/// Feeds a whole handshake with the bytes as they are, in pieces.
 pub fn handshake_bytes(mut data: &[u8]) {
     let mut setup = Setup::start(byte(&mut data));
     let piece = usize::from(byte(&mut data)).max(1);
@@ -461,8 +464,8 @@ pub fn handshake_bytes(mut data: &[u8]) {
     }
 }
 
-/// A whole handshake; the input is statuses and bodies of answers to what the
-/// client sends.
+/// Feeds a whole handshake with answers to the client's requests. The input is
+/// their statuses and bodies.
 pub fn handshake_answers(mut data: &[u8]) {
     let mut setup = Setup::start(byte(&mut data));
     loop {
@@ -483,7 +486,7 @@ pub fn handshake_answers(mut data: &[u8]) {
     }
 }
 
-/// Authentication by NTLM with a server that sends these tokens.
+/// Logs on with NTLM at a server that sends these tokens.
 pub fn auth_tokens(data: &[u8]) {
     let SessionConfig {
         credentials, now, ..
@@ -491,8 +494,8 @@ pub fn auth_tokens(data: &[u8]) {
     log_on(credentials, now, data);
 }
 
-/// A log-on at a server that sends what `data` holds: whether each is the last
-/// answer, and a token. None of them proves anything.
+/// Logs on at a server that sends the answers in `data`. Each has a byte that
+/// marks the last answer, and a token. No token proves the server's identity.
 pub(crate) fn log_on(credentials: Credentials, now: SystemTime, mut data: &[u8]) {
     let mut setup = Setup::with(SessionConfig {
         credentials,

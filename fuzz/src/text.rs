@@ -1,4 +1,4 @@
-//! What users write.
+//! Targets for texts that users write.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -20,14 +20,14 @@ fn text(data: &[u8]) -> &str {
     std::str::from_utf8(data).unwrap_or_default()
 }
 
-/// The plan of a profile, for nowhere.
+/// Makes the plan of a profile, for a target that does not exist.
 fn resolve(profile: &Profile) -> Result<Plan, PlanError> {
     let (target, _) = Target::parse("smb://user@host/share").expect("well formed");
     let options = RunOptions::default();
     Plan::resolve(profile, &options, target, Limits::default(), 2)
 }
 
-/// A profile, and the plan that comes of it.
+/// Reads a profile and makes its plan.
 pub fn profile(data: &[u8]) {
     let Ok(profile) = Profile::parse("fuzzed.toml", text(data)) else {
         return;
@@ -40,8 +40,8 @@ pub fn profile(data: &[u8]) {
     }
 }
 
-/// A loadfile: a trace of which every operation can be shown, or one line that
-/// says why not.
+/// Reads a loadfile. The result is a trace whose operations can all be printed,
+/// or an error of one line.
 pub fn loadfile(data: &[u8]) {
     for unknown in [Unknown::Refuse, Unknown::Skip] {
         match loadfile::parse("fuzzed.txt", data, unknown) {
@@ -55,8 +55,8 @@ pub fn loadfile(data: &[u8]) {
     }
 }
 
-/// A configuration of Iometer: profiles that read as what it says, or one line that
-/// says why not.
+/// Reads a configuration of Iometer. The result is profiles that read back the
+/// same, or an error of one line.
 pub fn iometer(data: &[u8]) {
     let config = match iometer::parse("fuzzed.icf", data) {
         Ok(config) => config,
@@ -68,7 +68,8 @@ pub fn iometer(data: &[u8]) {
     let profiles = config.profiles("fuzzed.icf");
     assert!(!profiles.is_empty());
     let of_spec = profiles.len() / config.specs.len();
-    // A cycle can have a thousand steps, which differ in a number.
+    // A cycle can have a thousand steps that differ only in a number, so one
+    // step of each specification is enough.
     for (at, imported) in profiles.iter().enumerate().step_by(of_spec) {
         let profile = Profile::parse("imported.toml", &imported.toml).expect("it is a profile");
         assert_eq!(profile.spec.pattern, config.specs[at / of_spec].lines);
@@ -79,7 +80,7 @@ pub fn iometer(data: &[u8]) {
     }
 }
 
-/// A target URL: what is shown of it reads back as the same target.
+/// Reads a target URL. Its printed form must read back as the same target.
 pub fn target_url(data: &[u8]) {
     if let Ok((target, _)) = Target::parse(text(data)) {
         let shown = target.redacted();
@@ -88,7 +89,7 @@ pub fn target_url(data: &[u8]) {
     }
 }
 
-/// A list of load points.
+/// Reads a list of load points.
 pub fn client_list(data: &[u8]) {
     if let Ok(list) = text(data).parse::<ClientList>() {
         assert!(!list.as_slice().is_empty());
@@ -96,14 +97,14 @@ pub fn client_list(data: &[u8]) {
     }
 }
 
-/// A size: what is shown of it in full reads back the same.
+/// Reads a size. Its exact printed form must read back the same.
 pub fn size(data: &[u8]) {
     if let Ok(size) = text(data).parse::<Size>() {
         assert_eq!(format!("{size:#}").parse::<Size>().ok(), Some(size));
     }
 }
 
-/// A duration: what is shown of it reads back the same.
+/// Reads a duration. Its printed form must read back the same.
 pub fn duration(data: &[u8]) {
     if let Ok(duration) = parse_duration(text(data)) {
         assert_eq!(
@@ -113,7 +114,7 @@ pub fn duration(data: &[u8]) {
     }
 }
 
-/// A list of source addresses: what is shown of it reads back the same.
+/// Reads a list of source addresses. Its printed form must read back the same.
 pub fn source_list(data: &[u8]) {
     if let Ok(list) = text(data).parse::<SourceList>() {
         assert!((1..=SOURCES_MAX).contains(&list.as_slice().len()));
@@ -121,7 +122,7 @@ pub fn source_list(data: &[u8]) {
     }
 }
 
-/// Names of dialects, algorithms, ciphers and leases; addresses of KDCs.
+/// Reads names of dialects, algorithms, ciphers and leases, and addresses of KDCs.
 pub fn protocol_names(data: &[u8]) {
     fn check<T: FromStr + Display + PartialEq>(text: &str) {
         if let Ok(value) = text.parse::<T>() {

@@ -1,5 +1,5 @@
-//! Replays the committed seeds through every target, without a fuzzer: what
-//! was found once stays fixed, and no target breaks unnoticed.
+//! Replays the committed seeds through every target, without a fuzzer. So a
+//! fixed defect stays fixed, and a broken target is noticed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Names of what is in a folder, without their extensions.
+/// Returns the names of the entries of a folder, without their extensions.
 fn names(folder: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(here().join(folder)).expect(folder);
     entries

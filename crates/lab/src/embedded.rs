@@ -1,11 +1,13 @@
 //! An SMB server in this process, with shares in memory.
 //!
-//! The server runs on a runtime of its own that one dedicated thread owns, so
-//! it can be started, stopped and dropped from plain threads and from inside
-//! any other runtime alike. Its limits are far above what one machine can
-//! offer, so that a benchmark meets the share's behaviour and not the guard
-//! rails of a server on a hostile network. Not here: what the shares store
-//! ([`MemoryShare`]).
+//! The server has its own runtime, and one dedicated thread owns that. So it
+//! can be started, stopped and dropped from plain threads and from inside any
+//! other runtime.
+//!
+//! Its limits are far above the capacity of one machine. So a benchmark measures
+//! the share, and not the limits that protect a server in a hostile network.
+//!
+//! Not here: the content of the shares, see [`MemoryShare`].
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,40 +24,40 @@ use tokio::time::timeout;
 use crate::options::check_name;
 use crate::{Fault, LabError, MemoryOptions, MemoryShare, Password, ShareAccess, Signing};
 
-/// Largest read and write the server negotiates, in bytes, which is the largest
-/// `smb-server` supports.
+/// Largest read and write that the server negotiates, in bytes. It is the
+/// largest that `smb-server` supports.
 const TRANSFER_BYTES_MAX: u32 = 8 * 1024 * 1024;
-/// Connections served at once: more than the loopback ports of one address.
+/// Largest number of connections: more than the loopback ports of one address.
 const CONNECTIONS_MAX: usize = 65_536;
-/// Sessions on one connection, which is a load axis of its own.
+/// Largest number of sessions on one connection, which a benchmark can vary.
 const SESSIONS_PER_CONNECTION_MAX: usize = 65_536;
-/// How long a client may take to log on while thousands do so at once.
+/// Limit for a client's log-on while thousands of clients log on at once.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(120);
-/// How long a message may take to arrive or leave on a saturated machine.
+/// Limit for receiving or sending a message on a saturated machine.
 const IO_LIMIT: Duration = Duration::from_secs(300);
-/// How long a session may stay idle: longer than any run's think time.
+/// Limit for an idle session, longer than any run's think time.
 const IDLE_LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// How long a stop waits for requests in progress before it drops them.
+/// Limit for requests in progress when the server stops. Then they are dropped.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// How an [`EmbeddedServer`] is set up.
+/// Options of an [`EmbeddedServer`].
 #[derive(Debug, Clone)]
 pub struct EmbeddedOptions {
-    /// The one account.
+    /// Name of the only account.
     pub user: String,
-    /// Its password; a random one when absent.
+    /// Password of the account; `None` for a random one.
     pub password: Option<Password>,
-    /// Names of the shares, at least one, each with files of its own.
+    /// Names of the shares. There is at least one, and each has its own files.
     pub shares: Vec<String>,
     /// Capacity of each share; see [`MemoryOptions::capacity_bytes`].
     pub capacity_bytes: Option<u64>,
-    /// What clients may do on the shares.
+    /// The access of clients to the shares.
     pub access: ShareAccess,
-    /// How the shares misbehave.
+    /// The fault that the shares inject.
     pub fault: Fault,
     /// Whether sessions must sign.
     pub signing: Signing,
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
 }
 
@@ -84,7 +86,7 @@ pub struct EmbeddedServer {
     running: Option<Running>,
 }
 
-/// The thread that owns the server. Dropping `stop` ends it.
+/// The thread that owns the server. It ends when `stop` is dropped.
 #[derive(Debug)]
 struct Running {
     stop: oneshot::Sender<()>,
@@ -92,16 +94,17 @@ struct Running {
 }
 
 impl EmbeddedServer {
-    /// Starts a server and returns once it listens.
+    /// Starts a server and returns when it listens.
     ///
-    /// Raises this process's soft limit on open files to its hard limit, because
-    /// every connection needs a descriptor.
+    /// It raises this process's soft limit on open files to its hard limit,
+    /// because every connection needs a descriptor.
     ///
     /// # Errors
-    /// [`LabError::NoShare`] and [`LabError::Name`] for unusable options,
-    /// [`LabError::Embedded`] for others the server refuses,
-    /// [`LabError::Listen`] when the address cannot be bound, and
-    /// [`LabError::Io`] when the system gives no thread, random bytes or limit.
+    /// - [`LabError::NoShare`] and [`LabError::Name`] for unusable options.
+    /// - [`LabError::Embedded`] for other options that the server refuses.
+    /// - [`LabError::Listen`] if the address cannot be bound.
+    /// - [`LabError::Io`] if the system provides no thread, no random bytes or
+    ///   no limit.
     pub fn start(options: EmbeddedOptions) -> Result<Self, LabError> {
         check_name("user", &options.user)?;
         options
@@ -128,7 +131,8 @@ impl EmbeddedServer {
         })
     }
 
-    /// The first share as a target, such as `smb://smbench@127.0.0.1:4445/bench`.
+    /// Returns the first share as a target, such as
+    /// `smb://smbench@127.0.0.1:4445/bench`.
     #[must_use]
     pub fn url(&self) -> String {
         let address = reachable(self.address);
@@ -136,38 +140,38 @@ impl EmbeddedServer {
         format!("smb://{}@{address}/{share}", self.user)
     }
 
-    /// The account's name.
+    /// Returns the account's name.
     #[must_use]
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// The account's password.
+    /// Returns the account's password.
     #[must_use]
     pub fn password(&self) -> &str {
         self.password.as_str()
     }
 
-    /// The address the server listens on.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The port the server listens on.
+    /// Returns the port that the server listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// The first share, to look inside.
+    /// Returns the first share, for tests that inspect its content.
     #[must_use]
     pub fn memory(&self) -> &MemoryShare {
-        // `start` refuses an empty list.
+        // The index is valid, because `start` refuses an empty list.
         &self.shares[0]
     }
 
-    /// The share called `name`, to look inside.
+    /// Returns the share called `name`, for tests that inspect its content.
     #[must_use]
     pub fn share(&self, name: &str) -> Option<&MemoryShare> {
         self.shares
@@ -175,8 +179,8 @@ impl EmbeddedServer {
             .find(|share| share.name().eq_ignore_ascii_case(name))
     }
 
-    /// Stops the server: no connection is left and the port is free. Requests in
-    /// progress are given two seconds.
+    /// Stops the server. All connections are closed and the port is free
+    /// afterwards. Requests in progress have two seconds to finish.
     pub fn stop(self) {
         drop(self);
     }
@@ -186,8 +190,8 @@ impl Drop for EmbeddedServer {
     fn drop(&mut self) {
         if let Some(Running { stop, thread }) = self.running.take() {
             drop(stop);
-            // A panic in the server's thread was reported by its hook; there is
-            // nothing left to stop then.
+            // If the server's thread panicked, its hook has reported that, and
+            // there is nothing left to stop.
             let _ = thread.join();
         }
     }
@@ -218,8 +222,8 @@ fn configure(
         .handshake_timeout(HANDSHAKE_LIMIT)
         .io_timeout(IO_LIMIT)
         .idle_timeout(IDLE_LIMIT)
-        // Off: all clients share one account and one address, so a test with a
-        // wrong password must not lock out the run after it.
+        // The throttle is off. All clients share one account and one address,
+        // so a test with a wrong password would lock out the next run.
         .logon_throttle(0, Duration::ZERO);
     let access = match options.access {
         ShareAccess::ReadWrite => Access::ReadWrite,
@@ -231,7 +235,7 @@ fn configure(
     Ok(builder.build()?)
 }
 
-/// Starts the thread that serves, and waits until it listens.
+/// Starts the server's thread, and waits until the server listens.
 fn run(server: SmbServer, listen: SocketAddr) -> Result<(SocketAddr, Running), LabError> {
     let runtime = runtime::Builder::new_multi_thread()
         .thread_name("lab-server")
@@ -256,7 +260,8 @@ fn run(server: SmbServer, listen: SocketAddr) -> Result<(SocketAddr, Running), L
 
 /// Binds, reports the address, and serves until `stopped` resolves.
 ///
-/// The runtime is owned here because dropping one inside another panics.
+/// This thread owns the runtime, because dropping a runtime inside another one
+/// panics.
 fn serve(
     runtime: Runtime,
     server: SmbServer,
@@ -266,7 +271,7 @@ fn serve(
     runtime.block_on(async {
         let address = server.bind().await;
         let listens = address.is_ok();
-        // A failed send or a dropped stop channel means the starter gave up.
+        // A failed send or a dropped stop channel means that the starter gave up.
         let _ = bound.send(address);
         if !listens {
             return;
@@ -295,7 +300,8 @@ fn limit_error(action: &'static str) -> impl FnOnce(nix::Error) -> LabError {
     move |errno| LabError::io(action)(errno.into())
 }
 
-/// An address a local client can connect to, for one that listens everywhere.
+/// Returns an address that a local client can connect to, also for a server
+/// that listens on all addresses.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -313,7 +319,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// Longer than anything here takes.
+    /// Limit for each step, longer than any of them takes.
     const LIMIT: Duration = Duration::from_secs(30);
 
     #[test]
@@ -328,8 +334,8 @@ mod tests {
         let address = server.address();
         let client = TcpStream::connect(address).unwrap();
         server.stop();
-        // A program that another test is just starting has all sockets of this process until
-        // it is the program: for that long one can still connect.
+        // While another test starts a program, that program briefly holds copies of
+        // this process's sockets. Until then a client can still connect.
         let begin = Instant::now();
         while TcpStream::connect(address).is_ok() {
             assert!(begin.elapsed() < LIMIT, "{address} still listens");

@@ -1,11 +1,11 @@
-//! Why a lab server could not be started or stopped.
+//! Errors of starting and stopping a lab server.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// Why a lab server could not be started or stopped.
+/// The reason why a lab server could not be started or stopped.
 ///
-/// Messages are lower-case; those with a cause leave it to
+/// Messages are lower-case. Causes are not part of the message; see
 /// [`std::error::Error::source`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,12 +13,12 @@ pub enum LabError {
     /// A program is not installed.
     #[error("{program} not found; install it with: apt-get install {package}")]
     MissingTool {
-        /// The program looked for.
+        /// Name of the program.
         program: &'static str,
-        /// The Debian package that has it.
+        /// Debian package of the program.
         package: &'static str,
     },
-    /// A user or share name that would need escaping.
+    /// A user or share name would need escaping.
     #[error(
         "{what} name {name:?} must be ASCII letters, digits, '.', '_' and '-', \
          starting with a letter or a digit"
@@ -26,16 +26,16 @@ pub enum LabError {
     Name {
         /// `user` or `share`.
         what: &'static str,
-        /// The name as given.
+        /// The name that the caller gave.
         name: String,
     },
-    /// A share name that is used twice or has a meaning of its own.
+    /// A share name is used twice or is reserved.
     #[error("share name {name:?} is taken")]
     ShareTaken {
         /// The name in lower case.
         name: String,
     },
-    /// The options ask for no share at all.
+    /// The options have no share.
     #[error("a server needs at least one share")]
     NoShare,
     /// The embedded server refuses its configuration.
@@ -44,65 +44,65 @@ pub enum LabError {
     /// The listen address cannot be bound.
     #[error("cannot listen on {addr}")]
     Listen {
-        /// The address asked for.
+        /// The requested address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file, process or thread operation failed.
     #[error("cannot {action}")]
     Io {
-        /// What was attempted, as an infinitive phrase.
+        /// The action that failed, as an infinitive phrase.
         action: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The invoking user id has no account `smbd` could serve.
+    /// The invoking user id has no account, which `smbd` needs.
     #[error("user id {uid} has no account on this system, which smbd needs")]
     NoAccount {
         /// The effective user id.
         uid: u32,
     },
-    /// The temporary folder's path has characters `smb.conf` cannot express.
+    /// The temporary folder's path has characters that `smb.conf` cannot express.
     #[error("the temporary folder {path:?} cannot be written in smb.conf; set TMPDIR to another")]
     TemporaryFolder {
-        /// The folder.
+        /// Path of the folder.
         path: std::path::PathBuf,
     },
-    /// A line of `smb.conf` that Samba passes over, or does not take.
+    /// Samba ignores or rejects a line of `smb.conf`.
     #[error("Samba does not take its smb.conf: {said}; correct or drop the line")]
     Configuration {
-        /// What is wrong with it.
+        /// Samba's message about the line.
         said: String,
     },
     /// The Samba password database could not be filled.
     #[error("pdbedit failed with {status}: {output}")]
     Account {
-        /// How the program ended.
+        /// Exit status of the program.
         status: std::process::ExitStatus,
-        /// What it printed.
+        /// Output of the program.
         output: String,
     },
-    /// A Kerberos program did not do what it was asked.
+    /// A Kerberos program failed.
     #[error("{program} failed: {output}")]
     Kerberos {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// What it printed, and logged.
+        /// Output and log of the program.
         output: String,
     },
-    /// `smbd` did not come up.
+    /// `smbd` did not start.
     #[error("smbd {reason}; the end of its log:\n{log}")]
     Samba {
-        /// `exited before it was ready` or how long it was waited for.
+        /// `exited before it was ready`, or a text with the time limit.
         reason: String,
-        /// The last lines `smbd` wrote.
+        /// The last lines of the log of `smbd`.
         log: String,
     },
 }
 
 impl LabError {
-    /// Wraps an I/O error that happened on trying to `action`.
+    /// Wraps an I/O error of the action `action`.
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }

@@ -1,15 +1,17 @@
 //! SMB servers to run a benchmark against.
 //!
-//! - [`EmbeddedServer`]: a server in this process with shares in memory, which
-//!   tests can look into ([`MemoryShare`]) and which misbehaves on request
+//! - [`EmbeddedServer`]: a server in this process with shares in memory. Tests
+//!   can inspect the shares ([`MemoryShare`]), and the server can inject faults
 //!   ([`Fault`]).
-//! - [`ScratchSamba`]: a real `smbd` with everything it owns in a temporary
-//!   folder, on loopback.
-//! - [`ScratchKdc`]: a real MIT KDC, likewise.
-//! - [`Tool`] and [`require`]: the programs tests depend on.
+//! - [`ScratchSamba`]: a real `smbd` on loopback, with all its files in a
+//!   temporary folder.
+//! - [`ScratchKdc`]: a real MIT KDC on loopback, with all its files in a
+//!   temporary folder.
+//! - [`Tool`] and [`require`]: the programs that tests depend on.
 //!
-//! Invariant: dropping a server leaves nothing behind, neither threads nor
-//! processes nor files. Not here: anything that generates load or measures.
+//! Invariant: dropping a server leaves no threads, no processes and no files.
+//!
+//! Not here: load generation and measurement.
 
 #![forbid(unsafe_code)]
 

@@ -1,17 +1,17 @@
-//! Lock access that survives a panic of another holder.
+//! Locks that stay usable after a panic of another holder.
 //!
-//! Invariant: every critical section of this crate leaves its data valid at
-//! each step, so a poisoned lock is still usable and one failed request must
-//! not take every later one down with it.
+//! Invariant: every critical section of this crate keeps its data valid at each
+//! step. So a poisoned lock is still usable, and one failed request does not
+//! make all later ones fail.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Shared access to `lock`.
+/// Takes shared access to `lock`.
 pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Exclusive access to `lock`.
+/// Takes exclusive access to `lock`.
 pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }

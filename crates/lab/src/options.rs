@@ -1,24 +1,24 @@
-//! Choices both servers share, and the names they accept.
+//! Options that both servers have, and the check of names.
 //!
-//! Not here: what only one of the servers knows.
+//! Not here: options of only one server.
 
 use crate::LabError;
 
-/// What a client may do on a share.
+/// The access of a client to a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ShareAccess {
-    /// Everything.
+    /// The client may read and write.
     #[default]
     ReadWrite,
-    /// Open and read what is there; anything else is refused with
-    /// `STATUS_ACCESS_DENIED`.
+    /// The client may only open and read existing files. Other requests fail
+    /// with `STATUS_ACCESS_DENIED`.
     ReadOnly,
 }
 
-/// Whether a server insists on signed messages (MS-SMB2 3.3.5.5).
+/// Whether a server requires signed messages (MS-SMB2 3.3.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Signing {
-    /// The server signs when the client asks for it.
+    /// The server signs if the client asks for it.
     #[default]
     Optional,
     /// The server requires every session to sign.
@@ -27,7 +27,7 @@ pub enum Signing {
 
 /// Checks that `name` needs no escaping in a URL, a path, or `smb.conf`.
 ///
-/// `what` names the thing in the error.
+/// `what` is the kind of name for the error.
 pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), LabError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain) {

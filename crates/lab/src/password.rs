@@ -1,7 +1,6 @@
 //! The password of a lab account.
 //!
-//! Invariant: a password is shown only to a caller that asks for it by
-//! [`Password::as_str`]; formatting one for debugging hides it.
+//! Invariant: only [`Password::as_str`] shows a password. `Debug` output hides it.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -9,7 +8,7 @@ use std::io::Read as _;
 
 use crate::LabError;
 
-/// Random bytes in a generated password: 128 bits cannot be guessed.
+/// Number of random bytes in a generated password. 128 bits cannot be guessed.
 const RANDOM_BYTES: usize = 16;
 
 /// A password, hidden from `Debug` output.
@@ -17,10 +16,10 @@ const RANDOM_BYTES: usize = 16;
 pub struct Password(String);
 
 impl Password {
-    /// A new password of 32 hexadecimal digits from the system's random source.
+    /// Makes a password of 32 hexadecimal digits from the system's random source.
     ///
     /// # Errors
-    /// [`LabError::Io`] when `/dev/urandom` cannot be read.
+    /// [`LabError::Io`] if `/dev/urandom` cannot be read.
     pub fn random() -> Result<Self, LabError> {
         let mut bytes = [0; RANDOM_BYTES];
         File::open("/dev/urandom")
@@ -34,7 +33,7 @@ impl Password {
         Ok(Self(text))
     }
 
-    /// The password in clear.
+    /// Returns the password as plain text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

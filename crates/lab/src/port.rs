@@ -1,15 +1,15 @@
-//! Ports that nobody else is given.
+//! Reservation of ports for the servers of this crate.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use tokio::net::TcpSocket;
 
-/// Takes a free port of an address of this machine and keeps it from everyone but our server.
+/// Reserves a free port of an address of this machine for our server.
 ///
-/// The socket is bound and never listens. The kernel gives its port to nobody
-/// else that asks for a free one, while `smbd`, which sets `SO_REUSEPORT` too,
-/// can listen on it, and so can `krb5kdc`, which sets `SO_REUSEADDR`.
+/// The socket is bound but never listens. The kernel gives its port to no other
+/// socket that asks for a free one. `smbd` can still listen on it, because it
+/// sets `SO_REUSEPORT` too, and `krb5kdc`, because it sets `SO_REUSEADDR`.
 pub(crate) fn reserve_port(address: IpAddr) -> io::Result<(TcpSocket, u16)> {
     let socket = match address {
         IpAddr::V4(_) => TcpSocket::new_v4()?,
@@ -36,7 +36,7 @@ mod tests {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         TcpStream::connect(address).unwrap_err();
         TcpSocket::new_v4().unwrap().bind(address).unwrap_err();
-        // The options smbd sets before it binds.
+        // These are the options that smbd sets before it binds.
         let like_smbd = TcpSocket::new_v4().unwrap();
         like_smbd.set_reuseaddr(true).unwrap();
         like_smbd.set_reuseport(true).unwrap();

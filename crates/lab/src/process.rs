@@ -1,11 +1,12 @@
-//! The processes of one server: a group of their own, ended as a whole; and
-//! programs that end by themselves, waited for so long and no longer.
+//! Process groups of servers, which are ended as a whole, and programs that run
+//! for a limited time.
 //!
-//! Invariant: the leader is reaped last, so its process id, which names the
-//! group, cannot come to mean anything else while signals are sent to it. If
-//! this process dies without a chance to clean up, the server is to end by
-//! itself when the pipe on its standard input closes: `smbd` in the foreground
-//! does, and its children follow; others need a shell around them.
+//! If this process dies without cleaning up, a server must end when the pipe on
+//! its standard input closes. `smbd` in the foreground does that, and its
+//! children follow. Other servers need a shell around them.
+//!
+//! Invariant: the leader is reaped last. Its process id names the group, so the
+//! id cannot be reused while signals are sent to it.
 
 use std::fs;
 use std::io::{self, Read, Write as _};
@@ -19,26 +20,26 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-/// How long a server may take to end when asked to.
+/// Limit for a server to end after SIGTERM.
 const TERM_LIMIT: Duration = Duration::from_secs(5);
-/// How long the kernel may take to end it by force.
+/// Limit for the kernel to end a server after SIGKILL.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
-/// How long a program may take that ends by itself: it reads and writes some files.
+/// Limit for a program that runs and ends: it reads and writes a few files.
 const OUTPUT_LIMIT: Duration = Duration::from_secs(20);
-/// How often processes are looked at while they end.
+/// Interval between two checks of ending processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A process group led by a child; dropping it ends every member.
+/// A process group that a child leads. Dropping it ends every member.
 #[derive(Debug)]
 pub(crate) struct ProcessGroup {
     leader: Child,
-    /// How long the group may take to end when asked to.
+    /// Limit for the group to end after SIGTERM.
     term_limit: Duration,
 }
 
 impl ProcessGroup {
-    /// Starts `command` as the leader of a new group, with a pipe as standard
-    /// input that closes when this process ends, however it ends.
+    /// Starts `command` as the leader of a new group. Its standard input is a
+    /// pipe that closes when this process ends for any reason.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         let leader = command.stdin(Stdio::piped()).process_group(0).spawn()?;
         Ok(Self {
@@ -47,14 +48,14 @@ impl ProcessGroup {
         })
     }
 
-    /// Whether the leader has ended. Does not reap it.
+    /// Returns whether the leader has ended, without reaping it.
     pub(crate) fn has_exited(&self) -> bool {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         let status = waitid(Id::Pid(self.id()), flags);
         !matches!(status, Ok(WaitStatus::StillAlive))
     }
 
-    /// The process ids of all members that still run.
+    /// Returns the process ids of all members that still run.
     pub(crate) fn members(&self) -> Vec<u32> {
         running_members(self.leader.id())
     }
@@ -80,7 +81,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // The signals fail only when no member is left, which is the aim.
+        // The signals fail only if no member is left, which is the goal.
         let _ = killpg(self.id(), Signal::SIGTERM);
         if !self.is_empty_within(self.term_limit) {
             let _ = killpg(self.id(), Signal::SIGKILL);
@@ -90,8 +91,8 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Runs a program that ends by itself, with `input` as its standard input; ends it
-/// where it takes longer than [`OUTPUT_LIMIT`].
+/// Runs a program until it ends, with `input` as its standard input. Kills it
+/// after [`OUTPUT_LIMIT`].
 pub(crate) fn output(command: &mut Command, input: &str) -> io::Result<Output> {
     output_within(command, input, OUTPUT_LIMIT)
 }
@@ -105,7 +106,8 @@ fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Res
         .spawn()?;
     let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     if let Some(mut stdin) = child.stdin.take() {
-        // Fits into a pipe. A program that ended early tells by its status.
+        // The input fits into a pipe. If the program has already ended, its
+        // status shows that.
         let _ = stdin.write_all(input.as_bytes());
     }
     let late = || {
@@ -119,7 +121,7 @@ fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Res
         match child.try_wait()? {
             Some(status) => break status,
             None if Instant::now() >= deadline => {
-                // They fail only where it has ended just now.
+                // These calls fail only if the program has just ended.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(late());
@@ -127,7 +129,7 @@ fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Res
             None => thread::sleep(POLL_INTERVAL),
         }
     };
-    // What it has started may hold them open still.
+    // Programs that it has started may still hold the streams open.
     let left = || deadline.saturating_duration_since(Instant::now()) + KILL_LIMIT;
     Ok(Output {
         status,
@@ -136,23 +138,23 @@ fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Res
     })
 }
 
-/// All of a stream, once it has ended.
+/// Reads a stream to its end in a thread, and sends all of it.
 fn read(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (send, all) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut stream) = stream {
-            // What can be read no further has ended.
+            // A stream that cannot be read further counts as ended.
             let _ = stream.read_to_end(&mut bytes);
         }
-        // The receiver is gone where it took too long.
+        // The receiver is gone if the program took too long.
         let _ = send.send(bytes);
     });
     all
 }
 
-/// The members of the process group `group`, without those that have ended and
-/// wait to be reaped.
+/// Returns the running members of the process group `group`, without those that
+/// have ended and are not reaped yet.
 fn running_members(group: u32) -> Vec<u32> {
     let Ok(processes) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -160,16 +162,18 @@ fn running_members(group: u32) -> Vec<u32> {
     processes
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
         .filter(|pid| {
-            // Unreadable: the process ended since the folder was listed.
+            // The file is unreadable if the process has ended since the folder
+            // was listed.
             fs::read_to_string(format!("/proc/{pid}/stat"))
                 .is_ok_and(|stat| running_group(&stat) == Some(group))
         })
         .collect()
 }
 
-/// The process group in a line of `/proc/PID/stat`, unless the process is dead.
+/// Returns the process group in a line of `/proc/PID/stat`, unless the process
+/// is dead.
 fn running_group(stat: &str) -> Option<u32> {
-    // The name in parentheses may contain anything, parentheses included.
+    // The name in parentheses may contain any character, also parentheses.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
     let state = fields.next()?;

@@ -1,8 +1,8 @@
-//! Programs the lab and its tests depend on.
+//! Programs that the lab and its tests depend on.
 //!
-//! Invariant: on a developer's machine a missing program skips a test loudly;
-//! where the environment variable `CI` is set it fails the test, so that
-//! nothing goes untested unnoticed.
+//! Invariant: on a developer's machine, a missing program skips a test with a
+//! message. With the environment variable `CI` set, it fails the test, so that
+//! every test runs there.
 
 use std::env;
 use std::fmt;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::LabError;
 
-/// Where daemons live when `PATH` leaves administration folders out, as it
-/// does for ordinary users on Debian.
+/// Folders of daemons that may be missing in `PATH`. For ordinary users on
+/// Debian it has no administration folders.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/samba/sbin"];
 
 /// A program that may be missing.
@@ -26,32 +26,32 @@ impl Tool {
     pub const SMBD: Self = Self::new("smbd", "samba");
     /// Samba's user database editor.
     pub const PDBEDIT: Self = Self::new("pdbedit", "samba");
-    /// Samba's judge of its configuration.
+    /// Samba's checker of its configuration.
     pub const TESTPARM: Self = Self::new("testparm", "samba-common-bin");
     /// Samba's command-line client.
     pub const SMBCLIENT: Self = Self::new("smbclient", "smbclient");
     /// MIT's Kerberos server.
     pub const KRB5KDC: Self = Self::new("krb5kdc", "krb5-kdc");
-    /// What makes its database.
+    /// MIT Kerberos's tool that makes the KDC's database.
     pub const KDB5_UTIL: Self = Self::new("kdb5_util", "krb5-kdc");
-    /// What fills it.
+    /// MIT Kerberos's tool that edits the KDC's database.
     pub const KADMIN_LOCAL: Self = Self::new("kadmin.local", "krb5-admin-server");
-    /// What gets tickets.
+    /// MIT Kerberos's tool that gets tickets.
     pub const KINIT: Self = Self::new("kinit", "krb5-user");
     /// Wireshark's command-line capture tool.
     pub const TSHARK: Self = Self::new("tshark", "tshark");
 
-    /// A tool named by its program and the Debian package that has it.
+    /// Makes a tool from the names of its program and its Debian package.
     #[must_use]
     pub const fn new(program: &'static str, package: &'static str) -> Self {
         Self { program, package }
     }
 
-    /// The path of the program.
+    /// Returns the path of the program.
     ///
     /// # Errors
-    /// [`LabError::MissingTool`] when it is in no folder of `PATH` and in none
-    /// of the usual administration folders.
+    /// [`LabError::MissingTool`] if it is in no folder of `PATH`, and in no
+    /// usual administration folder.
     pub fn find(self) -> Result<PathBuf, LabError> {
         let path = env::var_os("PATH").unwrap_or_default();
         env::split_paths(&path)
@@ -71,7 +71,7 @@ fn is_program(path: &Path) -> bool {
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Why a test cannot run here. Print it and return from the test.
+/// The reason why a test cannot run here. The test prints it and returns.
 #[derive(Debug)]
 pub struct Skip(LabError);
 
@@ -81,13 +81,13 @@ impl fmt::Display for Skip {
     }
 }
 
-/// Checks, at the start of a test, that the `tools` it needs are installed.
+/// Checks at the start of a test that its `tools` are installed.
 ///
 /// # Errors
-/// [`Skip`] naming the first missing tool; the test prints it and returns.
+/// [`Skip`] with the first missing tool. The test prints it and returns.
 ///
 /// # Panics
-/// When a tool is missing and the environment variable `CI` is set.
+/// Panics if a tool is missing and the environment variable `CI` is set.
 pub fn require(tools: &[Tool]) -> Result<(), Skip> {
     require_with(tools, env::var_os("CI").is_some())
 }

@@ -1,17 +1,17 @@
-//! Algorithms that sign and encrypt, by their wire numbers and names.
+//! Signing and encryption algorithms, by their wire numbers and names.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How messages are signed (MS-SMB2 2.2.3.1.7, 3.1.4.1).
+/// A signing algorithm (MS-SMB2 2.2.3.1.7, 3.1.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum SigningAlgorithm {
-    /// HMAC-SHA256: SMB 2.x, and 3.1.1 where it is negotiated.
+    /// HMAC-SHA256: used by SMB 2.x, and by 3.1.1 if negotiated.
     HmacSha256 = 0,
-    /// AES-128-CMAC: SMB 3.x.
+    /// AES-128-CMAC: used by SMB 3.x.
     AesCmac = 1,
-    /// AES-128-GMAC: SMB 3.1.1 where it is negotiated.
+    /// AES-128-GMAC: used by SMB 3.1.1 if negotiated.
     AesGmac = 2,
 }
 
@@ -19,7 +19,7 @@ impl SigningAlgorithm {
     /// Every algorithm.
     pub const ALL: [Self; 3] = [Self::HmacSha256, Self::AesCmac, Self::AesGmac];
 
-    /// As result documents name it.
+    /// Returns the name that result documents use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,16 +49,16 @@ impl FromStr for SigningAlgorithm {
     }
 }
 
-/// The text names no signing algorithm.
+/// Error for a text that names no signing algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of hmac-sha256, aes-128-cmac, aes-128-gmac")]
 pub struct UnknownSigning;
 
-/// How messages are encrypted (MS-SMB2 2.2.3.1.2).
+/// An encryption algorithm (MS-SMB2 2.2.3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Cipher {
-    /// AES-128-CCM: the one cipher of SMB 3.0 and 3.0.2.
+    /// AES-128-CCM: the only cipher of SMB 3.0 and 3.0.2.
     Aes128Ccm = 1,
     /// AES-128-GCM.
     Aes128Gcm = 2,
@@ -77,7 +77,7 @@ impl Cipher {
         Self::Aes256Ccm,
     ];
 
-    /// As result documents name it.
+    /// Returns the name that result documents use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Cipher {
         }
     }
 
-    /// Bytes in a key.
+    /// Returns the length of a key in bytes.
     #[must_use]
     pub const fn key_len(self) -> usize {
         match self {
@@ -108,24 +108,26 @@ impl fmt::Display for Cipher {
     }
 }
 
-/// Ciphers to offer, the preferred one first; at least one, none twice.
-/// Written with commas between them.
+/// The ciphers to offer, in order of preference.
+///
+/// A list has at least one cipher and no cipher twice. Its text form has commas
+/// between the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CipherList([Option<Cipher>; Cipher::ALL.len()]);
 
 impl CipherList {
-    /// Just this one.
+    /// Makes a list of one cipher.
     #[must_use]
     pub const fn only(cipher: Cipher) -> Self {
         Self([Some(cipher), None, None, None])
     }
 
-    /// In order of preference.
+    /// Returns the ciphers in order of preference.
     pub fn iter(self) -> impl Iterator<Item = Cipher> {
         self.0.into_iter().flatten()
     }
 
-    /// Whether `cipher` is offered.
+    /// Returns whether `cipher` is offered.
     #[must_use]
     pub fn contains(self, cipher: Cipher) -> bool {
         self.0.contains(&Some(cipher))
@@ -156,14 +158,15 @@ impl FromStr for CipherList {
         for (index, name) in text.split(',').enumerate() {
             let cipher = Cipher::ALL.into_iter().find(|cipher| cipher.name() == name);
             let cipher = cipher.filter(|&cipher| !list.contains(cipher));
-            // Four without repetition is all there are: the index is in range.
+            // The index is in range: only four ciphers exist, and none is taken
+            // twice.
             list.0[index] = Some(cipher.ok_or(UnknownCipher)?);
         }
         Ok(list)
     }
 }
 
-/// The text is no list of ciphers.
+/// Error for a text that is not a valid list of ciphers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected one or more of aes-128-gcm, aes-128-ccm, aes-256-gcm, aes-256-ccm, each once, with \

@@ -1,7 +1,7 @@
-//! Authentication tokens for SESSION_SETUP: who logs on, and how it is proven.
+//! Authentication tokens for SESSION_SETUP: the credentials and the proof of them.
 //!
-//! No network and no clock here: NTLM needs neither, and Kerberos gets its
-//! ticket and the time handed in. [`kerberos`] says how to get a ticket.
+//! Not here: network and clock. NTLM needs neither. Kerberos gets its ticket
+//! and the time as arguments. [`kerberos`] describes how to get a ticket.
 
 mod anonymous;
 mod der;
@@ -22,7 +22,7 @@ use self::negotiated::KerberosExchange;
 use self::ntlm::Ntlm;
 use crate::wire::DecodeError;
 
-/// Who logs on with a password. `Debug` does not show it.
+/// An account that logs on with a password. `Debug` does not show the password.
 #[derive(Clone)]
 pub struct Account {
     /// Domain or workgroup; empty for a local account.
@@ -39,34 +39,34 @@ impl fmt::Debug for Account {
     }
 }
 
-/// Who logs on, and by what proof.
+/// The credentials of a log-on, by authentication method.
 #[derive(Clone, Debug)]
 pub enum Credentials {
-    /// By NTLMv2. A session as a guest is accepted for the user `guest` alone.
+    /// Logs on with NTLMv2. A guest session is accepted only for the user `guest`.
     Ntlm(Account),
-    /// As a guest, and as nothing more.
+    /// Logs on with NTLMv2, and accepts only a guest session.
     Guest(Account),
-    /// As nobody.
+    /// Logs on without an account.
     Anonymous,
-    /// By Kerberos.
+    /// Logs on with Kerberos.
     Kerberos(Arc<ServiceTicket>),
 }
 
-/// As what a session was let in.
+/// The kind of log-on that the server accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logon {
-    /// As a user, by NTLM.
+    /// A user, authenticated with NTLM.
     Ntlm,
-    /// As a user, by Kerberos.
+    /// A user, authenticated with Kerberos.
     Kerberos,
-    /// As a guest.
+    /// A guest.
     Guest,
-    /// As nobody.
+    /// Anonymous, without an account.
     Anonymous,
 }
 
 impl Logon {
-    /// `ntlm`, `kerberos`, `guest` or `anonymous`.
+    /// Returns `ntlm`, `kerberos`, `guest` or `anonymous`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,27 +77,27 @@ impl Logon {
         }
     }
 
-    /// Whether the session has a key, to sign and to encrypt with (MS-SMB2
-    /// 3.2.5.3.1).
+    /// Returns whether the session has a key for signing and encryption
+    /// (MS-SMB2 3.2.5.3.1).
     #[must_use]
     pub const fn has_key(self) -> bool {
         matches!(self, Self::Ntlm | Self::Kerberos)
     }
 }
 
-/// The authentication exchange failed on this side.
+/// Error for an authentication that failed on the client's side.
 #[derive(Debug, Error)]
 pub enum AuthError {
-    /// The user or domain contains `\` or `@` where it must not.
+    /// The user or domain contains `\` or `@` where that is not allowed.
     #[error("the user name mixes the forms DOMAIN;USER and USER@REALM")]
     UserName,
-    /// The security package rejected what the server sent.
+    /// The security package rejected the server's token.
     #[error("the server's authentication token was not accepted: {0}")]
     Token(String),
-    /// The server's token makes no sense.
+    /// The server's token is malformed.
     #[error("the server's authentication token is a {0}")]
     Malformed(#[from] DecodeError),
-    /// Kerberos did not work out.
+    /// Kerberos failed.
     #[error(transparent)]
     Kerberos(Box<KerberosError>),
 }
@@ -108,7 +108,7 @@ impl From<KerberosError> for AuthError {
     }
 }
 
-/// The client's half of one authentication.
+/// The client's side of one authentication.
 pub(crate) struct Authenticator(Mechanism);
 
 enum Mechanism {
@@ -141,7 +141,7 @@ impl Authenticator {
         }))
     }
 
-    /// The token to send after receiving `token` (empty at first).
+    /// Returns the token to send after receiving `token`, which is empty at first.
     pub(crate) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         match &mut self.0 {
             Mechanism::Ntlm(ntlm) => ntlm.step(token),
@@ -150,10 +150,10 @@ impl Authenticator {
         }
     }
 
-    /// Takes the token that came with the server's final answer.
+    /// Processes the token in the server's final answer.
     pub(crate) fn conclude(&mut self, token: &[u8]) -> Result<(), AuthError> {
         match &mut self.0 {
-            // Its last token, where there is one, only confirms.
+            // If NTLM is complete, a last token only confirms that.
             Mechanism::Ntlm(ntlm) if ntlm.is_complete() || token.is_empty() => Ok(()),
             Mechanism::Ntlm(ntlm) => ntlm.step(token).map(|_| ()),
             Mechanism::Anonymous(_) => Ok(()),
@@ -161,7 +161,8 @@ impl Authenticator {
         }
     }
 
-    /// The whole exchanged key, of at least 16 bytes (MS-SMB2 3.2.5.3).
+    /// Returns the whole exchanged key, which has at least 16 bytes (MS-SMB2
+    /// 3.2.5.3).
     pub(crate) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
         match &self.0 {
             Mechanism::Ntlm(ntlm) => ntlm.session_key(),

@@ -1,10 +1,13 @@
-//! A negotiated connection and its sessions in steady state.
+//! A negotiated connection with its sessions, after they were set up.
 //!
-//! Invariant: every request in flight holds the credits it was charged and
-//! one entry in the table; a response is accepted only for such an entry and in
-//! its session, and only with a valid signature where the session is signed, or
-//! encrypted where it is encrypted. Negotiating and setting sessions up is
-//! [`crate::handshake`]'s business.
+//! Invariants:
+//! - Every request in flight holds the credits it was charged, and one entry in
+//!   the table.
+//! - A response is accepted only for such an entry and in the entry's session.
+//! - A response in a signed session needs a valid signature. A response in an
+//!   encrypted session must be encrypted.
+//!
+//! Not here: negotiation and session set-up, see [`crate::handshake`].
 
 mod cancel;
 mod chain;
@@ -51,12 +54,12 @@ struct InFlight {
     tag: u32,
     command: Command,
     session: SessionIndex,
-    /// Nothing once an interim answer has come.
+    /// The payment; empty after an interim answer.
     payment: Payment,
 }
 
-/// One TCP connection: what was agreed on, its credits, its requests in flight,
-/// and its sessions, each with one tree connect.
+/// One TCP connection: the negotiated terms, the credits, the requests in
+/// flight, and the sessions, each with one tree connect.
 #[derive(Debug)]
 pub struct Connection {
     negotiated: Negotiated,
@@ -67,7 +70,7 @@ pub struct Connection {
     setup: Box<Setup>,
 }
 
-/// What a request that is not sent after all goes back to.
+/// The state to restore if a request is not sent.
 #[derive(Debug)]
 struct Mark {
     credits: CreditLedger,
@@ -93,54 +96,56 @@ impl Connection {
         }
     }
 
-    /// What the server agreed to.
+    /// Returns the terms that the server agreed to.
     #[must_use]
     pub const fn negotiated(&self) -> &Negotiated {
         &self.negotiated
     }
 
-    /// What came of the log-on to a session.
+    /// Returns the result of a session's log-on.
     #[must_use]
     pub fn terms(&self, session: SessionIndex) -> &SessionTerms {
         &self.channel(session).terms
     }
 
-    /// What makes another connection a channel of a session, which this one
-    /// has set up with [`Channels::Several`](crate::handshake::Channels): for
-    /// one connection each. `None` for guests, who have no key to bind one
-    /// with, on a connection that was bound itself, and after the 255th.
+    /// Returns the data that makes one other connection a channel of a session.
+    ///
+    /// The session must have been set up on this connection with
+    /// [`Channels::Several`](crate::handshake::Channels). The result is `None`
+    /// in three cases: the user is a guest and has no key, this connection was
+    /// itself bound, or 255 channels were made.
     pub fn binding(&mut self, session: SessionIndex) -> Option<Binding> {
         self.sessions[session.at()].bind(&self.negotiated)
     }
 
-    /// Forgets a session that has ended, or that nobody will use any more.
-    /// Answers to its requests in flight are not accepted from now on: they
-    /// are of a session that is not there.
+    /// Forgets a session that has ended or is no longer used. Answers to its
+    /// requests in flight are no longer accepted, because their session no
+    /// longer exists.
     pub fn forget(&mut self, session: SessionIndex) {
         *self.channel_mut(session) = Channel::vacant();
         self.setup.vacate(session);
     }
 
-    /// Requests in flight.
+    /// Returns the number of requests in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Whether a request with this tag is in flight.
+    /// Returns whether a request with this tag is in flight.
     #[must_use]
     pub fn is_in_flight(&self, tag: u32) -> bool {
         let mut interim = self.interim.iter();
         interim.any(|known| known.is(tag)) || self.in_flight.iter().any(|entry| entry.tag == tag)
     }
 
-    /// Credits at hand that may be spent now.
+    /// Returns the number of credits that may be spent now.
     #[must_use]
     pub fn credits(&self) -> u32 {
         self.credits.available()
     }
 
-    /// Strives for this many credits from now on; the next requests ask.
+    /// Changes the number of credits to aim for. The next requests ask for them.
     pub fn set_credit_target(&mut self, target: u16) {
         self.credits.set_target(target);
     }
@@ -148,7 +153,7 @@ impl Connection {
     /// Appends a READ.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn read(
         &mut self,
         session: SessionIndex,
@@ -162,10 +167,10 @@ impl Connection {
         })
     }
 
-    /// Appends a WRITE, of which `data` appends the `request.length` bytes of data.
+    /// Appends a WRITE. `data` must append the `request.length` bytes of data.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn write(
         &mut self,
         session: SessionIndex,
@@ -183,7 +188,7 @@ impl Connection {
     /// Appends the acknowledgement of an oplock or lease break.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn acknowledge(
         &mut self,
         session: SessionIndex,
@@ -196,12 +201,14 @@ impl Connection {
         })
     }
 
-    /// Appends any request: `body` follows the header that this writes, and
-    /// whatever must be patched (length, signature) is patched after it, and
-    /// the whole encrypted in place where the session is.
+    /// Appends any request.
+    ///
+    /// This function writes the header and calls `body` to append the body.
+    /// Then it sets the length and the signature, and encrypts the message in
+    /// place if the session is encrypted.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn request(
         &mut self,
         session: SessionIndex,
@@ -216,10 +223,11 @@ impl Connection {
         Ok(())
     }
 
-    /// The same with a body that may turn out impossible to encode.
+    /// Appends any request, like [`Connection::request`], with a body whose
+    /// encoding can fail.
     ///
     /// # Errors
-    /// [`RequestError`], and nothing is appended.
+    /// Returns [`RequestError`] without appending anything.
     pub fn try_request<E>(
         &mut self,
         session: SessionIndex,
@@ -237,15 +245,15 @@ impl Connection {
         })
     }
 
-    /// Whether the credits at hand suffice for requests of these charges.
+    /// Returns whether the available credits suffice for requests of these charges.
     #[must_use]
     pub fn affords(&self, charges: &[u16]) -> bool {
         let costs = charges.iter().map(|&charge| u32::from(self.cost(charge)));
         costs.sum::<u32>() <= self.credits.available()
     }
 
-    /// What a request of this charge costs here: without multi-credit requests
-    /// each costs one credit (MS-SMB2 3.2.4.1.5).
+    /// Returns the cost of a request of this charge. Without multi-credit
+    /// requests each request costs one credit (MS-SMB2 3.2.4.1.5).
     fn cost(&self, charge: u16) -> u16 {
         if self.negotiated.multi_credit() {
             charge
@@ -254,7 +262,7 @@ impl Connection {
         }
     }
 
-    /// Pays for a request and enters it in the table; its header.
+    /// Pays for a request, enters it in the table, and returns its header.
     fn admit(
         &mut self,
         session: SessionIndex,
@@ -273,7 +281,8 @@ impl Connection {
         });
         let channel = self.channel(session);
         Ok(Header {
-            // Reserved where there are no multi-credit requests (2.2.1.2).
+            // The field is reserved if there are no multi-credit requests
+            // (2.2.1.2).
             credit_charge: if self.negotiated.multi_credit() {
                 cost
             } else {
@@ -285,8 +294,8 @@ impl Connection {
         })
     }
 
-    /// What [`Connection::go_back`] restores, as long as nothing is received
-    /// meanwhile.
+    /// Records the state for [`Connection::go_back`]. Nothing may be received
+    /// between the two calls.
     fn mark(&self, out: &[u8]) -> Mark {
         Mark {
             credits: self.credits,
@@ -301,10 +310,11 @@ impl Connection {
         out.truncate(mark.out_len);
     }
 
-    /// The messages of a received frame, decrypted in place.
+    /// Returns the messages of a received frame, decrypted in place.
     ///
     /// # Errors
-    /// When it is encrypted and does not decrypt; the connection is unusable.
+    /// Returns an error if the frame is encrypted and cannot be decrypted. The
+    /// connection is unusable then.
     #[inline]
     pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
         let of_session = |session_id| {
@@ -316,10 +326,11 @@ impl Connection {
         Ok(frame.open(of_session)?)
     }
 
-    /// Takes one received message.
+    /// Processes one received message.
     ///
     /// # Errors
-    /// When the message breaks the protocol; the connection is unusable then.
+    /// Returns an error if the message breaks the protocol. The connection is
+    /// unusable then.
     pub fn receive<'a>(&mut self, message: Message<'a>) -> Result<Event<'a>, ProtocolError> {
         let Message {
             bytes,
@@ -357,7 +368,7 @@ impl Connection {
             hint::cold_path();
             return Err(ProtocolError::NotAResponse);
         }
-        // Another session's key proves nothing (MS-SMB2 3.2.5.1.1.1).
+        // The key of another session proves nothing (MS-SMB2 3.2.5.1.1.1).
         if let Secrecy::Encrypted { session_id } = secrecy
             && session_id != header.session_id
         {
@@ -377,8 +388,9 @@ impl Connection {
             {
                 return Err(ProtocolError::SessionEnded(header.status));
             }
-            // Interim answers are never signed (MS-SMB2 3.2.5.1.3), and some
-            // servers do not sign a challenge, as at first.
+            // Interim answers are never signed (MS-SMB2 3.2.5.1.3). Some
+            // servers do not sign a challenge during re-authentication, as in
+            // the first authentication.
             Protection::Signed(signer)
                 if !interim && !is_unsigned_challenge(&header) && !signer.verify(bytes) =>
             {
@@ -426,16 +438,17 @@ impl Connection {
     }
 }
 
-/// Whether a message asks for more proof while authenticating again, which
-/// leaves all to be decided by an answer that is signed.
+/// Returns whether a message is an unsigned request for more proof during
+/// re-authentication. It may be unsigned, because a signed answer decides in
+/// the end.
 fn is_unsigned_challenge(header: &Header) -> bool {
     header.command == Command::SessionSetup
         && header.status == NtStatus::MORE_PROCESSING_REQUIRED
         && !header.flags.contains(Flags::SIGNED)
 }
 
-/// What comes without having been asked can only be a break (MS-SMB2 2.2.23).
-/// It is unsigned, and of no session where it breaks a lease.
+/// Decodes a message without a request, which can only be a break (MS-SMB2
+/// 2.2.23). It is unsigned, and a lease break belongs to no session.
 fn unsolicited<'a>(header: &Header, bytes: &[u8]) -> Result<Event<'a>, ProtocolError> {
     if header.command != Command::OplockBreak {
         return Err(ProtocolError::Unasked(UNSOLICITED));

@@ -1,23 +1,26 @@
 //! The client's side of SMB2 flow control (MS-SMB2 3.2.4.1.5, 3.3.1.2).
 //!
-//! Credits are the right to use message ids. The ledger hands out ids while
-//! credits last, and asks for as many as bring it back to its target once
-//! everything in flight has been answered: no creeping hoard, no starvation.
+//! A credit is the right to use one message id. The ledger hands out ids while
+//! credits last. Each request asks for enough credits to bring the ledger back
+//! to its target when everything in flight has been answered. So the balance
+//! neither grows without limit nor runs out.
 //!
-//! Invariants: message ids follow each other without gap or repetition; never
-//! more is spent than was granted, and never more is in use than the cap, if
-//! there is one, whatever the server grants.
+//! Invariants:
+//! - Message ids follow each other without a gap or a repetition.
+//! - The ledger never spends more than was granted.
+//! - It never has more in use than the cap, if there is one, no matter how much
+//!   the server grants.
 
-/// The most credits one client asks a server to hold for it.
+/// The largest number of credits that one client asks a server to grant.
 pub const MAX_CREDIT_TARGET: u16 = 8192;
 /// Payload bytes that one credit covers (MS-SMB2 3.1.5.2).
 pub const CREDIT_UNIT: u32 = 65_536;
 
-/// Credits that a payload of `len` bytes costs.
+/// Returns the number of credits that a payload of `len` bytes costs.
 #[must_use]
 pub const fn charge_for(len: u32) -> u16 {
     // An 8 MiB message costs 128. The last 64 KiB below 4 GiB would need one
-    // more than the field holds; no server grants that many anyway.
+    // credit more than the field holds, but no server grants that many.
     match len.div_ceil(CREDIT_UNIT) {
         0 => 1,
         units if units > u16::MAX as u32 => u16::MAX,
@@ -25,32 +28,34 @@ pub const fn charge_for(len: u32) -> u16 {
     }
 }
 
-/// Message ids and the credits to use them.
+/// The next message id and the credits of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditLedger {
-    /// Granted and not spent.
+    /// Credits granted and not spent.
     granted: u32,
-    /// What the cap leaves beside those spent on requests without an answer.
+    /// Credits that the cap still allows to spend: the cap without those in use.
     room: u32,
-    /// Asked for by the same requests.
+    /// Credits that the unanswered requests have asked for.
     asked: u32,
     target: u32,
-    /// The most that may be in use.
+    /// The largest number of credits that may be in use.
     cap: u32,
     next_message_id: u64,
 }
 
-/// A paid-for request.
+/// The message id and the payment of a request that the credits sufficed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// First (and on the wire only) message id of the request.
+    /// First message id of the request, and the only one on the wire.
     pub message_id: u64,
-    /// What to give back to [`CreditLedger::answered`].
+    /// The payment, to pass to [`CreditLedger::answered`].
     pub payment: Payment,
 }
 
-/// What a request has cost and asks for, until its first answer: an interim
-/// one already grants what the request asked for (MS-SMB2 3.3.4.2).
+/// The credits that a request has spent and has asked for.
+///
+/// The payment counts until the first answer. An interim answer already grants
+/// the credits that the request asked for (MS-SMB2 3.3.4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Payment {
     /// Credits spent.
@@ -60,7 +65,8 @@ pub struct Payment {
 }
 
 impl CreditLedger {
-    /// A new connection: one credit, message id 0 (MS-SMB2 3.2.5.1).
+    /// Makes the ledger of a new connection: one credit, message id 0 (MS-SMB2
+    /// 3.2.5.1).
     #[must_use]
     pub fn new(target: u16) -> Self {
         Self {
@@ -73,8 +79,9 @@ impl CreditLedger {
         }
     }
 
-    /// The same, with at most `cap` credits in use at a time, and as many
-    /// striven for; 0 counts as 1. A request that costs more can never be paid.
+    /// Returns the ledger with at most `cap` credits in use at a time, and a
+    /// target that is no higher. A cap of 0 counts as 1. A request that costs
+    /// more than the cap can never be paid.
     #[must_use]
     pub fn capped(self, cap: u16) -> Self {
         let cap = u32::from(cap.max(1));
@@ -86,7 +93,7 @@ impl CreditLedger {
         }
     }
 
-    /// Pays `charge` credits, or `None` while there are not enough.
+    /// Pays `charge` credits. Returns `None` while there are not enough.
     pub fn reserve(&mut self, charge: u16) -> Option<Reservation> {
         let cost = u32::from(charge);
         let granted = self.granted.checked_sub(cost)?;
@@ -97,8 +104,8 @@ impl CreditLedger {
         let missing = self
             .target
             .saturating_sub(self.granted.saturating_add(self.asked));
-        // At least one, so that an unlucky server policy cannot drain us; at
-        // most what the field holds.
+        // Ask for at least one, so that the balance cannot run out if the
+        // server grants little. The field's size is the upper limit.
         let asked = missing.clamp(1, u32::from(u16::MAX)) as u16;
         self.asked += u32::from(asked);
         Some(Reservation {
@@ -107,26 +114,28 @@ impl CreditLedger {
         })
     }
 
-    /// Books the first answer to a request, and what it grants; or a later one,
-    /// with nothing left of the payment.
+    /// Records an answer and the credits that it grants.
+    ///
+    /// The first answer to a request passes the request's payment. Later
+    /// answers pass an empty payment, because nothing of it is left.
     pub fn answered(&mut self, payment: Payment, granted: u16) {
         self.room = self.room.saturating_add(u32::from(payment.charge));
         self.asked = self.asked.saturating_sub(u32::from(payment.asked));
         self.granted = self.granted.saturating_add(u32::from(granted));
     }
 
-    /// Changes how many credits to strive for, up to the cap.
+    /// Changes the number of credits to aim for, up to the cap.
     pub fn set_target(&mut self, target: u16) {
         self.target = u32::from(target.clamp(1, MAX_CREDIT_TARGET)).min(self.cap);
     }
 
-    /// Credits at hand that may be spent now.
+    /// Returns the number of credits that may be spent now.
     #[must_use]
     pub fn available(&self) -> u32 {
         self.granted.min(self.room)
     }
 
-    /// Credits spent on requests that have no answer yet.
+    /// Returns the number of credits spent on requests that have no answer yet.
     #[must_use]
     pub const fn in_use(&self) -> u32 {
         self.cap - self.room

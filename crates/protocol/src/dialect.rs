@@ -1,4 +1,4 @@
-//! Dialects by their wire numbers and names, and ranges of them.
+//! SMB dialects by their wire numbers and names, and ranges of dialects.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Every dialect this build speaks, oldest first.
+    /// Every dialect that this build supports, oldest first.
     pub const ALL: [Self; 5] = [
         Self::Smb202,
         Self::Smb21,
@@ -31,7 +31,7 @@ impl Dialect {
         Self::Smb311,
     ];
 
-    /// The dialect with this revision number, if this build speaks it.
+    /// Returns the dialect with this revision number, if this build supports it.
     #[must_use]
     pub fn from_revision(revision: u16) -> Option<Self> {
         Self::ALL
@@ -39,7 +39,7 @@ impl Dialect {
             .find(|dialect| *dialect as u16 == revision)
     }
 
-    /// As people write it: `3.1.1`.
+    /// Returns the name as users write it, for example `3.1.1`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,8 +51,8 @@ impl Dialect {
         }
     }
 
-    /// The one algorithm that signs in this dialect; `None` for 3.1.1, which
-    /// negotiates it (MS-SMB2 3.1.4.1).
+    /// Returns the signing algorithm that the dialect fixes (MS-SMB2 3.1.4.1).
+    /// It is `None` for 3.1.1, which negotiates the algorithm.
     #[must_use]
     pub const fn fixed_signing(self) -> Option<SigningAlgorithm> {
         match self {
@@ -80,13 +80,13 @@ impl FromStr for Dialect {
     }
 }
 
-/// The text names no dialect this build speaks, and no range of them.
+/// Error for a text that names neither a supported dialect nor a range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2")]
 pub struct UnknownDialect;
 
-/// Dialects to offer: all from the oldest to the newest. Written `3.0`, or
-/// `2.1..3.0.2` with both ends included.
+/// A range of dialects to offer, both ends included. Its text form is `3.0` or
+/// `2.1..3.0.2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DialectRange {
     oldest: Dialect,
@@ -94,13 +94,13 @@ pub struct DialectRange {
 }
 
 impl DialectRange {
-    /// Everything this build speaks.
+    /// The range of all dialects that this build supports.
     pub const ALL: Self = Self {
         oldest: Dialect::Smb202,
         newest: Dialect::Smb311,
     };
 
-    /// One dialect and no other.
+    /// Makes a range of one dialect.
     #[must_use]
     pub const fn only(dialect: Dialect) -> Self {
         Self {
@@ -109,19 +109,19 @@ impl DialectRange {
         }
     }
 
-    /// Whether `dialect` is offered.
+    /// Returns whether `dialect` is offered.
     #[must_use]
     pub fn contains(self, dialect: Dialect) -> bool {
         (self.oldest..=self.newest).contains(&dialect)
     }
 
-    /// The newest dialect offered.
+    /// Returns the newest dialect in the range.
     #[must_use]
     pub const fn newest(self) -> Dialect {
         self.newest
     }
 
-    /// Every dialect of the range, oldest first.
+    /// Returns every dialect in the range, oldest first.
     pub fn iter(self) -> impl Iterator<Item = Dialect> {
         Dialect::ALL
             .into_iter()
@@ -197,7 +197,7 @@ mod tests {
         for dialect in Dialect::ALL {
             assert_eq!(Dialect::from_revision(dialect as u16), Some(dialect));
         }
-        // The wildcard of SMB1's multi-protocol negotiation is no dialect.
+        // The wildcard of SMB1's multi-protocol negotiation is not a dialect.
         assert_eq!(Dialect::from_revision(0x02FF), None);
     }
 }

@@ -1,5 +1,7 @@
-//! Listing a directory while nothing is measured, for finding leftovers: names
-//! as text, all at once. Who measures listings uses
+//! Lists a directory outside of measurements, to find leftover files. It
+//! returns all names at once, as text.
+//!
+//! Not here: listings that are measured, see
 //! [`command::query_directory`](crate::command::query_directory).
 
 use crate::FileId;
@@ -16,13 +18,13 @@ use crate::wire::DecodeError;
 pub struct Entry {
     /// The name, without a path.
     pub name: String,
-    /// Bytes to the end of the file.
+    /// File size in bytes (EndOfFile).
     pub end_of_file: u64,
-    /// Whether it is a directory itself.
+    /// Whether the entry is a directory.
     pub is_directory: bool,
 }
 
-/// Appends the body that asks for the next names in the directory.
+/// Appends the body of a request for the next names in the directory.
 pub fn encode_request(directory: FileId, output_len_max: u32, out: &mut Vec<u8>) {
     QueryDirectoryRequest {
         directory,
@@ -34,10 +36,10 @@ pub fn encode_request(directory: FileId, output_len_max: u32, out: &mut Vec<u8>)
     .encode(out);
 }
 
-/// Reads a successful answer, leaving out `.` and `..`.
+/// Reads a successful answer and leaves out `.` and `..`.
 ///
 /// # Errors
-/// When a length or offset points out of the message.
+/// Returns an error if a length or offset points out of the message.
 pub fn decode_response(message: &[u8]) -> Result<Vec<Entry>, DecodeError> {
     let mut entries = Vec::new();
     let response = QueryDirectoryResponse::decode(message)?;

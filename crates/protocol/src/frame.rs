@@ -1,10 +1,10 @@
-//! Cuts the TCP byte stream into messages (MS-SMB2 2.1: direct TCP, four bytes
-//! of big-endian length before each).
+//! Cuts the TCP byte stream into messages (MS-SMB2 2.1, direct TCP: four bytes
+//! of big-endian length before each message).
 //!
-//! Whole frames are lent out of the caller's receive buffer; only an
-//! incomplete one is kept here between receives. The payload of a READ
-//! response that nobody will look at is not even kept: it is counted down as
-//! it arrives, so that a waiting session costs its header and no more.
+//! Whole frames are borrowed from the caller's receive buffer. Only an
+//! incomplete frame is kept here between receives. The payload of a READ
+//! response is not kept if the caller discards it: the module only counts its
+//! bytes as they arrive. So a waiting session costs the memory of one header.
 
 mod inbound;
 
@@ -16,54 +16,54 @@ use crate::wire::DecodeError;
 
 pub use inbound::Inbound;
 
-/// Bytes before each message on direct TCP.
+/// Length of the prefix of each message on direct TCP, in bytes.
 pub const PREFIX_LEN: usize = 4;
-/// The largest frame accepted: 8 MiB of payload, the most any SMB server
+/// The largest frame accepted: 8 MiB of payload, the most that any SMB server
 /// negotiates, and its headers.
 pub const MAX_FRAME_LEN: usize = 8 * 1024 * 1024 + 1024;
 
-/// What to do with the payloads of successful READ responses that are neither
+/// The treatment of payloads of successful READ responses that are neither
 /// signed nor encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// Hand them out.
+    /// Payloads are handed out.
     Keep,
-    /// Drop them as they arrive.
+    /// Payloads are dropped as they arrive.
     Discard,
 }
 
-/// A frame that cannot be SMB2 over direct TCP.
+/// Error for a frame that cannot be SMB2 over direct TCP.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum FrameError {
-    /// The first byte must be zero.
+    /// The first byte is this value, but must be zero.
     #[error("a frame of type 0x{0:02x} where a session message was due")]
     Type(u8),
-    /// Longer than [`MAX_FRAME_LEN`].
+    /// The frame has this many bytes, more than [`MAX_FRAME_LEN`].
     #[error("a frame of {0} bytes, more than any SMB message may have")]
     TooLong(usize),
 }
 
-/// One received frame, in the caller's buffer or this module's: whoever has it
-/// may decrypt it in place.
+/// One received frame. It lies in the caller's buffer or in this module's, and
+/// may be decrypted in place.
 #[derive(Debug)]
 pub struct Frame<'a> {
     bytes: &'a mut [u8],
     total_len: usize,
 }
 
-/// Whether a message came encrypted.
+/// Whether a message was received encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {
-    /// As it is.
+    /// The message was not encrypted.
     Plain,
-    /// Encrypted, and found to be genuine.
+    /// The message was encrypted, and its tag was right.
     Encrypted {
-        /// By the server of this session.
+        /// Id of the session whose server encrypted the message.
         session_id: u64,
     },
 }
 
-/// The messages of a frame; several when compounded.
+/// The messages of a frame. A compound has several.
 #[derive(Debug)]
 pub struct Messages<'a> {
     rest: &'a mut [u8],
@@ -74,20 +74,21 @@ pub struct Messages<'a> {
 /// One message of a frame.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// Header and body, without the payload when that was discarded.
+    /// Header and body, without the payload if that was discarded.
     pub bytes: &'a mut [u8],
-    /// Bytes received, with the payload; without those of encryption.
+    /// Bytes received, including a discarded payload, without the overhead of
+    /// encryption.
     pub total_len: usize,
-    /// How it came.
+    /// Whether the message was encrypted.
     pub secrecy: Secrecy,
 }
 
 impl<'a> Frame<'a> {
-    /// The messages inside, decrypted where they are encrypted. `key_of` finds
-    /// what decrypts those of a session, by its id.
+    /// Returns the messages inside, decrypted if they were encrypted. `key_of`
+    /// finds the keys of a session by its id.
     ///
     /// # Errors
-    /// When the frame is encrypted and does not decrypt.
+    /// Returns an error if the frame is encrypted and cannot be decrypted.
     #[inline]
     pub fn open<'k>(
         self,
@@ -120,17 +121,19 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// An encrypted frame that is not for this session, or not from its server.
+/// Error for an encrypted frame that is of another session, or was not sent by
+/// this session's server.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("an encrypted message that does not decrypt")]
 pub struct Undecipherable;
 
 impl<'a> Messages<'a> {
-    /// The next message of the frame, `None` after the last.
+    /// Returns the next message of the frame, or `None` after the last.
     ///
     /// # Errors
-    /// When NextCommand points off its alignment or out of the frame, or what
-    /// seems to have one is no SMB2 message at all.
+    /// Returns an error if NextCommand is not a multiple of 8 or points outside
+    /// the frame. A message with a NextCommand must also start with the SMB2
+    /// protocol id.
     #[inline]
     pub fn next_message(&mut self) -> Result<Option<Message<'a>>, DecodeError> {
         let bytes = std::mem::take(&mut self.rest);
@@ -147,7 +150,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// Parts the first message of a compound from the rest.
+    /// Splits the first message of a compound from the rest.
     fn split(&mut self, bytes: &'a mut [u8], next: usize) -> Result<Message<'a>, DecodeError> {
         if bytes.first_chunk() != Some(&PROTOCOL_ID) {
             return Err(DecodeError {

@@ -1,7 +1,7 @@
-//! Doors for the fuzz targets into what nobody else is to reach: decoders that
-//! only the handshake calls, and connections that no handshake has made.
+//! Access for the fuzz targets to parts that are otherwise private: decoders
+//! that only the handshake calls, and connections made without a handshake.
 //!
-//! Compiled with the feature `fuzzing` only.
+//! The module is compiled with the feature `fuzzing` only.
 
 use smb_msg::{SessionSetupResponse, TreeConnectResponse};
 
@@ -15,23 +15,23 @@ use crate::negotiate::{Answer, LARGE_MTU};
 use crate::setup;
 use crate::wire::DecodeError;
 
-/// The session of every [`connection`].
+/// The session id of every [`connection`].
 pub const SESSION_ID: u64 = 0x51;
-/// The key that every protected [`connection`] exchanged.
+/// The session key of every protected [`connection`].
 pub const SESSION_KEY: [u8; 16] = [7; 16];
 
-/// What protects a [`connection`].
+/// The protection of a [`connection`].
 #[derive(Clone, Copy, Debug)]
 pub enum Shield {
-    /// Nothing.
+    /// Messages are neither signed nor encrypted.
     None,
-    /// Signatures, in 3.1.1.
+    /// Messages are signed as in 3.1.1.
     Signed(SigningAlgorithm),
-    /// Encryption, in 3.1.1.
+    /// Messages are encrypted as in 3.1.1.
     Encrypted(Cipher),
 }
 
-/// A 3.1.1 connection in steady state with 100 credits.
+/// Makes a 3.1.1 connection that is set up and has 100 credits.
 #[must_use]
 pub fn connection(shield: Shield) -> Connection {
     let preauth = PreauthHash::default();
@@ -76,7 +76,8 @@ pub fn connection(shield: Shield) -> Connection {
     connection
 }
 
-/// What the keys of every protected [`connection`] are derived from.
+/// Returns the source that the keys of every protected [`connection`] are
+/// derived from.
 #[must_use]
 pub fn keys(preauth: &PreauthHash) -> KeySource<'_> {
     KeySource {
@@ -89,7 +90,7 @@ pub fn keys(preauth: &PreauthHash) -> KeySource<'_> {
 /// Decodes a NEGOTIATE response.
 ///
 /// # Errors
-/// When it is malformed.
+/// Returns an error if the response is malformed.
 pub fn negotiate_response(message: &[u8]) -> Result<(), DecodeError> {
     Answer::decode(message).map(|_| ())
 }
@@ -97,7 +98,7 @@ pub fn negotiate_response(message: &[u8]) -> Result<(), DecodeError> {
 /// Decodes the response to FSCTL_VALIDATE_NEGOTIATE_INFO.
 ///
 /// # Errors
-/// When it is malformed.
+/// Returns an error if the response is malformed.
 pub fn validation_response(message: &[u8]) -> Result<(), DecodeError> {
     let answer = Answer {
         security_mode: 1,
@@ -116,7 +117,7 @@ pub fn validation_response(message: &[u8]) -> Result<(), DecodeError> {
 /// Decodes a SESSION_SETUP response.
 ///
 /// # Errors
-/// When it is malformed.
+/// Returns an error if the response is malformed.
 pub fn session_setup_response(message: &[u8]) -> Result<(), DecodeError> {
     setup::decode::<SessionSetupResponse>(message, "SESSION_SETUP response").map(|_| ())
 }
@@ -124,12 +125,12 @@ pub fn session_setup_response(message: &[u8]) -> Result<(), DecodeError> {
 /// Decodes a TREE_CONNECT response.
 ///
 /// # Errors
-/// When it is malformed.
+/// Returns an error if the response is malformed.
 pub fn tree_connect_response(message: &[u8]) -> Result<(), DecodeError> {
     setup::decode::<TreeConnectResponse>(message, "TREE_CONNECT response").map(|_| ())
 }
 
-/// Decodes `bytes` as each of the messages of Kerberos that come encrypted.
+/// Decodes `bytes` as each type of encrypted Kerberos message, after decryption.
 pub fn kerberos_opened(bytes: &[u8]) {
     crate::auth::kerberos::decode_opened(bytes);
 }

@@ -1,9 +1,8 @@
-//! From a fresh TCP connection to a session and its tree connect: NEGOTIATE,
-//! and then what [`Opening`] does for each session (MS-SMB2 3.2.4.2, 3.2.5.2
-//! to 3.2.5.5).
+//! From a new TCP connection to a session and its tree connect: NEGOTIATE, and then
+//! the steps of [`Opening`] for each session (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
 //!
-//! Sans-IO like everything here: [`Handshake::start`] and
-//! [`Handshake::receive`] append what to send next to the caller's buffer.
+//! This module does no I/O. [`Handshake::start`] and [`Handshake::receive`]
+//! append the bytes to send to the caller's buffer.
 
 mod config;
 mod error;
@@ -21,19 +20,19 @@ pub use config::{Channels, Policy, SessionConfig};
 pub use error::{Demand, HandshakeError};
 pub use opening::{Opened, Opening};
 
-/// What a received message led to.
+/// The result of a received message.
 #[derive(Debug)]
 pub enum Progress {
-    /// Send what was appended and wait for the answer.
+    /// Send the appended bytes and wait for the answer.
     Continue,
-    /// The session stands, as [`SessionIndex::FIRST`] of this connection;
-    /// nothing was appended.
+    /// The session is set up, as [`SessionIndex::FIRST`] of this connection.
+    /// Nothing was appended.
     ///
     /// [`SessionIndex::FIRST`]: crate::SessionIndex::FIRST
     Ready(Connection),
 }
 
-/// A connection and its first session being set up.
+/// The set-up of a connection and its first session.
 pub struct Handshake {
     stage: Stage,
 }
@@ -41,11 +40,11 @@ pub struct Handshake {
 enum Stage {
     Negotiating(Box<Negotiating>),
     Opening(Box<(Connection, Opening)>),
-    /// The session stands, or never will.
+    /// The session is set up, or the set-up has failed.
     Over,
 }
 
-/// What the negotiation needs, and what is to come after it.
+/// The state of the negotiation, and the parameters of the steps after it.
 struct Negotiating {
     negotiation: Negotiation,
     config: SessionConfig,
@@ -57,20 +56,19 @@ struct Negotiating {
 const TAG: u32 = 0;
 
 impl Handshake {
-    /// Begins, appending the NEGOTIATE request.
+    /// Starts a handshake and appends the NEGOTIATE request.
     ///
     /// # Errors
-    /// When the credentials cannot be used.
+    /// Returns an error if the credentials cannot be used.
     pub fn start(config: SessionConfig, out: &mut Vec<u8>) -> Result<Self, HandshakeError> {
         Self::to(None, config, out)
     }
 
-    /// Begins to make this connection another channel of the session that
-    /// `binding` is from. `config` must have the same client GUID, and name
-    /// the same user.
+    /// Starts to make this connection another channel of the session of
+    /// `binding`. `config` must have the same client GUID and the same user.
     ///
     /// # Errors
-    /// When the credentials cannot be used.
+    /// Returns an error if the credentials cannot be used.
     pub fn bind(
         config: SessionConfig,
         binding: Binding,
@@ -96,11 +94,11 @@ impl Handshake {
         })
     }
 
-    /// The messages of a received frame, decrypted in place.
+    /// Returns the messages of a received frame, decrypted in place.
     ///
     /// # Errors
-    /// When it is encrypted and does not decrypt; the connection is to be
-    /// closed.
+    /// Returns an error if the frame is encrypted and cannot be decrypted.
+    /// Close the connection then.
     pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
         match &self.stage {
             Stage::Opening(opening) => opening.0.open(frame),
@@ -108,16 +106,16 @@ impl Handshake {
         }
     }
 
-    /// Takes the answer to the request in flight, and appends the next one.
+    /// Processes the answer to the request in flight, and appends the next request.
     ///
     /// # Errors
-    /// When the session cannot come about; the connection is to be closed.
+    /// Returns an error if the session cannot be set up. Close the connection then.
     pub fn receive(
         &mut self,
         message: Message<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Progress, HandshakeError> {
-        // Wherever this ends in an error, it is over.
+        // After any error the stage stays `Over`.
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Negotiating(mut negotiating) => {
                 self.stage = match negotiating.negotiation.receive(&message)? {
@@ -138,7 +136,7 @@ impl Handshake {
                 match opened {
                     Opened::Ready(_) => Ok(Progress::Ready(both.0)),
                     // Each answer grants at least one credit (MS-SMB2 3.3.1.2),
-                    // and none is on its way.
+                    // and no answer is outstanding. So no credit will arrive.
                     Opened::Unfinished => Err(opening.give_up(connection)),
                     Opened::NotYet => {
                         self.stage = Stage::Opening(both);

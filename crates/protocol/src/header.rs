@@ -1,7 +1,8 @@
 //! The 64-byte SMB2 packet header (MS-SMB2 2.2.1).
 //!
-//! One structure serves requests and responses, sync and async: the field at
-//! offset 32 is read as AsyncId or as Reserved + TreeId by the async flag.
+//! One structure serves requests and responses, synchronous and asynchronous.
+//! The async flag decides how the field at offset 32 is read: as AsyncId, or as
+//! Reserved and TreeId.
 
 use std::hint;
 
@@ -10,7 +11,7 @@ use crate::wire::{DecodeError, Reader};
 
 /// Bytes in the header.
 pub const HEADER_LEN: usize = 64;
-/// The four bytes every plain SMB2 message starts with.
+/// The four bytes at the start of every SMB2 message that is not encrypted.
 pub const PROTOCOL_ID: [u8; 4] = *b"\xFESMB";
 /// The message id of an unsolicited oplock or lease break (MS-SMB2 2.2.23).
 pub const UNSOLICITED: u64 = u64::MAX;
@@ -64,13 +65,13 @@ impl Command {
         Self::OplockBreak,
     ];
 
-    /// The command with this code.
+    /// Returns the command with this code, if MS-SMB2 has one.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// The name as MS-SMB2 writes it.
+    /// Returns the name as MS-SMB2 writes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,53 +105,55 @@ pub struct Flags(pub u32);
 impl Flags {
     /// SMB2_FLAGS_SERVER_TO_REDIR: the message is a response.
     pub const RESPONSE: Self = Self(0x0000_0001);
-    /// SMB2_FLAGS_ASYNC_COMMAND.
+    /// SMB2_FLAGS_ASYNC_COMMAND: the message carries an AsyncId.
     pub const ASYNC: Self = Self(0x0000_0002);
-    /// SMB2_FLAGS_RELATED_OPERATIONS.
+    /// SMB2_FLAGS_RELATED_OPERATIONS: the request depends on the one before it
+    /// in a compound.
     pub const RELATED: Self = Self(0x0000_0004);
-    /// SMB2_FLAGS_SIGNED.
+    /// SMB2_FLAGS_SIGNED: the message carries a signature.
     pub const SIGNED: Self = Self(0x0000_0008);
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether every bit of `other` is set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets of bits.
+    /// Returns the bits that are set in either value.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// A decoded header, or one to encode. The signature is not a field: it is
-/// written and checked in place by [`crate::crypto`].
+/// A decoded header, or one to encode.
+///
+/// The signature is not a field: [`crate::crypto`] writes and checks it in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Credits this request consumes (one per 64 KiB of payload).
+    /// Credits that this request consumes: one per 64 KiB of payload.
     pub credit_charge: u16,
     /// Status of a response; zero in a request.
     pub status: NtStatus,
-    /// What the message asks or answers.
+    /// Command of the request or of the response.
     pub command: Command,
-    /// Credits asked for by a request or granted by a response.
+    /// Credits that a request asks for or a response grants.
     pub credits: u16,
     /// Flag bits.
     pub flags: Flags,
     /// Offset of the next message of a compound, or zero.
     pub next_command: u32,
-    /// Pairs a response with its request.
+    /// The message id, which pairs a response with its request.
     pub message_id: u64,
-    /// AsyncId when [`Flags::ASYNC`] is set, else the TreeId in the upper half
-    /// as it lies on the wire; use [`Header::tree_id`].
+    /// The AsyncId if [`Flags::ASYNC`] is set. Otherwise the upper half holds
+    /// the TreeId, as it lies on the wire; use [`Header::tree_id`].
     pub async_or_tree: u64,
-    /// The session, zero before SESSION_SETUP has answered.
+    /// The session's id; zero before SESSION_SETUP has been answered.
     pub session_id: u64,
 }
 
 impl Header {
-    /// A request header with everything but the ids at rest.
+    /// Makes a request header with default values for all fields but these two.
     #[must_use]
     pub const fn request(command: Command, message_id: u64) -> Self {
         Self {
@@ -166,13 +169,13 @@ impl Header {
         }
     }
 
-    /// The TreeId of a synchronous message.
+    /// Returns the TreeId of a synchronous message.
     #[must_use]
     pub const fn tree_id(&self) -> u32 {
         (self.async_or_tree >> 32) as u32
     }
 
-    /// Sets the TreeId.
+    /// Returns the header with this TreeId.
     #[must_use]
     pub const fn with_tree(mut self, tree_id: u32) -> Self {
         self.async_or_tree = (tree_id as u64) << 32;
@@ -199,10 +202,10 @@ impl Header {
     /// Reads the header at the start of `message`.
     ///
     /// # Errors
-    /// When the bytes are too few, do not start with `\xFESMB`, state another
-    /// structure size, or name a command MS-SMB2 does not have.
+    /// Returns an error if the bytes are too few, do not start with `\xFESMB`,
+    /// state another structure size, or name a command that MS-SMB2 does not have.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        // One look at the length suffices where nothing is wrong.
+        // A valid message needs only this one check of the length.
         match message.first_chunk::<HEADER_LEN>() {
             Some(whole) => Self::read(whole),
             None => {
@@ -283,8 +286,8 @@ mod tests {
     fn other_messages_are_refused_at_the_field_at_fault() {
         let mut good = Vec::new();
         EVERY_FIELD.encode(&mut good);
-        // An encrypted message, another structure size, the first code that is
-        // not a command of plain clients.
+        // The protocol id of an encrypted message, a wrong structure size, and
+        // the first code that is not a client command.
         for (at, value) in [(0, 0xFD), (4, 0x41), (12, 19)] {
             let mut bad = good.clone();
             bad[at] = value;

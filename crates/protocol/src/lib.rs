@@ -1,11 +1,11 @@
-//! SMB2/3 on the wire, without I/O: bytes in, events out.
+//! SMB2/3 on the wire, without I/O: it takes bytes and returns events.
 //!
-//! The caller owns the socket and the clock. Decoders face hostile bytes: they
-//! never panic and never allocate by a length a peer states.
+//! The caller owns the socket and the clock. Decoders read hostile bytes. They
+//! never panic, and they never allocate memory by a length that the peer states.
 //!
 //! A connection starts as a [`handshake::Handshake`] and becomes a
-//! [`connection::Connection`], to which [`handshake::Opening`] adds sessions;
-//! [`frame::Inbound`] cuts the received stream into the messages they take.
+//! [`connection::Connection`]. [`handshake::Opening`] adds sessions to it.
+//! [`frame::Inbound`] cuts the received stream into messages for all of these.
 
 mod algorithm;
 mod auth;

@@ -1,9 +1,11 @@
 //! SMB2 NEGOTIATE (MS-SMB2 2.2.3, 2.2.4) and its validation afterwards
-//! (2.2.31.4, 2.2.32.6, 3.2.5.5): what the client offers, what the server
-//! makes of it, and whether someone between the two has changed either.
+//! (2.2.31.4, 2.2.32.6, 3.2.5.5).
 //!
-//! The response is decoded by hand: smb-rs's reader knows no "no algorithm in
-//! common" and fails on contexts newer than itself.
+//! This module encodes the client's offer, decodes the server's answer, and
+//! detects an attacker on the path who changed either of them.
+//!
+//! The response is decoded by hand for two reasons. smb-rs's reader does not
+//! know "no algorithm in common", and it fails on contexts newer than itself.
 
 use smb_dtyp::Guid;
 use smb_msg::{
@@ -24,33 +26,33 @@ use crate::wire::{DecodeError, Reader};
 
 /// SMB2_NEGOTIATE_SIGNING_REQUIRED.
 pub(crate) const SIGNING_REQUIRED: u16 = 2;
-/// SMB2_GLOBAL_CAP_LARGE_MTU: requests of many credits.
+/// SMB2_GLOBAL_CAP_LARGE_MTU: a request may cost more than one credit.
 pub(crate) const LARGE_MTU: u32 = 4;
 /// SMB2_GLOBAL_CAP_LEASING.
 pub(crate) const LEASING: u32 = 2;
-/// SMB2_GLOBAL_CAP_MULTI_CHANNEL: sessions over several connections.
+/// SMB2_GLOBAL_CAP_MULTI_CHANNEL: a session may use several connections.
 pub(crate) const MULTI_CHANNEL: u32 = 8;
 /// SMB2_GLOBAL_CAP_ENCRYPTION.
 pub(crate) const ENCRYPTION: u32 = 0x40;
 
-/// What this client offers.
+/// The client's side of the negotiation.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     pub(crate) dialects: DialectRange,
     pub(crate) signing_required: bool,
     /// The one algorithm to offer for 3.1.1; `None` offers the fast ones.
     pub(crate) signing: Option<SigningAlgorithm>,
-    /// `None` when messages must not be encrypted.
+    /// The ciphers to offer; `None` if messages must not be encrypted.
     pub(crate) ciphers: Option<CipherList>,
     pub(crate) channels: Channels,
     pub(crate) client_guid: [u8; 16],
     pub(crate) salt: [u8; 32],
-    /// The server's name as the user knows it.
+    /// The server's name as the user gave it.
     pub(crate) host: String,
 }
 
 impl Offer {
-    /// Appends the body of the request.
+    /// Appends the body of the request to `out`.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let [a, b, c, d] = self.capabilities().to_le_bytes();
         let request = NegotiateRequest {
@@ -119,13 +121,14 @@ impl Offer {
         LARGE_MTU | encryption | channels
     }
 
-    /// What signs in the dialect that `answer` chose, if it was offered.
+    /// Returns the signing algorithm for the dialect of `answer`, if it was
+    /// offered.
     pub(crate) fn signing(&self, answer: &Answer, dialect: Dialect) -> Option<SigningAlgorithm> {
         let offered = |algorithm: &SigningAlgorithm| match dialect.fixed_signing() {
             Some(_) => self.signing.is_none_or(|only| only == *algorithm),
             None => self.signing_offered().contains(algorithm),
         };
-        // A 3.1.1 server without the context signs with CMAC (MS-SMB2
+        // A 3.1.1 server that sends no signing context signs with CMAC (MS-SMB2
         // 3.2.5.2).
         let chosen = match (dialect.fixed_signing(), answer.signing) {
             (Some(fixed), _) => Some(fixed),
@@ -135,7 +138,7 @@ impl Offer {
         chosen.filter(offered)
     }
 
-    /// The cipher of the dialect that `answer` chose, if both sides have one.
+    /// Returns the cipher for the dialect of `answer`, if both sides have one.
     pub(crate) fn cipher(&self, answer: &Answer, dialect: Dialect) -> Option<Cipher> {
         let cipher = match dialect {
             Dialect::Smb202 | Dialect::Smb21 => None,
@@ -147,15 +150,16 @@ impl Offer {
         cipher.filter(|&cipher| self.ciphers.is_some_and(|offered| offered.contains(cipher)))
     }
 
-    /// Whether the answer must be validated: only 3.1.1 protects the
-    /// negotiation itself, and before 3.0 there was nothing better to be
-    /// talked out of (MS-SMB2 3.2.5.5).
+    /// Returns whether the answer must be validated (MS-SMB2 3.2.5.5).
+    ///
+    /// 3.1.1 protects the negotiation itself. An offer without 3.x dialects needs
+    /// no validation either, because an attacker has no better dialect to remove.
     pub(crate) fn needs_validation(&self, dialect: Dialect) -> bool {
         dialect != Dialect::Smb311 && self.dialects.newest() >= Dialect::Smb30
     }
 
-    /// Appends the body of an IOCTL that asks the server what it has been
-    /// offered and has answered.
+    /// Appends the body of the IOCTL that asks the server to repeat what it
+    /// received and what it answered.
     pub(crate) fn encode_validation(&self, out: &mut Vec<u8>) {
         let dialects: Vec<_> = self.dialects.iter().collect();
         let input_len = 24 + 2 * dialects.len() as u32;
@@ -176,7 +180,7 @@ impl Offer {
     }
 }
 
-/// Bytes of VALIDATE_NEGOTIATE_INFO in a response.
+/// Length of VALIDATE_NEGOTIATE_INFO in a response, in bytes.
 const VALIDATION_LEN: u32 = 24;
 
 fn wire_dialect(dialect: Dialect) -> smb_msg::Dialect {
@@ -206,8 +210,8 @@ fn wire_cipher(cipher: Cipher) -> EncryptionCipher {
     }
 }
 
-/// What the server answered. Numbers are as sent: whether they make sense is
-/// the [`Offer`]'s to say.
+/// The server's answer. It holds the numbers as sent; [`Offer`] judges whether
+/// they are acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) security_mode: u16,
@@ -219,8 +223,8 @@ pub(crate) struct Answer {
     pub(crate) max_write: u32,
     /// The algorithm of the signing context, if there is one.
     pub(crate) signing: Option<u16>,
-    /// The cipher of the encryption context, if there is one; zero for none in
-    /// common.
+    /// The cipher of the encryption context, if there is one. Zero means that
+    /// no cipher is common to both sides.
     pub(crate) cipher: Option<u16>,
 }
 
@@ -253,9 +257,10 @@ impl Answer {
         Ok(answer)
     }
 
-    /// Of each context that is known there must be at most one, of the
-    /// pre-authentication context exactly one, and each must choose one
-    /// algorithm (MS-SMB2 3.2.5.2).
+    /// Reads the contexts that are known (MS-SMB2 3.2.5.2).
+    ///
+    /// Each type may occur at most once, the pre-authentication context exactly
+    /// once, and each context must choose one algorithm.
     fn read_contexts(
         &mut self,
         message: &[u8],
@@ -298,7 +303,7 @@ impl Answer {
         }
     }
 
-    /// Whether the answer to a validation in `message` repeats this one.
+    /// Compares this answer with the validation response in `message`.
     pub(crate) fn is_confirmed_by(&self, message: &[u8]) -> Result<Confirmed, DecodeError> {
         let said = IoctlResponse::decode(message)?.output;
         let mut expected = self.capabilities.to_le_bytes().to_vec();
@@ -313,15 +318,14 @@ impl Answer {
     }
 }
 
-/// Whether a context states the length of a salt behind the count of its
-/// algorithms.
+/// Whether a context has a salt length after the count of its algorithms.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Salt {
     Yes,
     No,
 }
 
-/// The one algorithm that a context of the server chooses.
+/// Reads the one algorithm that a context of the server chooses.
 fn only_choice(reader: &mut Reader<'_>, salt: Salt) -> Result<u16, DecodeError> {
     let before_count = *reader;
     if reader.u16("negotiate context algorithm count")? != 1 {
@@ -333,7 +337,7 @@ fn only_choice(reader: &mut Reader<'_>, salt: Salt) -> Result<u16, DecodeError> 
     reader.u16("negotiate context algorithm")
 }
 
-/// Whether the server stands by its NEGOTIATE response.
+/// Whether the server confirms its NEGOTIATE response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Confirmed {
     Yes,

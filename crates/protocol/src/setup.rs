@@ -1,8 +1,9 @@
-//! Bodies of the set-up commands, by smb-rs's message crates.
+//! Encodes and decodes the bodies of the set-up commands with smb-rs's message
+//! crates.
 //!
-//! None of these is sent while measuring, so they may allocate. Their encoders
-//! write offsets that count from the SMB2 header; hence the header-sized gap
-//! in front.
+//! These commands are never sent while measuring, so this code may allocate.
+//! The encoders of smb-rs write offsets that count from the SMB2 header. So the
+//! body is written after a gap of the header's size.
 
 use std::io::Cursor;
 
@@ -11,7 +12,7 @@ use binrw::{BinRead, BinWrite, Endian};
 use crate::header::HEADER_LEN;
 use crate::wire::DecodeError;
 
-/// Appends `body`.
+/// Appends `body` to `out`.
 pub(crate) fn encode<T>(body: &T, out: &mut Vec<u8>)
 where
     T: for<'a> BinWrite<Args<'a> = ()>,
@@ -23,7 +24,7 @@ where
     out.extend_from_slice(&cursor.get_ref()[HEADER_LEN..]);
 }
 
-/// Reads the body after the header of `message`.
+/// Reads the body that follows the header of `message`.
 pub(crate) fn decode<T>(message: &[u8], what: &'static str) -> Result<T, DecodeError>
 where
     T: for<'a> BinRead<Args<'a> = ()>,

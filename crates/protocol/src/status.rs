@@ -1,7 +1,7 @@
-//! NTSTATUS values a client meets, by number and by name (MS-ERREF 2.3).
+//! NTSTATUS values that a client meets, by number and by name (MS-ERREF 2.3).
 //!
-//! A newtype over the wire value, never an enum: a server may send any of
-//! thousands of codes, and an unknown one is data to count, not an error.
+//! The type wraps the wire value and is not an enum. A server may send any of
+//! thousands of codes, and an unknown code must be counted like any other.
 
 use std::fmt;
 
@@ -17,7 +17,8 @@ macro_rules! statuses {
                 pub const $constant: Self = Self($value);
             )+
 
-            /// The symbolic name, for the codes a file server commonly sends.
+            /// Returns the symbolic name, for the codes that a file server
+            /// commonly sends.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -26,7 +27,8 @@ macro_rules! statuses {
                 }
             }
 
-            /// The status with this symbolic name, if it is one of those.
+            /// Returns the status with this symbolic name, if
+            /// [`NtStatus::name`] knows it.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
@@ -108,7 +110,7 @@ statuses! {
 }
 
 impl NtStatus {
-    /// Whether the two severity bits say "error" (MS-ERREF 2.3).
+    /// Returns whether the two severity bits mean "error" (MS-ERREF 2.3).
     #[must_use]
     pub const fn is_error(self) -> bool {
         self.0 >> 30 == 0b11

@@ -1,8 +1,8 @@
 //! Checked little-endian reading of hostile bytes.
 //!
-//! Every decoder in this crate reads through [`Reader`]; none indexes a
-//! slice by itself, so a lying length ends in a [`DecodeError`] that names
-//! the field and its offset.
+//! Every decoder in this crate reads through [`Reader`]; no decoder indexes a
+//! slice directly. So a wrong length ends in a [`DecodeError`] that names the
+//! field and its offset.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct DecodeError {
     /// The field or structure that could not be read.
     pub what: &'static str,
-    /// Offset of the field at fault from the start of the decoded slice, at
+    /// Offset of the wrong field from the start of the decoded slice. It is at
     /// most the slice's length.
     pub offset: usize,
 }
@@ -29,12 +29,13 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Starts `at` bytes into `bytes`; offsets in errors count from byte 0.
+    /// Starts `at` bytes into `bytes`. Offsets in errors still count from byte 0.
     pub(crate) const fn at(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
 
-    /// An error at the cursor, or at the end when the bytes stop before it.
+    /// Makes an error at the cursor, or at the end if the bytes stop before the
+    /// cursor.
     #[cold]
     pub(crate) fn error(&self, what: &'static str) -> DecodeError {
         DecodeError {
@@ -72,13 +73,13 @@ impl<'a> Reader<'a> {
         self.array(what).map(u64::from_le_bytes)
     }
 
-    /// A copy `len` bytes further on.
+    /// Returns a copy of the reader that stands `len` bytes further on.
     pub(crate) const fn ahead(mut self, len: usize) -> Self {
         self.at = self.at.saturating_add(len);
         self
     }
 
-    /// The next `len` bytes as they are.
+    /// Reads the next `len` bytes as they are.
     pub(crate) fn bytes(
         &mut self,
         len: usize,
@@ -89,7 +90,8 @@ impl<'a> Reader<'a> {
         Ok(field)
     }
 
-    /// The fixed StructureSize that opens every SMB2 body.
+    /// Reads the fixed StructureSize at the start of every SMB2 body, and
+    /// checks it.
     pub(crate) fn structure_size(
         &mut self,
         expected: u16,
@@ -103,9 +105,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The `len` bytes at `offset` of the whole message, as SMB2 offset/length
-    /// pairs address them. An error points at the cursor, so call this on a
-    /// copy of the reader made before the pair was read.
+    /// Returns the `len` bytes at `offset` of the whole message, as SMB2
+    /// offset/length pairs address them.
+    ///
+    /// An error points at the cursor. So call this on a copy of the reader that
+    /// was made before the pair was read.
     pub(crate) fn slice(
         &self,
         offset: usize,
@@ -119,10 +123,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Entries of any length, of which each begins with how far the next one is
-/// (MS-FSCC 2.4, NextEntryOffset), zero for the last.
+/// A list of entries of any length. Each entry begins with the distance to the
+/// next one, or zero in the last (MS-FSCC 2.4, NextEntryOffset).
 ///
-/// Invariant: entries do not overlap, so that no message holds more than fit.
+/// Invariant: entries do not overlap, so a message cannot hold more entries
+/// than its length allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linked<'a> {
     bytes: &'a [u8],
@@ -135,8 +140,8 @@ impl<'a> Linked<'a> {
         Self { bytes, next }
     }
 
-    /// The next entry as `read` makes it of a reader at its start; `read` says
-    /// how long the entry is, too. There is none after an error.
+    /// Returns the next entry, or `None` at the end or after an error. `read` gets
+    /// a reader at the entry's start, and returns the entry and its length.
     pub(crate) fn next_entry<T>(
         &mut self,
         read: impl FnOnce(Reader<'a>) -> Result<(T, usize), DecodeError>,

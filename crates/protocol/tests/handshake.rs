@@ -1,4 +1,4 @@
-//! Handshakes with servers that do not keep to MS-SMB2, message by message.
+//! Handshakes with servers that violate MS-SMB2, message by message.
 
 use std::time::SystemTime;
 
@@ -41,10 +41,10 @@ fn config() -> SessionConfig {
     }
 }
 
-/// A handshake with a server that the test plays.
+/// A handshake with a server that the test simulates.
 struct Pair {
     handshake: Handshake,
-    /// Header of the request to be answered.
+    /// Header of the request to answer.
     asked: Header,
     out: Vec<u8>,
 }
@@ -61,7 +61,7 @@ impl Pair {
         }
     }
 
-    /// Sends what the client gets, as it is.
+    /// Sends `message` to the client unchanged.
     fn send(&mut self, message: &[u8]) -> Result<Progress, HandshakeError> {
         let mut frame = (message.len() as u32).to_be_bytes().to_vec();
         frame.extend_from_slice(message);
@@ -79,7 +79,7 @@ impl Pair {
         progress
     }
 
-    /// Answers what was asked last, with a header that `alter` may change.
+    /// Answers the last request. `alter` may change the header of the answer.
     fn answer(
         &mut self,
         alter: impl FnOnce(&mut Header),
@@ -97,7 +97,7 @@ impl Pair {
         self.send(&message)
     }
 
-    /// Goes on to the request after SESSION_SETUP, as a guest.
+    /// Advances to the request after SESSION_SETUP, as a guest.
     fn log_on(&mut self) {
         for body in [negotiate(Dialect::Smb21, 0), session_setup(IS_GUEST)] {
             let progress = self.answer(|_| {}, &body);
@@ -226,11 +226,11 @@ fn who_wants_what_a_guest_cannot_have_is_named() {
     }
 }
 
-/// Tag of the requests that set a further session up, and of others.
+/// Tag of the requests that set up another session, and of other requests.
 const OPENING: u32 = 7;
 const OTHER: u32 = 8;
 
-/// A connection with a session that stands, and a server that the test plays.
+/// A connection with one session, and a server that the test simulates.
 struct Further {
     connection: Connection,
     /// Header of the last request.
@@ -253,7 +253,7 @@ impl Further {
         }
     }
 
-    /// Takes note of what was asked, if anything was.
+    /// Reads the client's request, if it sent one. Returns whether it did.
     fn sent(&mut self) -> bool {
         let is_sent = !self.out.is_empty();
         if is_sent {
@@ -273,7 +273,7 @@ impl Further {
         opening
     }
 
-    /// Spends all credits but one; the header of a request that is in flight.
+    /// Spends all credits but one. Returns the header of one request in flight.
     fn spend(&mut self) -> Header {
         while self.connection.credits() > 1 {
             let Self {
@@ -288,7 +288,7 @@ impl Further {
         self.asked
     }
 
-    /// Answers a request; what it led to where it was for a session to be.
+    /// Answers a request. Returns the result if the request belongs to `opening`.
     fn answer(
         &mut self,
         opening: &mut Opening,
@@ -318,7 +318,7 @@ impl Further {
         opened
     }
 
-    /// The header of the answer to the last request, with this status.
+    /// Makes the header of an answer to the last request, with this status.
     fn header(&self, status: NtStatus) -> Header {
         Header {
             status,
@@ -361,7 +361,7 @@ fn a_session_without_its_share_is_logged_off_where_the_connection_goes_on() {
             "{opened:?}"
         );
         assert_eq!(further.connection.in_flight(), 0);
-        // Its place is another's.
+        // Another session can use its index.
         assert_eq!(further.open().session(), opening.session());
     }
 }

@@ -1,9 +1,9 @@
-//! Messages, keytabs and tokens as RFC 4120 and 4178 lay them out: no capture has
-//! any.
+//! Kerberos messages, keytabs and tokens in the layout of RFC 4120 and
+//! RFC 4178. No capture contains any.
 
 use crate::{record, seed};
 
-/// DER of `tag` around the parts.
+/// Encodes the parts as DER with `tag`.
 fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let inner = parts.concat();
     let mut der = match inner.len() {
@@ -126,7 +126,7 @@ pub(crate) fn seeds() {
         )],
     );
     seed("kerberos_opened", "reply", &part);
-    // AP-REP in GSS-API in SPNEGO: complete, and not.
+    // AP-REP in GSS-API in SPNEGO: once complete, once incomplete.
     let mechanism = [
         0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02,
     ];

@@ -1,6 +1,7 @@
-//! Writes the seeds that the fuzz targets start from, into `seeds/`: messages
-//! of the captures in `fixtures/`, brought into the shape each target takes,
-//! and a few texts. Run it again when a target changes its shape:
+//! Writes the seeds of the fuzz targets into `seeds/`.
+//!
+//! The seeds are messages of the captures in `fixtures/`, in the form that each
+//! target takes, and a few texts. Run it again when a target's form changes:
 //!
 //!     cargo run -p smbench-fuzz --example seeds
 
@@ -31,7 +32,7 @@ fn seed(target: &str, name: &str, bytes: &[u8]) {
     fs::write(folder.join(name), bytes).expect("a seed");
 }
 
-/// A `.hex` file of the captures: `#` opens a comment line.
+/// Reads a `.hex` file of the captures. `#` starts a comment line.
 fn captured(set: &str, name: &str) -> Vec<u8> {
     let path = fixtures().join(format!("captures/messages/{set}/{name}.hex"));
     let text = fs::read_to_string(&path).expect("a captured message");
@@ -42,8 +43,8 @@ fn captured(set: &str, name: &str) -> Vec<u8> {
         .collect()
 }
 
-/// What the server on port 24450 sent in a capture, segment by segment:
-/// classic little-endian pcap of Ethernet, IPv4 and TCP.
+/// Returns the data that the server on port 24450 sent in a capture, segment by
+/// segment. The file is a classic little-endian pcap of Ethernet, IPv4 and TCP.
 fn from_server(capture: &str) -> Vec<Vec<u8>> {
     let file = fs::read(fixtures().join("captures").join(capture)).expect("a capture");
     let mut rest = &file[24..];
@@ -63,15 +64,15 @@ fn from_server(capture: &str) -> Vec<Vec<u8>> {
     payloads
 }
 
-/// `bytes` as a record of the targets that read records.
+/// Encodes `bytes` as a record, for the targets that read records.
 fn record(bytes: &[u8]) -> Vec<u8> {
     let mut record = (bytes.len() as u16).to_le_bytes().to_vec();
     record.extend_from_slice(bytes);
     record
 }
 
-/// The message made an unsigned answer to the request that a busy connection
-/// of the targets has sent under this id.
+/// Changes the message into an unsigned answer to the request with this id,
+/// which a busy connection of the targets has sent.
 fn answering(mut message: Vec<u8>, message_id: u64) -> Vec<u8> {
     message[16] &= !8;
     message[20..24].fill(0);
@@ -119,8 +120,8 @@ fn decoders() {
     seed("read_response", "empty", &empty[HEADER_LEN..]);
 }
 
-/// What the decoders of linked entries and of contexts take, as MS-SMB2 and
-/// MS-FSCC lay it out.
+/// Writes seeds for the decoders of linked entries and of contexts, in the
+/// layout of MS-SMB2 and MS-FSCC.
 fn entries() {
     let listing = captured("2.1", "query-directory-response");
     let listing = &listing[HEADER_LEN..];
@@ -131,14 +132,14 @@ fn entries() {
     );
     seed("empty_response", "empty", &[4, 0, 0, 0]);
     seed("set_info_response", "empty", &[2, 0]);
-    // Two changes: a name of one letter, and of two.
+    // Two changes: names of one letter and of two letters.
     let changes = [
         &[9, 0, 72, 0, 32, 0, 0, 0][..],
         &[16, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0],
         &[0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, b'b', 0, b'c', 0],
     ];
     seed("change_notify_response", "two", &changes.concat());
-    // FSCTL_QUERY_NETWORK_INTERFACE_INFO: one address of each family.
+    // FSCTL_QUERY_NETWORK_INTERFACE_INFO with one address of each family.
     let mut output = vec![0; 2 * 152];
     output[..12].copy_from_slice(&[152, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
     output[24..32].copy_from_slice(&[2, 0, 0, 0, 10, 0, 0, 1]);
@@ -150,7 +151,7 @@ fn entries() {
     ioctl.extend([0; 8]);
     ioctl.extend(output);
     seed("ioctl_response", "interfaces", &ioctl);
-    // The fixed part of CREATE, then the access granted and a lease.
+    // The fixed part of CREATE, then the maximal access and a lease.
     let mut contexts = captured("2.1", "create-response")[HEADER_LEN..].to_vec();
     contexts[80..88].copy_from_slice(&[152, 0, 0, 0, 32 + 56, 0, 0, 0]);
     contexts.extend([32, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, 8, 0, 0, 0]);
@@ -162,7 +163,8 @@ fn entries() {
     seed("create_contexts", "access-and-lease", &contexts);
 }
 
-/// No capture has a break: bodies as MS-SMB2 2.2.23 and 2.2.25 lay them out.
+/// Writes breaks in the layout of MS-SMB2 2.2.23 and 2.2.25, because no capture
+/// has one. Returns the notifications.
 fn breaks() -> [Vec<u8>; 2] {
     let mut oplock = vec![24, 0, 1, 0, 0, 0, 0, 0];
     oplock.extend([7; 16]);
@@ -190,7 +192,7 @@ fn breaks() -> [Vec<u8>; 2] {
 }
 
 fn connections() {
-    // Message ids of `Busy`: each read costs four credits.
+    // The ids are the message ids of `Busy`, where each read costs four credits.
     let mut answers: Vec<_> = [
         ("read-response", 0),
         ("write-response", 12),
@@ -271,7 +273,7 @@ fn handshakes() {
         seed("handshake_answers", capture, &answers);
         seed("auth_tokens", capture, &tokens);
     }
-    // A guest gets by without a key.
+    // A guest needs no key.
     let guest = [
         &[0, 0][..],
         &record(&peer::negotiate_body(smbench_protocol::Dialect::Smb302)),
@@ -289,7 +291,7 @@ fn handshakes() {
     seed("validation_response", "zeros", &validation);
 }
 
-/// The frozen result, with one load point and nothing that only adds length.
+/// Writes the frozen result document with only one load point, to keep it short.
 fn documents() {
     let path = fixtures().join("results/v1-curve.json");
     let mut doc = RunDoc::load(&path).expect("a result");

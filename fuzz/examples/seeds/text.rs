@@ -1,4 +1,4 @@
-//! Texts.
+//! Seeds of targets that read texts.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use smbench_engine::profile;
 
 use crate::{fixtures, seed};
 
-/// What a client could have done, a line of each verb and of each form.
+/// A loadfile with a line of each verb and of each form.
 const LOADFILE: &str = r#"# comment
 0.0 Deltree "\clients\client1" NT_STATUS_OK
 0.5 Mkdir "\clients\client1" NT_STATUS_OK
@@ -29,7 +29,7 @@ Sleep 10 NT_STATUS_OK
 Frobnicate 1 2 3
 "#;
 
-/// The least that Iometer's configurations need, by its oldest grammar.
+/// The shortest valid configuration of Iometer, in its oldest grammar.
 const LEAST: &str = "Version 1998.05.21
 'ACCESS SPECIFICATIONS
 'Access specification name,default assignment
@@ -39,7 +39,7 @@ const LEAST: &str = "Version 1998.05.21
 'END access specifications
 ";
 
-/// What exporters answer, of a machine with one CPU and of one with two.
+/// Answers of metrics exporters, from a machine with one CPU and from one with two.
 const NODE: &str = r#"# TYPE node_cpu_seconds_total counter
 node_cpu_seconds_total{cpu="0",mode="idle"} 10
 node_cpu_seconds_total{cpu="0",mode="iowait"} 3.25
@@ -52,7 +52,8 @@ windows_cpu_time_total{core="0,0",mode="privileged"} 8
 windows_cpu_time_total{core="0,1",mode="idle"} 50
 "#;
 
-/// What is read of servers by other ways than SMB's answers.
+/// Writes seeds of data that smbench reads from servers without SMB, or keeps
+/// on them.
 pub(crate) fn kept_and_answered() {
     let manifest = br#"{"version":1,"files":4,"file_bytes":8388608,"pattern":"SMBENCH2","salt":18446744073709551615}
 "#;
@@ -79,7 +80,7 @@ pub(crate) fn kept_and_answered() {
     seed("exposition", "restarted", &restarted);
 }
 
-/// What users write, or have other programs write.
+/// Writes seeds of texts that users or other programs write.
 pub(crate) fn written() {
     seed("loadfile", "every-verb", LOADFILE.as_bytes());
     for name in ["several-1.1.0", "latin1-crlf-2006.07.27"] {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::LabError;
 
-/// The clients' configuration.
+/// Returns the path of the clients' configuration.
 pub(super) fn krb5_conf(root: &Path) -> PathBuf {
     root.join("krb5.conf")
 }
@@ -15,7 +15,7 @@ fn kdc_conf(root: &Path) -> PathBuf {
     root.join("kdc.conf")
 }
 
-/// Keeps a program from the system's configuration, caches and keytabs.
+/// Keeps a program from using the system's configuration, caches and keytabs.
 pub(super) fn environment(command: &mut Command, root: &Path) {
     command
         .env("KRB5_CONFIG", krb5_conf(root))
@@ -48,8 +48,8 @@ pub(super) fn write(
          kdc = 127.0.0.1:{port}\n\
          }}\n"
     );
-    // Samba refuses the authorization data of a KDC that knows no domain, so
-    // there are none.
+    // The KDC sends no authorization data. Samba refuses such data if the KDC
+    // has no domain.
     let server = format!(
         "[kdcdefaults]\n\
          kdc_listen = \"\"\n\

@@ -1,9 +1,9 @@
-//! A real MIT KDC with everything it owns in a temporary folder.
+//! A real MIT KDC with all its files in a temporary folder.
 //!
-//! Configuration, database, logs, keytabs and caches live below one folder that
-//! goes away with the KDC; no system configuration is read or written, and it
-//! listens on loopback only, over TCP. It runs as whoever starts it. Written
-//! against MIT Kerberos 1.20.
+//! Configuration, database, logs, keytabs and caches are below one folder,
+//! which is deleted with the KDC. The KDC neither reads nor writes system
+//! configuration. It listens on loopback only, over TCP, and runs as the
+//! invoking user. It was written for MIT Kerberos 1.20.
 //!
 //! Invariant: dropping a [`ScratchKdc`] leaves no process, no folder and no
 //! bound port.
@@ -25,22 +25,22 @@ use crate::port::reserve_port;
 use crate::process::{ProcessGroup, output};
 use crate::{LabError, Password, SambaKerberos, Tool};
 
-/// How long the KDC may take until it accepts connections.
+/// Limit for the KDC to accept connections.
 const READY_LIMIT: Duration = Duration::from_secs(20);
-/// How often it is tried meanwhile.
+/// Interval between two tries to connect to it.
 const READY_INTERVAL: Duration = Duration::from_millis(20);
-/// Runs the KDC until it ends, or until standard input does. A job in the
-/// background has no standard input of its own, hence the copy.
+/// Runs the KDC until the KDC ends or standard input closes. The shell gives a
+/// background job no standard input, so the script copies it first.
 const WHILE_WE_LIVE: &str =
     r#"exec 3<&0; "$@" & kdc=$!; (cat <&3 >/dev/null; kill $kdc) & wait $kdc"#;
 
-/// How a [`ScratchKdc`] is set up.
+/// Options of a [`ScratchKdc`].
 #[derive(Debug, Clone)]
 pub struct KdcOptions {
     /// Name of the realm.
     pub realm: String,
-    /// The one encryption type of all keys, such as
-    /// `aes128-cts-hmac-sha256-128`; the KDC's defaults when absent.
+    /// The only encryption type of all keys, such as
+    /// `aes128-cts-hmac-sha256-128`. `None` uses the KDC's defaults.
     pub encryption: Option<String>,
 }
 
@@ -53,12 +53,12 @@ impl Default for KdcOptions {
     }
 }
 
-/// A running KDC; dropping it stops it and deletes everything it had.
+/// A running KDC. Dropping it stops it and deletes its files.
 #[derive(Debug)]
 pub struct ScratchKdc {
     realm: String,
     port: u16,
-    // Fields drop in this order, as in `ScratchSamba`.
+    // Fields are dropped in this order, for the reasons in `ScratchSamba`.
     process: ProcessGroup,
     root: TempDir,
     _reservation: TcpSocket,
@@ -73,13 +73,14 @@ impl ScratchKdc {
         Tool::KINIT,
     ];
 
-    /// Starts a KDC without users and returns once it accepts connections.
+    /// Starts a KDC without users, and returns when it accepts connections.
     ///
     /// # Errors
-    /// [`LabError::MissingTool`] when MIT Kerberos is not installed,
-    /// [`LabError::Name`] for an unusable realm or encryption type, [`LabError::Kerberos`] with
-    /// what was said when a program fails or the KDC does not come up within
-    /// 20 seconds, and [`LabError::Io`] otherwise.
+    /// - [`LabError::MissingTool`] if MIT Kerberos is not installed.
+    /// - [`LabError::Name`] for an unusable realm or encryption type.
+    /// - [`LabError::Kerberos`] with the output, if a program fails or the KDC
+    ///   does not start within 20 seconds.
+    /// - [`LabError::Io`] otherwise.
     pub fn start(options: KdcOptions) -> Result<Self, LabError> {
         let KdcOptions { realm, encryption } = options;
         check_name("realm", &realm)?;
@@ -129,25 +130,25 @@ impl ScratchKdc {
         })
     }
 
-    /// The realm's name.
+    /// Returns the realm's name.
     #[must_use]
     pub fn realm(&self) -> &str {
         &self.realm
     }
 
-    /// The address the KDC listens on.
+    /// Returns the address that the KDC listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
-    /// A `krb5.conf` with this realm as the only one.
+    /// Returns the path of a `krb5.conf` that has only this realm.
     #[must_use]
     pub fn configuration(&self) -> PathBuf {
         config::krb5_conf(self.root.path())
     }
 
-    /// What the KDC has logged so far.
+    /// Returns the text that the KDC has logged.
     #[must_use]
     pub fn log(&self) -> String {
         ["startup.log", "kdc.log"]
@@ -160,7 +161,7 @@ impl ScratchKdc {
     ///
     /// # Errors
     /// [`LabError::Name`] for a name that would need quoting, and
-    /// [`LabError::Kerberos`] when the user cannot be added.
+    /// [`LabError::Kerberos`] if the user cannot be added.
     pub fn add_user(&self, name: &str, password: &Password) -> Result<(), LabError> {
         check_name("user", name)?;
         let password = password.as_str();
@@ -170,7 +171,7 @@ impl ScratchKdc {
     /// Adds a service such as `cifs/HOST` and returns a keytab with its keys.
     ///
     /// # Errors
-    /// As [`ScratchKdc::add_user`].
+    /// The errors of [`ScratchKdc::add_user`].
     pub fn add_service(&self, service: &str, host: &str) -> Result<PathBuf, LabError> {
         check_name("service", service)?;
         check_name("host", host)?;
@@ -179,42 +180,43 @@ impl ScratchKdc {
         self.keytab(&principal)
     }
 
-    /// Gives a user another password, and with it other keys.
+    /// Changes a user's password, and with it the user's keys.
     ///
     /// # Errors
-    /// [`LabError::Kerberos`] when there is no such user.
+    /// [`LabError::Kerberos`] if the user does not exist.
     pub fn change_password(&self, user: &str, password: &Password) -> Result<(), LabError> {
         let password = password.as_str();
         self.administer(&["cpw", user], &format!("{password}\n{password}\n"))
     }
 
-    /// Refuses all tickets to a user from now on.
+    /// Makes the KDC refuse all further tickets for a user.
     ///
     /// # Errors
-    /// [`LabError::Kerberos`] when there is no such user.
+    /// [`LabError::Kerberos`] if the user does not exist.
     pub fn lock(&self, user: &str) -> Result<(), LabError> {
         self.administer(&["modprinc", "-allow_tix", user], "")
     }
 
-    /// Limits how long the tickets of a user, or for a service, last.
+    /// Limits the lifetime of the tickets of a user or for a service.
     ///
     /// # Errors
-    /// [`LabError::Kerberos`] when there is no such principal.
+    /// [`LabError::Kerberos`] if the principal does not exist.
     pub fn limit_life(&self, principal: &str, life: Duration) -> Result<(), LabError> {
         let life = format!("{} sec", life.as_secs());
         self.administer(&["modprinc", "-maxlife", &life, principal], "")
     }
 
-    /// A keytab with the present keys of a user or service.
+    /// Returns the path of a keytab with the current keys of a user or service.
     ///
     /// # Errors
-    /// [`LabError::Kerberos`] when there is no such principal.
+    /// [`LabError::Kerberos`] if the principal does not exist.
     pub fn keytab(&self, principal: &str) -> Result<PathBuf, LabError> {
         let name = format!("{}.keytab", principal.replace('/', "_"));
         let path = self.root.path().join(name);
         let shown = path.display().to_string();
         self.administer(&["ktadd", "-norandkey", "-k", &shown, principal], "")?;
-        // Without the principal, kadmin makes no file and ends well.
+        // For an unknown principal kadmin makes no file, but its exit status is
+        // success.
         match path.exists() {
             true => Ok(path),
             false => Err(LabError::Kerberos {
@@ -224,10 +226,11 @@ impl ScratchKdc {
         }
     }
 
-    /// A credential cache with a ticket of `user`, as `kinit` gets it.
+    /// Returns the path of a credential cache with a ticket of `user`, made by
+    /// `kinit`.
     ///
     /// # Errors
-    /// [`LabError::Kerberos`] when `kinit` fails.
+    /// [`LabError::Kerberos`] if `kinit` fails.
     pub fn kinit(&self, user: &str, password: &Password) -> Result<PathBuf, LabError> {
         let path = self.root.path().join(format!("{user}.ccache"));
         let mut command = Command::new(Tool::KINIT.find()?);
@@ -236,8 +239,8 @@ impl ScratchKdc {
         Ok(path)
     }
 
-    /// What makes a scratch Samba take this KDC's tickets for `keytab`'s
-    /// service.
+    /// Returns the options that make a scratch Samba accept this KDC's tickets
+    /// for the service of `keytab`.
     #[must_use]
     pub fn samba(&self, keytab: PathBuf) -> SambaKerberos {
         SambaKerberos {
@@ -247,8 +250,8 @@ impl ScratchKdc {
         }
     }
 
-    /// One command of kadmin; passwords go to standard input, where no process
-    /// list shows them.
+    /// Runs one command of kadmin. Passwords go to standard input, because
+    /// arguments are visible in process lists.
     fn administer(&self, arguments: &[&str], input: &str) -> Result<(), LabError> {
         let mut command = Command::new(Tool::KADMIN_LOCAL.find()?);
         command.args(["-r", &self.realm]).args(arguments);

@@ -1,16 +1,18 @@
 //! The bytes of one file.
 //!
-//! Content is kept in chunks of at most [`CHUNK_BYTES`], so that growing a file
-//! never moves what it already holds, and a chunk stores only up to its last
-//! written byte, so that holes cost nothing until something is written behind
-//! them. Invariant: no chunk stores a byte at or beyond the length of the file,
-//! so whatever is not stored reads as zero. Locking and space accounting are
-//! the caller's.
+//! Content is kept in chunks of at most [`CHUNK_BYTES`], so growing a file never
+//! moves existing bytes. A chunk stores only the bytes up to its last written one.
+//! So a hole needs no memory until data is written after it in the same chunk.
+//!
+//! Invariant: no chunk stores a byte at or beyond the length of the file. So
+//! bytes that are not stored read as zero.
+//!
+//! Not here: locking and space accounting, which the caller does.
 
 use smb_server::{SmbError, SmbResult};
 
-/// Bytes in a full chunk: large enough that a transfer of the negotiated
-/// maximum touches few of them, small enough to keep reallocation cheap.
+/// Size of a full chunk in bytes. It is large enough that the largest transfer
+/// touches few chunks, and small enough that reallocation is cheap.
 pub(super) const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The bytes of one file.
@@ -21,12 +23,12 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Length of the file in bytes.
+    /// Returns the length of the file in bytes.
     pub(super) fn len_bytes(&self) -> u64 {
         self.len_bytes
     }
 
-    /// Up to `len` bytes from `offset`, fewer at the end of the file.
+    /// Reads up to `len` bytes from `offset`, fewer at the end of the file.
     pub(super) fn read(&self, offset: u64, len: usize) -> Vec<u8> {
         let available = self.len_bytes.saturating_sub(offset);
         let mut left = usize::try_from(available).map_or(len, |bytes| bytes.min(len));
@@ -46,10 +48,10 @@ impl Content {
         out
     }
 
-    /// Stores `data` at `offset`, growing the file to hold it.
+    /// Stores `data` at `offset`, and grows the file if necessary.
     ///
-    /// Fails with [`SmbError::DiskFull`], changing nothing, when the chunk
-    /// index cannot reach that far.
+    /// Fails with [`SmbError::DiskFull`] without a change if the chunk index
+    /// cannot reach that offset.
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> SmbResult<()> {
         if data.is_empty() {
             return Ok(());
@@ -87,19 +89,19 @@ impl Content {
     }
 }
 
-/// Where a file ends that has `len` bytes at `offset`.
+/// Returns the end of `len` bytes at `offset`.
 pub(super) fn end_of(offset: u64, len: usize) -> SmbResult<u64> {
     offset.checked_add(len as u64).ok_or(SmbError::DiskFull)
 }
 
-/// The chunk that holds `offset`, and the place in it.
+/// Returns the chunk that holds `offset`, and the offset in that chunk.
 fn position(offset: u64) -> (usize, usize) {
     let chunk_bytes = CHUNK_BYTES as u64;
     let chunk = usize::try_from(offset / chunk_bytes).unwrap_or(usize::MAX - 1);
     (chunk, (offset % chunk_bytes) as usize)
 }
 
-/// Stores `data` at `at` of one chunk, filling only a gap before it with zeros.
+/// Stores `data` at `at` of one chunk. Only a gap before it is filled with zeros.
 fn put(chunk: &mut Vec<u8>, at: usize, data: &[u8]) {
     let end = at + data.len();
     if end > chunk.capacity() {
@@ -118,7 +120,7 @@ fn put(chunk: &mut Vec<u8>, at: usize, data: &[u8]) {
 mod tests {
     use super::{CHUNK_BYTES, Content};
 
-    /// A flat file that obeys the same calls.
+    /// A simple file with the same calls, to compare with.
     #[derive(Default)]
     struct Flat(Vec<u8>);
 
@@ -132,7 +134,7 @@ mod tests {
         }
     }
 
-    /// A small deterministic generator (xorshift64).
+    /// A small deterministic random generator (xorshift64).
     fn next(state: &mut u64) -> usize {
         *state ^= *state << 13;
         *state ^= *state >> 7;

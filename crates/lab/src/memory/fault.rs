@@ -1,5 +1,5 @@
-//! Ways a share in memory misbehaves, so that tests can show that a client
-//! notices.
+//! Faults of a share in memory. Tests use them to show that a client detects
+//! faults.
 //!
 //! Invariant: faults are counted over all handles of a share, so the same
 //! sequence of operations always meets the same faults.
@@ -8,17 +8,17 @@ use std::num::NonZeroU64;
 
 use smb_server::{SmbError, SmbResult};
 
-/// How a share misbehaves. Operations count from 1 over the whole share.
+/// A fault of a share. Operations are counted from 1 over the whole share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It does not.
+    /// No fault.
     #[default]
     None,
-    /// Every n-th read that returns data returns it with one byte inverted.
-    /// What is stored stays intact.
+    /// Every n-th read that returns data returns it with one byte inverted. The
+    /// stored data stays intact.
     FlipByteEvery(NonZeroU64),
-    /// Every n-th write is acknowledged and forgotten.
+    /// Every n-th write is acknowledged but not stored.
     LoseWriteEvery(NonZeroU64),
     /// Every n-th read that would return data fails with
     /// `STATUS_UNEXPECTED_IO_ERROR`.
@@ -27,7 +27,7 @@ pub enum Fault {
     FailWriteEvery(NonZeroU64),
 }
 
-/// Whether a write is carried out.
+/// Whether a write is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteFate {
     Store,
@@ -35,7 +35,8 @@ pub(super) enum WriteFate {
 }
 
 impl Fault {
-    /// Spoils `data`, the result of the `nth` read, if it is that one's turn.
+    /// Injects the fault into `data`, the result of the `nth` read, if that
+    /// read is due.
     pub(super) fn on_read(self, nth: u64, data: &mut [u8]) -> SmbResult<()> {
         match self {
             Self::FlipByteEvery(n) if is_due(nth, n) => {
@@ -50,7 +51,7 @@ impl Fault {
         }
     }
 
-    /// Decides about the `nth` write.
+    /// Decides what happens to the `nth` write.
     pub(super) fn on_write(self, nth: u64) -> SmbResult<WriteFate> {
         match self {
             Self::LoseWriteEvery(n) if is_due(nth, n) => Ok(WriteFate::Lose),

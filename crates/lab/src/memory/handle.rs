@@ -1,8 +1,9 @@
 //! An open file or directory of a [`MemoryShare`](super::MemoryShare).
 //!
-//! Invariant: a handle holds its node, not its path, so it keeps working after
-//! a rename or a delete. Counting and fault injection happen here, on the way
-//! to the node.
+//! Counting and fault injection happen here, before the node is accessed.
+//!
+//! Invariant: a handle holds its node, not its path. So it stays usable after a
+//! rename or a delete.
 
 use std::sync::Arc;
 
@@ -17,9 +18,10 @@ use super::node::Node;
 use super::pattern::Pattern;
 use crate::lock::read;
 
-/// File attributes the share can report (MS-FSCC 2.6).
+/// File attribute that the share can report (MS-FSCC 2.6).
 const FILE_ATTRIBUTE_READONLY: u32 = 0x1;
-/// Set by every client that writes a file; accepted and not kept.
+/// Attribute that every client sets when it writes a file. It is accepted but
+/// not stored.
 const FILE_ATTRIBUTE_ARCHIVE: u32 = 0x20;
 
 pub(super) struct MemoryHandle {
@@ -35,7 +37,8 @@ impl MemoryHandle {
 }
 
 impl Drop for MemoryHandle {
-    // Not in `close`: the server drops handles unclosed when a task is cancelled.
+    // This is not in `close`, because the server drops handles without closing
+    // them when a task is cancelled.
     fn drop(&mut self) {
         count(&self.shared.counters.closes, 1);
     }

@@ -1,13 +1,14 @@
-//! A share whose files live in memory.
+//! A share whose files are in memory.
 //!
-//! It stores what clients write and lets tests look inside: which paths exist,
-//! what files hold, how many operations arrived. It fills up, refuses writes or
-//! misbehaves on request. Share modes, locks, leases and delete-on-close are
-//! kept by `smb-server` above it, as that crate's documentation lays down; so is
-//! checking a handle's access.
+//! It stores the data that clients write. Tests can inspect its paths, the
+//! content of its files, and the number of operations. On request it fills up,
+//! refuses writes or injects faults.
+//!
+//! Not here: share modes, locks, leases, delete-on-close and access checks of
+//! handles. `smb-server` does these above the share, as its documentation states.
 //!
 //! Invariants: the namespace lock is never held while content is copied, and
-//! never taken while a node is locked; no lock is held across an await.
+//! never taken while a node is locked. No lock is held across an await.
 
 mod content;
 mod fault;
@@ -34,21 +35,22 @@ use self::node::{CLUSTER_BYTES, Kind, Node, Space};
 use crate::ShareAccess;
 use crate::lock::{read, write};
 
-/// Capacity in bytes of a share that was given none: 1 TiB, more than a
-/// benchmark on one machine can fill and small enough to be reported sensibly.
+/// Default capacity of a share in bytes: 1 TiB. A benchmark on one machine
+/// cannot fill it, and clients still display it sensibly.
 pub const NOMINAL_CAPACITY_BYTES: u64 = 1 << 40;
 
-/// How a [`MemoryShare`] behaves.
+/// Options of a [`MemoryShare`].
 #[derive(Debug, Clone)]
 pub struct MemoryOptions {
-    /// Name of the share, which is also the name of its root.
+    /// Name of the share and of its root.
     pub name: String,
-    /// Bytes all files together may hold, a file's holes included; writes past
-    /// it fail with `STATUS_DISK_FULL`. [`NOMINAL_CAPACITY_BYTES`] when absent.
+    /// Capacity for all files together in bytes, including the holes of files.
+    /// Further writes fail with `STATUS_DISK_FULL`. `None` means
+    /// [`NOMINAL_CAPACITY_BYTES`].
     pub capacity_bytes: Option<u64>,
-    /// What clients may do.
+    /// The access of clients.
     pub access: ShareAccess,
-    /// How the share misbehaves.
+    /// The fault that the share injects.
     pub fault: Fault,
 }
 
@@ -63,12 +65,12 @@ impl Default for MemoryOptions {
     }
 }
 
-/// What reached a share since it was made.
+/// The operations that have reached a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryCounts {
-    /// Reads that found data. Reads at or past the end of a file do not count.
+    /// Reads that found data. Reads at or after the end of a file do not count.
     pub reads: u64,
-    /// Writes of at least one byte, lost and failed ones included.
+    /// Writes of at least one byte, including lost and failed ones.
     pub writes: u64,
     /// Flushes of files and directories.
     pub flushes: u64,
@@ -76,14 +78,14 @@ pub struct MemoryCounts {
     pub bytes_read: u64,
     /// Bytes stored by writes.
     pub bytes_written: u64,
-    /// Files and directories opened, including opens `smb-server` makes on its
-    /// own to check a path.
+    /// Files and directories opened, including the opens that `smb-server`
+    /// makes to check a path.
     pub opens: u64,
-    /// Handles open now.
+    /// Handles that are currently open.
     pub open_handles: u64,
 }
 
-/// A share in memory. Clones are handles to the same share.
+/// A share in memory. Its clones are handles to the same share.
 #[derive(Debug, Clone)]
 pub struct MemoryShare {
     shared: Arc<Shared>,
@@ -108,13 +110,13 @@ struct Counters {
     closes: AtomicU64,
 }
 
-/// Adds to a statistic and returns the new value.
+/// Adds to a counter and returns the new value.
 fn count(counter: &AtomicU64, by: u64) -> u64 {
     counter.fetch_add(by, Ordering::Relaxed) + by
 }
 
 impl MemoryShare {
-    /// An empty share.
+    /// Makes an empty share.
     #[must_use]
     pub fn new(options: MemoryOptions) -> Self {
         let space = Arc::new(Space::new(
@@ -131,14 +133,14 @@ impl MemoryShare {
         }
     }
 
-    /// The name of the share.
+    /// Returns the name of the share.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.shared.options.name
     }
 
-    /// What reached the share so far. The numbers are read one after the other,
-    /// so under load they may differ by what happened in between.
+    /// Returns the operations so far. The numbers are read one after the other,
+    /// so under load they may belong to slightly different times.
     #[must_use]
     pub fn counts(&self) -> MemoryCounts {
         let counters = &self.shared.counters;
@@ -156,27 +158,28 @@ impl MemoryShare {
         }
     }
 
-    /// Bytes the share can hold.
+    /// Returns the capacity of the share in bytes.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.shared.space.capacity_bytes
     }
 
-    /// Bytes all files hold, including deleted ones that are still open.
+    /// Returns the bytes that all files hold, including deleted files that are
+    /// still open.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.shared.space.used_bytes()
     }
 
-    /// Every path on the share, parents first, with `/` between components and
-    /// at the end of directories.
+    /// Returns every path on the share, parents first. Components are separated
+    /// by `/`, and directories end with `/`.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         read(&self.shared.namespace).paths()
     }
 
-    /// The whole content of the file at `path` (components separated by `/` or
-    /// `\`), or `None` when there is no file of that name.
+    /// Returns the content of the file at `path`, or `None` if there is no such
+    /// file. Components are separated by `/` or `\`.
     #[must_use]
     pub fn contents(&self, path: &str) -> Option<Vec<u8>> {
         let node = read(&self.shared.namespace)
@@ -185,12 +188,13 @@ impl MemoryShare {
         node.read(0, usize::MAX).ok()
     }
 
-    /// Creates or overwrites the file at `path`, and the directories on the way
-    /// to it, without counting and whatever clients may do.
+    /// Creates or overwrites the file at `path`, and creates its parent
+    /// directories. It is not counted, and the access of clients does not
+    /// restrict it.
     ///
     /// # Errors
     /// [`SmbError::NameInvalid`] for a malformed path,
-    /// [`SmbError::PathNotFound`] when a component is a file,
+    /// [`SmbError::PathNotFound`] if a component is a file,
     /// [`SmbError::IsDirectory`], and [`SmbError::DiskFull`].
     pub fn put(&self, path: &str, contents: &[u8]) -> SmbResult<()> {
         let path: SmbPath = path.parse()?;
@@ -213,7 +217,7 @@ impl MemoryShare {
         }
     }
 
-    /// Finds or makes the node an open asks for.
+    /// Finds or creates the node for an open.
     fn find_or_create(
         &self,
         path: &SmbPath,
@@ -265,7 +269,7 @@ fn existing_action(intent: OpenIntent) -> OpenAction {
     }
 }
 
-/// Whether `node`, which was there before, may be opened as asked (MS-FSA
+/// Checks that the existing `node` may be opened with these options (MS-FSA
 /// 2.1.5.1.2).
 fn check_existing(node: &Node, opts: OpenOptions, action: OpenAction) -> SmbResult<()> {
     let overwrites = action == OpenAction::Overwritten;

@@ -1,9 +1,12 @@
-//! Which names lead to which nodes.
+//! The names of a share and their nodes.
 //!
-//! Names compare without case and keep the case they were given. Invariant:
-//! every directory that is linked, and no other, has an entry table here, so a
-//! path can never lead through a removed directory. The caller holds the lock
-//! that makes each call one step; contents and attributes live in [`Node`].
+//! Names are compared without case and keep their case. The caller holds the
+//! lock that makes each call atomic.
+//!
+//! Invariant: exactly the linked directories have an entry table here. So a
+//! path can never lead through a removed directory.
+//!
+//! Not here: contents and attributes, see [`Node`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,21 +16,21 @@ use smb_server::{SmbError, SmbPath, SmbResult};
 use super::node::{Kind, Node, Space};
 use super::pattern::fold;
 
-/// Entries of one directory, by folded name.
+/// Entries of one directory, by their lower-case names.
 type Entries = BTreeMap<String, Arc<Node>>;
 
 /// The directory tree of one share.
 #[derive(Debug)]
 pub(super) struct Namespace {
     root: Arc<Node>,
-    /// Entry tables by the index of the directory node.
+    /// Entry tables, by the index of the directory's node.
     directories: HashMap<u64, Entries>,
     space: Arc<Space>,
     next_index: u64,
 }
 
 impl Namespace {
-    /// A tree of nothing but its root, which is called `share`.
+    /// Makes a tree with only its root, which is called `share`.
     pub(super) fn new(share: &str, space: Arc<Space>) -> Self {
         let root = Arc::new(Node::new(1, share, Kind::Directory, Arc::clone(&space)));
         Self {
@@ -38,8 +41,8 @@ impl Namespace {
         }
     }
 
-    /// The node at `path`; [`SmbError::NotFound`] when only the last component
-    /// is missing, [`SmbError::PathNotFound`] otherwise.
+    /// Returns the node at `path`. Fails with [`SmbError::NotFound`] if only the
+    /// last component is missing, otherwise with [`SmbError::PathNotFound`].
     pub(super) fn find(&self, path: &SmbPath) -> SmbResult<Arc<Node>> {
         let Some(name) = path.file_name() else {
             return Ok(Arc::clone(&self.root));
@@ -48,7 +51,7 @@ impl Namespace {
         self.child(parent, name).cloned().ok_or(SmbError::NotFound)
     }
 
-    /// Makes a new node at `path`, where there is none.
+    /// Creates a node at `path`, where no node may exist.
     pub(super) fn create(&mut self, path: &SmbPath, kind: Kind) -> SmbResult<Arc<Node>> {
         let name = path.file_name().ok_or(SmbError::Exists)?;
         let parent = Arc::clone(self.parent(path)?);
@@ -83,8 +86,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// Moves the node at `from` to `to`. An existing file there is replaced if
-    /// `replace_if_exists`, a directory never.
+    /// Moves the node at `from` to `to`. With `replace_if_exists` it replaces
+    /// an existing file at `to`, but never a directory.
     pub(super) fn rename(
         &mut self,
         from: &SmbPath,
@@ -116,8 +119,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// The entries of `directory` in order of their folded names; none once it
-    /// is removed.
+    /// Returns the entries of `directory` in the order of their lower-case
+    /// names. A removed directory has none.
     pub(super) fn entries(&self, directory: &Node) -> impl Iterator<Item = &Arc<Node>> {
         self.directories
             .get(&directory.index)
@@ -125,13 +128,13 @@ impl Namespace {
             .flat_map(Entries::values)
     }
 
-    /// Whether `node` has no entries; always so for a file.
+    /// Returns whether `node` has no entries. A file never has any.
     pub(super) fn is_empty(&self, node: &Node) -> bool {
         self.entries(node).next().is_none()
     }
 
-    /// Every path below the root, parents first. Components are joined by `/`,
-    /// and directories end in one.
+    /// Returns every path below the root, parents first. Components are
+    /// separated by `/`, and directories end with `/`.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         self.collect_paths(&self.root, "", &mut paths);
@@ -151,7 +154,7 @@ impl Namespace {
         }
     }
 
-    /// The directory that holds the last component of `path`.
+    /// Returns the directory of the last component of `path`.
     fn parent(&self, path: &SmbPath) -> SmbResult<&Arc<Node>> {
         let components = path.components();
         let above = components
@@ -168,7 +171,7 @@ impl Namespace {
         self.directories.get(&directory.index)?.get(&fold(name))
     }
 
-    /// Whether `path` leads through `node`.
+    /// Returns whether `path` leads through `node`.
     fn is_above(&self, node: &Arc<Node>, path: &SmbPath) -> bool {
         let mut directory = &self.root;
         for name in path.components() {

@@ -1,8 +1,9 @@
-//! One file or directory, and the space all files of a share draw on.
+//! One file or directory, and the space that all files of a share use.
 //!
-//! Invariant: the space in use is the sum of the lengths of all files that are
-//! linked or still open; a node gives its bytes back when its last holder drops
-//! it. Who may do what, and which name leads to a node, is not decided here.
+//! Invariant: the used space is the sum of the lengths of all files that are linked
+//! or still open. A node returns its bytes when its last holder drops it.
+//!
+//! Not here: access checks, and the names that lead to a node.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
@@ -13,13 +14,13 @@ use smb_server::{FileInfo, FileTimes, SmbError, SmbResult};
 use super::content::{Content, end_of};
 use crate::lock::{read, write};
 
-/// Allocation unit of the volume: sizes on disk are multiples of it.
+/// Allocation unit of the volume in bytes. Sizes on disk are multiples of it.
 pub(super) const CLUSTER_BYTES: u64 = 4096;
 
-/// 1601-01-01 to 1970-01-01 in units of 100 ns (MS-DTYP 2.3.3).
+/// Time from 1601-01-01 to 1970-01-01 in units of 100 ns (MS-DTYP 2.3.3).
 const FILETIME_UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
-/// The capacity of a share and what is used of it, in bytes.
+/// The capacity and the used space of a share, in bytes.
 #[derive(Debug)]
 pub(super) struct Space {
     pub(super) capacity_bytes: u64,
@@ -57,7 +58,7 @@ impl Space {
     }
 }
 
-/// What a node is.
+/// The type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -67,7 +68,7 @@ pub(super) enum Kind {
 /// One file or directory. Handles keep it alive after it is unlinked.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Identifies the node within the share, across renames; never 0.
+    /// Identifies the node within the share, also after a rename. It is never 0.
     pub(super) index: u64,
     pub(super) kind: Kind,
     space: Arc<Space>,
@@ -83,7 +84,7 @@ struct State {
     change_time: u64,
     is_read_only: bool,
     is_linked: bool,
-    /// Stays empty in a directory.
+    /// The file's bytes; always empty in a directory.
     content: Content,
 }
 
@@ -139,16 +140,17 @@ impl Node {
         info
     }
 
-    /// Up to `len` bytes from `offset`, empty at the end of the file.
+    /// Reads up to `len` bytes from `offset`, none at the end of the file.
     ///
-    /// The access time stays, as on NTFS: storing it would turn every read into
-    /// an exclusive lock.
+    /// The access time stays unchanged, as on NTFS. Updating it would need an
+    /// exclusive lock for every read.
     pub(super) fn read(&self, offset: u64, len: usize) -> SmbResult<Vec<u8>> {
         self.file_only()?;
         Ok(read(&self.state).content.read(offset, len))
     }
 
-    /// Stores `data` at `offset`; [`SmbError::DiskFull`] changes nothing.
+    /// Stores `data` at `offset`. Fails with [`SmbError::DiskFull`] without a
+    /// change.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> SmbResult<()> {
         self.file_only()?;
         let mut state = write(&self.state);
@@ -194,7 +196,7 @@ impl Node {
         state.change_time = filetime_now();
     }
 
-    /// Notes that an entry of this directory came, went or changed its name.
+    /// Records that an entry of this directory was added, removed or renamed.
     pub(super) fn entries_changed(&self) {
         write(&self.state).stamp_write();
     }
@@ -231,7 +233,7 @@ impl State {
     }
 }
 
-/// The current time in units of 100 ns since 1601 (MS-DTYP 2.3.3).
+/// Returns the current time in units of 100 ns since 1601 (MS-DTYP 2.3.3).
 fn filetime_now() -> u64 {
     let since_1970 = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,8 +1,9 @@
-//! Search patterns of QUERY_DIRECTORY (MS-FSA 2.1.4.4), ignoring case.
+//! Search patterns of QUERY_DIRECTORY (MS-FSA 2.1.4.4), without case.
 //!
-//! Matching takes one step per pair of pattern and name character, whatever
-//! the pattern, so no client can make a listing slow. Checking that a pattern
-//! is well-formed is the protocol layer's.
+//! Matching takes one step per pair of pattern and name character, for any
+//! pattern. So no client can make a listing slow.
+//!
+//! Not here: the check that a pattern is valid, which the protocol layer does.
 
 /// A search pattern.
 ///
@@ -12,13 +13,14 @@
 ///   dot or at the end.
 /// - `"` (DOS_DOT) matches a dot, or nothing at the end.
 pub(super) struct Pattern {
-    /// `None` matches every name.
+    /// The pattern's characters in lower case; `None` matches every name.
     chars: Option<Vec<char>>,
 }
 
 impl Pattern {
-    /// Reads `pattern`; none at all, `*` and `*.*` match every name, the last
-    /// because DOS names without an extension end in an invisible dot.
+    /// Makes a pattern from its text. No pattern, `*` and `*.*` match every
+    /// name. `*.*` does so because DOS names without an extension end with an
+    /// invisible dot.
     pub(super) fn new(pattern: Option<&str>) -> Self {
         let chars = pattern
             .filter(|text| !matches!(*text, "*" | "*.*"))
@@ -26,14 +28,15 @@ impl Pattern {
         Self { chars }
     }
 
-    /// Whether the whole of `name` matches.
+    /// Returns whether the whole of `name` matches.
     pub(super) fn matches(&self, name: &str) -> bool {
         let Some(pattern) = &self.chars else {
             return true;
         };
         let name: Vec<char> = fold(name).chars().collect();
         let last_dot = name.iter().rposition(|&c| c == '.');
-        // reach[i]: the first i pattern characters can match the name so far.
+        // `reach[i]` is true if the first `i` pattern characters can match the
+        // name so far.
         let mut reach = vec![false; pattern.len() + 1];
         reach[0] = true;
         for (at, &c) in name.iter().enumerate() {
@@ -56,8 +59,8 @@ impl Pattern {
     }
 }
 
-/// Lets wildcards match nothing in front of `upcoming`, the next character of
-/// the name, or at its end.
+/// Lets wildcards match nothing before `upcoming`, the next character of the
+/// name, or at the name's end.
 fn skip_empty(pattern: &[char], reach: &mut [bool], upcoming: Option<char>) {
     for (i, &p) in pattern.iter().enumerate() {
         let may_be_empty = match p {
@@ -70,7 +73,7 @@ fn skip_empty(pattern: &[char], reach: &mut [bool], upcoming: Option<char>) {
     }
 }
 
-/// `name` as names are compared: in lower case.
+/// Returns `name` in lower case, as names are compared.
 pub(super) fn fold(name: &str) -> String {
     name.to_lowercase()
 }
@@ -93,16 +96,16 @@ mod tests {
             ("**a**", "xay", true),
             ("ÉT*", "été", true),
             ("file1", "file10", false),
-            // DOS_STAR stops at the last dot.
+            // DOS_STAR matches up to the last dot.
             ("<.txt", "a.b.txt", true),
             ("<", "abc", true),
             ("<", "a.b", false),
-            // DOS_QM: one character, or nothing before a dot or the end.
+            // DOS_QM matches one character, or nothing before a dot or at the end.
             (">>>", "ab", true),
             (">>.txt", "a.txt", true),
             (">.txt", "ab.txt", false),
             (">w.txt", "w.txt", false),
-            // DOS_DOT: a dot, or nothing at the end.
+            // DOS_DOT matches a dot, or nothing at the end.
             ("a\"", "a", true),
             ("a\"", "a.", true),
             ("a\"b", "ab", false),

@@ -1,4 +1,4 @@
-//! The share as `smb-server` calls it: through its traits.
+//! Tests of the share through the traits that `smb-server` calls.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -100,7 +100,8 @@ impl Default for Lab {
     }
 }
 
-/// Asserts that a result is a certain `SmbError`, which has no equality.
+/// Asserts that a result is a certain `SmbError`, which does not implement
+/// `PartialEq`.
 macro_rules! assert_fails {
     ($result:expr, $error:ident) => {
         match $result {
@@ -371,7 +372,7 @@ fn a_full_share_refuses_more_and_recovers() {
     let volume = lab.on(lab.share.volume_info()).unwrap();
     assert_eq!(volume.total_allocation_units, 10);
     assert_eq!(volume.caller_available_allocation_units, 2);
-    // Overwriting needs no room.
+    // Overwriting needs no more space.
     lab.on(one.write(0, &[3; 30_000])).unwrap();
     lab.on(one.truncate(1)).unwrap();
     lab.on(two.write(0, &[2; 20_000])).unwrap();
@@ -447,8 +448,8 @@ fn put_makes_folders_and_refuses_nonsense() {
     assert_eq!(lab.share.counts(), MemoryCounts::default());
 }
 
-/// Four threads grow one shared file and churn files and directories of their
-/// own; nothing is lost, torn or left over.
+/// Four threads extend one shared file, and create and delete their own files
+/// and directories. No byte is lost or mixed up, and no file is left over.
 #[test]
 fn concurrent_use_keeps_every_byte_and_every_name() {
     const THREADS: u8 = 4;

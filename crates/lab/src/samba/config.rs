@@ -1,7 +1,7 @@
-//! `smb.conf` for a scratch Samba.
+//! Writes `smb.conf` for a scratch Samba.
 //!
-//! Invariant: every file path that appears lies below the instance's root, so
-//! neither the system's configuration nor its databases are touched.
+//! Invariant: every file path in it is below the instance's root. So the
+//! system's configuration and databases are never used.
 
 use std::fs;
 use std::net::IpAddr;
@@ -9,37 +9,37 @@ use std::path::{Path, PathBuf};
 
 use crate::{LabError, ShareAccess, Signing};
 
-/// What is fixed about every instance, with a reason for each line.
+/// The fixed part of the configuration, with a reason for each line.
 const TEMPLATE: &str = include_str!("../../../../fixtures/smb.conf");
 
-/// Starts the part of the template that is repeated for every share.
+/// Start of the part of the template that is repeated for every share.
 const SHARE_HEADER: &str = "[@SHARE@]";
 
-/// Folders `smbd` expects to find, below the root.
+/// Folders below the root that `smbd` needs.
 pub(super) const FOLDERS: [&str; 9] = [
     "private", "state", "cache", "lock", "pid", "ncalrpc", "winbindd", "bind-dns", "log",
 ];
 
-/// A share as `smb.conf` describes it.
+/// The section of one share in `smb.conf`.
 pub(super) struct ShareSection<'a> {
     pub(super) name: &'a str,
     pub(super) path: PathBuf,
     pub(super) access: ShareAccess,
-    /// Further lines of the section.
+    /// Additional lines of the section.
     pub(super) lines: &'a [String],
 }
 
-/// Everything an instance's `smb.conf` depends on.
+/// The values that an instance's `smb.conf` depends on.
 pub(super) struct Config<'a> {
     pub(super) root: &'a Path,
     pub(super) listen: IpAddr,
     pub(super) port: u16,
     /// The account that may use the shares.
     pub(super) account: &'a str,
-    /// The account that stands in for guests.
+    /// The account that represents guests.
     pub(super) guest: &'a str,
     pub(super) signing: Signing,
-    /// Further lines of the global section.
+    /// Additional lines of the global section.
     pub(super) global_lines: &'a [String],
     pub(super) shares: &'a [ShareSection<'a>],
 }
@@ -53,12 +53,13 @@ impl Config<'_> {
         Ok(path)
     }
 
-    /// The text of `smb.conf`.
+    /// Returns the text of `smb.conf`.
     ///
-    /// Fails with [`LabError::TemporaryFolder`] when a path has characters with
-    /// a meaning of their own in that file.
+    /// Fails with [`LabError::TemporaryFolder`] if a path has characters with a
+    /// special meaning in that file.
     fn render(&self) -> Result<String, LabError> {
-        // The template is part of the program and has the header (tested).
+        // The template is part of the program, and a test checks that it has
+        // the header.
         let (global, share) = TEMPLATE.split_once(SHARE_HEADER).unwrap_or_default();
         let signing = match self.signing {
             Signing::Optional => "default",
@@ -91,8 +92,9 @@ impl Config<'_> {
     }
 }
 
-/// A path that means itself in `smb.conf`, where `%` starts a substitution and a
-/// line end, a quote or a trailing backslash ends the value.
+/// Returns the text of a path that needs no escaping in `smb.conf`. There `%`
+/// starts a substitution, and a line end, a quote or a trailing backslash ends
+/// the value.
 pub(super) fn plain(path: &Path) -> Result<&str, LabError> {
     path.to_str()
         .filter(|text| !text.contains(['%', '"', '\\', '\n', '\r']))
@@ -137,7 +139,7 @@ mod tests {
         .render()
     }
 
-    /// The settings alone: what is left without comments and blank lines.
+    /// Returns only the settings, without comments and blank lines.
     fn settings(text: &str) -> Vec<&str> {
         text.lines()
             .filter(|line| !line.is_empty() && !line.starts_with('#'))

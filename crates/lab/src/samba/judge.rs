@@ -1,8 +1,8 @@
-//! Whether Samba takes a configuration as it is written.
+//! Checks that Samba accepts each line of a configuration.
 //!
-//! smbd starts without the parameters that it does not know, and without the files
-//! that it cannot find: who measures it would measure something else than what is
-//! written. testparm(1) reads a file as smbd does, and says so.
+//! smbd ignores unknown parameters and missing files. A benchmark would then
+//! measure something other than the configuration says. testparm(1) reads a
+//! file as smbd does, and reports such lines.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,32 +10,33 @@ use std::process::Command;
 use crate::LabError;
 use crate::process::output;
 
-/// From this level on it tells of files that are not there.
+/// testparm reports missing files from this debug level on.
 const LEVEL: &str = "--debuglevel=2";
-/// What is passed over, as testparm puts it (Samba 4.17), and how it is told.
+/// Beginnings of testparm's messages about ignored lines (Samba 4.17), and our
+/// words for them.
 const PASSED_OVER: [(&str, &str); 2] = [
     ("Ignoring unknown parameter ", "unknown parameter "),
     ("Can't find include file ", "no file "),
 ];
-/// Said where smbd would not start either.
+/// testparm's message about a file that smbd would not start with either.
 const NOT_LOADED: &str = "Error loading services.";
 
-/// Fails where Samba would pass over a line of a file, or does not take it.
+/// Fails if Samba ignores or rejects a line of the file.
 pub(super) fn check(testparm: &Path, configuration: &Path) -> Result<(), LabError> {
     let mut command = Command::new(testparm);
     command
         .args(["--suppress-prompt", LEVEL])
         .arg(configuration);
     let output = output(&mut command, "").map_err(LabError::io("run testparm"))?;
-    // Its status tells nothing: it is 0 where a line is passed over, and may be 1
-    // where there is advice.
+    // The exit status is not useful. It is 0 for an ignored line, and it may be
+    // 1 if testparm only gives advice.
     match complaint(&String::from_utf8_lossy(&output.stderr)) {
         Some(said) => Err(LabError::Configuration { said }),
         None => Ok(()),
     }
 }
 
-/// What testparm holds against a file, if anything.
+/// Returns testparm's complaint about a file, if there is one.
 fn complaint(said: &str) -> Option<String> {
     let passed_over = said.lines().find_map(|line| {
         PASSED_OVER.iter().find_map(|(begin, told)| {
@@ -45,7 +46,7 @@ fn complaint(said: &str) -> Option<String> {
     });
     passed_over.or_else(|| {
         let (before, _) = said.split_once(NOT_LOADED)?;
-        // The first line says which file is read, the last one what is wrong with it.
+        // The first line names the file. The last line is the reason.
         let why = before
             .lines()
             .skip(1)

@@ -1,4 +1,4 @@
-//! What stands before an instance runs: its account, its folders, its processes.
+//! The start of an instance: its account, its folders, its processes.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -13,14 +13,14 @@ use crate::options::check_name;
 use crate::process::{ProcessGroup, output};
 use crate::{LabError, Password};
 
-/// What smbd prints, relative to the root.
+/// Log of the output of smbd, relative to the root.
 const STARTUP_LOG: &str = "log/startup.log";
-/// What smbd logs before it has read in smb.conf where to log.
+/// Log of smbd until it has read the log path from smb.conf.
 const EARLY_LOG: &str = "log/log.smbd";
-/// How much of the end of a log an error carries, in bytes.
+/// Length of the end of a log in an error, in bytes.
 const LOG_TAIL_BYTES: u64 = 4096;
 
-/// The name of the account this process runs as.
+/// Returns the name of the account that this process runs as.
 pub(super) fn invoking_account() -> Result<String, LabError> {
     let uid = geteuid();
     let user = User::from_uid(uid)
@@ -30,7 +30,7 @@ pub(super) fn invoking_account() -> Result<String, LabError> {
     Ok(user.name)
 }
 
-/// Makes the folders of an instance; returns the sections of its shares.
+/// Makes the folders of an instance. Returns the sections of its shares.
 pub(super) fn make_folders<'a>(
     root: &Path,
     shares: &'a [SambaShare],
@@ -57,7 +57,7 @@ pub(super) fn make_folders<'a>(
     shares.iter().map(section).collect()
 }
 
-/// The account that stands in for guests; see `guest account` in the template.
+/// Returns the account that represents guests; see `guest account` in the template.
 pub(super) fn guest_for(account: &str) -> &str {
     if geteuid().is_root() {
         "nobody"
@@ -72,7 +72,7 @@ pub(super) fn data_dir(root: &Path, share: &str) -> PathBuf {
 
 /// Adds `account` to the instance's password database.
 ///
-/// `pdbedit` and not `smbpasswd`, which adds accounts for root only.
+/// This uses `pdbedit`, because `smbpasswd` adds accounts only for root.
 pub(super) fn add_account(
     pdbedit: &Path,
     root: &Path,
@@ -88,7 +88,7 @@ pub(super) fn add_account(
         .arg(root.join("log"))
         .args(["--create", "--password-from-stdin", "--user", account]);
     let password = password.as_str();
-    // It asks twice.
+    // pdbedit asks for the password twice.
     let output = output(&mut command, &format!("{password}\n{password}\n"))
         .map_err(LabError::io("run pdbedit"))?;
     if output.status.success() {
@@ -114,7 +114,7 @@ pub(super) fn launch(
         .args(["--foreground", "--no-process-group"])
         .arg("--configfile")
         .arg(configuration)
-        // Until smb.conf is read, it would log into the system's folder.
+        // Until smbd has read smb.conf, it would log into the system's folder.
         .arg("--log-basename")
         .arg(root.join("log"))
         .stdout(startup.try_clone().map_err(failed())?)
@@ -125,7 +125,7 @@ pub(super) fn launch(
     ProcessGroup::spawn(&mut command).map_err(failed())
 }
 
-/// The end of what `smbd` wrote.
+/// Returns the end of the logs of `smbd`.
 pub(super) fn log_tail(root: &Path) -> String {
     [STARTUP_LOG, EARLY_LOG, "log/smbd.log"]
         .iter()

@@ -1,10 +1,11 @@
-//! A real Samba file server with everything it owns in a temporary folder.
+//! A real Samba file server with all its files in a temporary folder.
 //!
-//! Configuration, databases, logs and data live below one folder that goes away
-//! with the server; no system configuration is read or written and one address, of
-//! loopback unless told otherwise, is listened on. It runs as whoever starts it,
-//! root or not: the invoking account is the one Samba account. Needs Linux; written
-//! against Samba 4.17.
+//! Configuration, databases, logs and data are below one folder, which is
+//! deleted with the server. The server neither reads nor writes system
+//! configuration. It listens on one address, by default on loopback. It runs as
+//! the invoking user, root or not, and that user's account is its only account.
+//!
+//! It needs Linux, and was written for Samba 4.17.
 //!
 //! Invariant: dropping a [`ScratchSamba`] leaves no process, no folder and no
 //! bound port.
@@ -38,31 +39,31 @@ use crate::port::reserve_port;
 use crate::process::{ProcessGroup, output};
 use crate::{LabError, Password, Tool};
 
-/// Name of the share every instance has.
+/// Name of the share that every instance has.
 const MAIN_SHARE: &str = "bench";
-/// How the name of the folder begins that holds all of an instance.
+/// Prefix of the name of an instance's folder.
 const ROOT_PREFIX: &str = "smbench-samba-";
-/// How long `smbd` may take until it accepts connections.
+/// Limit for `smbd` to accept connections.
 const READY_LIMIT: Duration = Duration::from_secs(20);
-/// How often it is tried meanwhile.
+/// Interval between two tries to connect to it.
 const READY_INTERVAL: Duration = Duration::from_millis(20);
-/// How long one try may take; on loopback it succeeds or fails at once.
+/// Limit for one try. On loopback it succeeds or fails at once.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
-/// A running Samba; dropping it stops it and deletes everything it had.
+/// A running Samba. Dropping it stops it and deletes its files.
 #[derive(Debug)]
 pub struct ScratchSamba {
     account: String,
     password: Password,
     address: SocketAddr,
-    // Fields drop in this order: the processes end before their folder goes, and
-    // the port is given up last.
+    // Fields are dropped in this order: the processes end before their folder
+    // is deleted, and the port is released last.
     processes: ProcessGroup,
     root: TempDir,
     _reservation: TcpSocket,
 }
 
-/// A Samba whose folder there is, but that does not run yet.
+/// A Samba that has a folder but does not run yet.
 #[derive(Debug)]
 pub struct PreparedSamba {
     options: SambaOptions,
@@ -70,39 +71,42 @@ pub struct PreparedSamba {
 }
 
 impl PreparedSamba {
-    /// The folder that will hold everything the server owns.
+    /// Returns the folder for all files of the server.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// Starts the server and returns once it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     ///
     /// # Errors
-    /// As [`ScratchSamba::start`].
+    /// The errors of [`ScratchSamba::start`].
     pub fn start(self) -> Result<ScratchSamba, LabError> {
         ScratchSamba::start_in(self.root, self.options)
     }
 }
 
 impl ScratchSamba {
-    /// Whether the programs a scratch Samba needs are installed.
+    /// Checks that the programs of a scratch Samba are installed.
     ///
     /// # Errors
-    /// [`LabError::MissingTool`] naming the first missing one and its package.
+    /// [`LabError::MissingTool`] with the first missing program and its package.
     pub fn available() -> Result<(), LabError> {
         Tool::SMBD.find()?;
         Tool::PDBEDIT.find()?;
         Ok(())
     }
 
-    /// Whether Samba takes a line of the global section of `smb.conf`: knows its
-    /// parameter, and can read the value. Parameters with a colon in their names are
-    /// those of modules, which nobody but the module knows.
+    /// Checks that Samba accepts a line of the global section of `smb.conf`:
+    /// that it knows the parameter and can read the value.
+    ///
+    /// Parameters with a colon in their names belong to modules. They cannot be
+    /// checked, because only the module knows them.
     ///
     /// # Errors
-    /// [`LabError::Configuration`] when it does not, [`LabError::MissingTool`] when
-    /// it is not installed, and [`LabError::Io`] otherwise.
+    /// [`LabError::Configuration`] if Samba does not accept the line,
+    /// [`LabError::MissingTool`] if testparm is not installed, and
+    /// [`LabError::Io`] otherwise.
     pub fn check_line(line: &str) -> Result<(), LabError> {
         let testparm = Tool::TESTPARM.find()?;
         let failed = || LabError::io("write a temporary smb.conf");
@@ -111,26 +115,30 @@ impl ScratchSamba {
         check(&testparm, file.path())
     }
 
-    /// Starts a server and returns once it accepts connections.
+    /// Starts a server and returns when it accepts connections.
     ///
     /// # Errors
-    /// [`LabError::MissingTool`] when Samba is not installed,
-    /// [`LabError::Name`] and [`LabError::ShareTaken`] for unusable share names,
-    /// [`LabError::Configuration`] for further lines that Samba would pass over,
-    /// [`LabError::Listen`] when the address is none of this machine,
-    /// [`LabError::NoAccount`] and [`LabError::Account`] when the invoking user
-    /// cannot be a Samba user, [`LabError::TemporaryFolder`] for an unusable
-    /// `TMPDIR`, [`LabError::Samba`] with the end of its log when `smbd` does not
-    /// accept connections within 20 seconds, and [`LabError::Io`] otherwise.
+    /// - [`LabError::MissingTool`] if Samba is not installed.
+    /// - [`LabError::Name`] and [`LabError::ShareTaken`] for unusable share names.
+    /// - [`LabError::Configuration`] for additional lines that Samba would ignore.
+    /// - [`LabError::Listen`] if the address does not belong to this machine.
+    /// - [`LabError::NoAccount`] and [`LabError::Account`] if the invoking user
+    ///   cannot be a Samba user.
+    /// - [`LabError::TemporaryFolder`] for an unusable `TMPDIR`.
+    /// - [`LabError::Samba`] with the end of the log, if `smbd` does not accept
+    ///   connections within 20 seconds.
+    /// - [`LabError::Io`] otherwise.
     pub fn start(options: SambaOptions) -> Result<Self, LabError> {
         Self::prepare(options)?.start()
     }
 
-    /// Makes the folder of a server, so that somebody can be told of it before
-    /// anything runs in it: who is killed then leaves nothing that nobody knows of.
+    /// Makes the folder of a server before any process runs in it. So the
+    /// caller can announce the folder, and it can be deleted even if the caller
+    /// is killed later.
     ///
     /// # Errors
-    /// [`LabError::MissingTool`] and [`LabError::Io`], as [`ScratchSamba::start`].
+    /// [`LabError::MissingTool`] and [`LabError::Io`], as for
+    /// [`ScratchSamba::start`].
     pub fn prepare(options: SambaOptions) -> Result<PreparedSamba, LabError> {
         Self::available()?;
         let root =
@@ -194,50 +202,51 @@ impl ScratchSamba {
         Ok(samba)
     }
 
-    /// The share `bench` as a target, such as `smb://root@127.0.0.1:40123/bench`.
+    /// Returns the share `bench` as a target, such as
+    /// `smb://root@127.0.0.1:40123/bench`.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of(MAIN_SHARE)
     }
 
-    /// The share called `share` as a target.
+    /// Returns the share called `share` as a target.
     #[must_use]
     pub fn url_of(&self, share: &str) -> String {
         format!("smb://{}@{}/{share}", self.account, self.address())
     }
 
-    /// The account's name: that of the invoking user.
+    /// Returns the account's name, which is the invoking user's.
     #[must_use]
     pub fn user(&self) -> &str {
         &self.account
     }
 
-    /// The account's password.
+    /// Returns the account's password.
     #[must_use]
     pub fn password(&self) -> &str {
         self.password.as_str()
     }
 
-    /// The address the server listens on.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The port the server listens on.
+    /// Returns the port that the server listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// The folder that holds everything it owns.
+    /// Returns the folder with all files of the server.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// The program and its version, such as `Samba 4.17.12-Debian`; `None` where it
-    /// does not say.
+    /// Returns the program and its version, such as `Samba 4.17.12-Debian`.
+    /// Returns `None` if smbd does not print it.
     #[must_use]
     pub fn version(&self) -> Option<String> {
         let smbd = Tool::SMBD.find().ok()?;
@@ -246,30 +255,30 @@ impl ScratchSamba {
         Some(format!("Samba {}", said.trim().strip_prefix("Version ")?))
     }
 
-    /// The folder behind the share `bench`.
+    /// Returns the folder of the share `bench`.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
         self.data_dir_of(MAIN_SHARE)
     }
 
-    /// The folder behind the share called `share`.
+    /// Returns the folder of the share called `share`.
     #[must_use]
     pub fn data_dir_of(&self, share: &str) -> PathBuf {
         data_dir(self.root.path(), share)
     }
 
-    /// Lets every account of this machine, so also the one that stands in for
-    /// guests, write into the folder behind a share.
+    /// Allows every account of this machine to write into the folder of a
+    /// share. This includes the account that represents guests.
     ///
     /// # Errors
-    /// [`LabError::Io`] when the system refuses.
+    /// [`LabError::Io`] if the system refuses.
     pub fn open_to_all(&self, share: &str) -> Result<(), LabError> {
         let open = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode))
                 .map_err(LabError::io(format!("open {}", path.display())))
         };
         let folder = self.data_dir_of(share);
-        // Its parents can be passed through, and not be looked into.
+        // The parent folders can be passed through, but not listed.
         for parent in folder.ancestors().skip(1) {
             open(parent, 0o711)?;
             if parent == self.root.path() {
@@ -279,20 +288,20 @@ impl ScratchSamba {
         open(&folder, 0o777)
     }
 
-    /// The process ids of `smbd` and its children, of which there is one per
-    /// connection and a few helpers.
+    /// Returns the process ids of `smbd` and its children: one child per
+    /// connection, and a few helpers.
     #[must_use]
     pub fn server_pids(&self) -> Vec<u32> {
         self.processes.members()
     }
 
-    /// Whether `smbd` has ended by itself: then nobody answers any more.
+    /// Returns whether `smbd` has ended, so that no request is answered any more.
     #[must_use]
     pub fn has_exited(&self) -> bool {
         self.processes.has_exited()
     }
 
-    /// The end of `smbd`'s log.
+    /// Returns the end of the log of `smbd`.
     #[must_use]
     pub fn log_tail(&self) -> String {
         log_tail(self.root.path())
@@ -301,8 +310,8 @@ impl ScratchSamba {
     /// Stops the server and deletes its folder.
     ///
     /// # Errors
-    /// [`LabError::Io`] when the folder cannot be deleted; the server is stopped
-    /// all the same.
+    /// [`LabError::Io`] if the folder cannot be deleted. The server is stopped
+    /// anyway.
     pub fn stop(self) -> Result<(), LabError> {
         let Self {
             processes, root, ..
@@ -312,7 +321,8 @@ impl ScratchSamba {
             .map_err(LabError::io("delete the server's folder"))
     }
 
-    /// Waits until the port answers. Nothing but `smbd` can: the port is ours.
+    /// Waits until the port answers. Only `smbd` can answer, because the port
+    /// is reserved.
     fn wait_until_ready(&self) -> Result<(), LabError> {
         let deadline = Instant::now() + READY_LIMIT;
         while Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! What an instance is to be like.
+//! Options of a scratch Samba.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use super::{MAIN_SHARE, config};
 use crate::options::check_name;
 use crate::{LabError, Password, ShareAccess, Signing};
 
-/// Section names of `smb.conf` that are no further shares (smb.conf(5)).
+/// Section names of `smb.conf` that additional shares cannot have (smb.conf(5)).
 const SPECIAL_SECTIONS: [&str; 4] = [MAIN_SHARE, "global", "homes", "printers"];
 
-/// How a [`ScratchSamba`](super::ScratchSamba) is set up.
+/// Options of a [`ScratchSamba`](super::ScratchSamba).
 #[derive(Debug, Clone)]
 pub struct SambaOptions {
-    /// Password of the account; a random one when absent.
+    /// Password of the account; `None` for a random one.
     pub password: Option<Password>,
     /// Whether sessions must sign.
     pub signing: Signing,
     /// The address of this machine to listen on.
     pub listen: IpAddr,
-    /// Further lines of the global section of `smb.conf`.
+    /// Additional lines of the global section of `smb.conf`.
     pub extra_global: Vec<String>,
-    /// Further lines of the section of the main share, `bench`.
+    /// Additional lines of the section of the main share, `bench`.
     pub extra_share: Vec<String>,
-    /// Shares beside `bench`.
+    /// Shares in addition to `bench`.
     pub shares: Vec<SambaShare>,
-    /// Tickets to be taken, beside passwords.
+    /// Settings to accept Kerberos tickets in addition to passwords.
     pub kerberos: Option<SambaKerberos>,
 }
 
@@ -43,20 +43,20 @@ impl Default for SambaOptions {
     }
 }
 
-/// What a server needs to take Kerberos tickets; see
+/// Settings of a server that accepts Kerberos tickets; see
 /// [`ScratchKdc::samba`](crate::ScratchKdc::samba).
 #[derive(Debug, Clone)]
 pub struct SambaKerberos {
-    /// Realm of its users.
+    /// Realm of the server's users.
     pub realm: String,
-    /// File with the keys of its services.
+    /// File with the keys of the server's services.
     pub keytab: PathBuf,
     /// The `krb5.conf` to use instead of the system's.
     pub configuration: PathBuf,
 }
 
 impl SambaKerberos {
-    /// Lines of the global section of `smb.conf`.
+    /// Returns the lines of the global section of `smb.conf`.
     pub(super) fn lines(&self) -> Result<[String; 3], LabError> {
         Ok([
             format!("realm = {}", self.realm),
@@ -66,19 +66,19 @@ impl SambaKerberos {
     }
 }
 
-/// A share of a [`ScratchSamba`](super::ScratchSamba), with a folder of its own.
+/// A share of a [`ScratchSamba`](super::ScratchSamba) with its own folder.
 #[derive(Debug, Clone)]
 pub struct SambaShare {
     /// Name of the share.
     pub name: String,
-    /// What clients may do.
+    /// The access of clients.
     pub access: ShareAccess,
-    /// Further lines of its section of `smb.conf`.
+    /// Additional lines of its section of `smb.conf`.
     pub lines: Vec<String>,
 }
 
-/// All shares of an instance, each with a name of its own that means nothing
-/// else.
+/// Returns all shares of an instance. Checks that no name is used twice or is
+/// reserved.
 pub(super) fn with_main_share(
     extra_lines: Vec<String>,
     mut others: Vec<SambaShare>,

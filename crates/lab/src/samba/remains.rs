@@ -1,5 +1,5 @@
-//! What a server leaves behind whose starter was killed: its folder, and
-//! perhaps itself.
+//! Cleanup after a server whose starter was killed: its folder, and possibly
+//! the server itself.
 
 use std::fs;
 use std::io;
@@ -14,30 +14,30 @@ use nix::unistd::Pid;
 use super::{READY_INTERVAL, ROOT_PREFIX, ScratchSamba};
 use crate::LabError;
 
-/// How long a server whose starter was killed may take to end by itself.
+/// Limit for a server to end after its starter was killed.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(10);
 
 impl ScratchSamba {
-    /// Stops a server whose starter was killed, should it not have ended by
-    /// itself, and deletes its folder: then nobody else does. One that is not
-    /// there any more is as good.
+    /// Stops a server whose starter was killed, if it still runs, and deletes
+    /// its folder. It succeeds if the folder does not exist any more.
     ///
     /// # Errors
-    /// [`LabError::Io`] when `root` is not such a folder, or cannot be deleted.
+    /// [`LabError::Io`] if `root` is not the folder of a scratch Samba, or
+    /// cannot be deleted.
     pub fn remove_remains(root: &Path) -> Result<(), LabError> {
         let failed = || LabError::io(format!("delete {}", root.display()));
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         if !name.starts_with(ROOT_PREFIX) {
             return Err(failed()(io::Error::other("not a scratch Samba's folder")));
         }
-        // The server notices that its starter is gone, but may still be writing.
+        // The server ends after its starter is gone, but it may still be writing.
         let deadline = Instant::now() + ORPHAN_LIMIT;
         while !served_from(root).is_empty() {
             if Instant::now() >= deadline {
                 return Err(failed()(io::Error::other("its server still runs")));
             }
             for pid in served_from(root) {
-                // It fails only where the process has ended meanwhile.
+                // The signal fails only if the process has ended meanwhile.
                 let _ = kill(pid, Signal::SIGTERM);
             }
             thread::sleep(READY_INTERVAL);
@@ -55,8 +55,8 @@ impl ScratchSamba {
     }
 }
 
-/// The processes that were told to take their configuration from this folder.
-/// Its name is its own, so they are of no other server.
+/// Returns the processes that were started with a configuration in this folder.
+/// The folder's name is unique, so they belong to no other server.
 fn served_from(root: &Path) -> Vec<Pid> {
     let root = root.as_os_str().as_bytes();
     let Ok(processes) = fs::read_dir("/proc") else {
@@ -69,7 +69,7 @@ fn served_from(root: &Path) -> Vec<Pid> {
     processes
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter(|pid| {
-            // Empty once it has ended.
+            // The content is empty if the process has ended.
             let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let mut words = words.split(|&byte| byte == 0);
             words

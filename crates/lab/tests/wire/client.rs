@@ -1,4 +1,4 @@
-//! What the tests share: the real `smbclient` as the client.
+//! The real `smbclient` as the client of all tests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,32 +7,34 @@ use std::process::{Command, Output};
 
 use smbench_lab::{Tool, require};
 
-/// Whether the tools are here; if not, says loudly that the test is skipped.
+/// Returns whether the tools are installed. If not, prints that the test is
+/// skipped.
 pub(crate) fn has(tools: &[Tool]) -> bool {
     match require(tools) {
         Ok(()) => true,
         Err(skip) => {
-            // Not a print macro: the test harness would swallow the line.
+            // A print macro is not used, because the test harness would hide
+            // the line.
             let _ = writeln!(std::io::stderr(), "{skip}");
             false
         }
     }
 }
 
-/// A logged-on `smbclient` in waiting.
+/// The account and the folders for runs of `smbclient`.
 pub(crate) struct Client<'a> {
     pub(crate) port: u16,
     pub(crate) share: &'a str,
     pub(crate) user: &'a str,
     pub(crate) password: &'a str,
-    /// Further arguments.
+    /// Additional arguments.
     pub(crate) arguments: &'a [&'a str],
-    /// Where `get` and `put` find local files.
+    /// The folder of local files for `get` and `put`.
     pub(crate) folder: &'a Path,
 }
 
 impl Client<'_> {
-    /// Runs `script`, which must succeed, and returns what it printed.
+    /// Runs `script`, which must succeed, and returns its output.
     pub(crate) fn run(&self, script: &str) -> String {
         let output = self.output(script);
         let text = printed(&output);
@@ -40,7 +42,7 @@ impl Client<'_> {
         text
     }
 
-    /// Runs `script`, which must fail, and returns what it printed.
+    /// Runs `script`, which must fail, and returns its output.
     pub(crate) fn fail(&self, script: &str) -> String {
         let output = self.output(script);
         let text = printed(&output);
@@ -69,7 +71,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Bytes that differ from one place to the next.
+/// Returns bytes that differ from one position to the next.
 pub(crate) fn pattern(len_bytes: usize) -> Vec<u8> {
     (0..len_bytes as u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
@@ -81,9 +83,10 @@ pub(crate) const SIGNING_ENABLED: u16 = 1;
 /// SMB2_NEGOTIATE_SIGNING_REQUIRED (MS-SMB2 2.2.4).
 pub(crate) const SIGNING_REQUIRED: u16 = 2;
 
-/// Connects and sends a NEGOTIATE (MS-SMB2 2.2.3) for dialect 2.1, from a client
-/// that can sign and does not insist. Returns the connection and the SecurityMode
-/// of the answer.
+/// Connects and sends a NEGOTIATE (MS-SMB2 2.2.3) for dialect 2.1. The client
+/// can sign but does not require it.
+///
+/// Returns the connection and the SecurityMode of the answer.
 pub(crate) fn negotiate(server: SocketAddr) -> (TcpStream, u16) {
     const HEADER_BYTES: usize = 64;
     let mut request = vec![0; HEADER_BYTES + 38];

@@ -7,10 +7,12 @@ use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, p
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, ShareAccess, Signing, Tool};
 use tempfile::TempDir;
 
-/// Larger than one transfer, and no multiple of a chunk.
+/// Length of a file that is larger than one transfer, and not a multiple of a
+/// chunk.
 const FILE_BYTES: usize = 9 * 1024 * 1024 + 12_345;
 
-/// Runs `test` with a client of a server with these options, and a local folder.
+/// Starts a server with these options, and runs `test` with a client and a
+/// local folder.
 fn with_client(options: EmbeddedOptions, test: impl FnOnce(&EmbeddedServer, &Client<'_>)) {
     if !has(&[Tool::SMBCLIENT]) {
         return;
@@ -65,7 +67,7 @@ fn a_wrong_password_is_refused_as_often_as_it_is_tried() {
             password: "wrong",
             ..*client
         };
-        // More often than the server's stock throttle would take.
+        // This is more often than the server's default throttle accepts.
         for _ in 0..12 {
             assert!(wrong.fail("ls").contains("NT_STATUS_LOGON_FAILURE"));
         }

@@ -1,6 +1,6 @@
-//! Both lab servers over the wire, driven by the real `smbclient`.
+//! Tests of both lab servers over the network, with the real `smbclient`.
 //!
-//! Programs that are missing skip a test loudly, and fail it where `CI` is set.
+//! A missing program skips a test with a message. With `CI` set, it fails the test.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

@@ -1,4 +1,4 @@
-//! The scratch Samba: started, used with the real `smbclient`, and gone.
+//! The scratch Samba: its start, its use with the real `smbclient`, and its end.
 
 use std::env;
 use std::fs;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const SAMBA: [Tool; 2] = [Tool::SMBD, Tool::PDBEDIT];
 const SAMBA_AND_CLIENT: [Tool; 3] = [Tool::SMBD, Tool::PDBEDIT, Tool::SMBCLIENT];
 
-/// Set in the process that plays the benchmark that gets killed.
+/// Environment variable that marks the process which the test kills.
 const HOLD: &str = "SMBENCH_LAB_TEST_HOLDS_A_SAMBA";
 
 fn client<'a>(samba: &'a ScratchSamba, share: &'a str, folder: &'a Path) -> Client<'a> {
@@ -194,8 +194,8 @@ fn a_line_that_samba_would_pass_over_is_refused() {
     assert!(matches!(error, LabError::Configuration { .. }), "{error}");
 }
 
-/// Re-runs itself as the process to be killed: in that role it starts a Samba,
-/// prints its process ids, and waits.
+/// The test runs itself again as the process to kill. That process starts a
+/// Samba, prints its process ids, and waits.
 #[test]
 fn smbd_ends_with_a_killed_parent() {
     if !has(&SAMBA) {
@@ -208,7 +208,7 @@ fn smbd_ends_with_a_killed_parent() {
             thread::park();
         }
     }
-    // The killed process cannot delete its folder: this one does.
+    // The killed process cannot delete its folder, so this process does.
     let folder = TempDir::new().unwrap();
     let mut parent = Command::new(env::current_exe().unwrap())
         .args([
@@ -252,7 +252,7 @@ fn what_a_killed_starter_left_is_stopped_and_removed() {
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     assert!(samba.version().unwrap().starts_with("Samba 4."));
     let (root, pids) = (samba.root().to_owned(), samba.server_pids());
-    // As if nobody ever closed its standard input.
+    // Keeps the pipe on standard input open.
     std::mem::forget(samba);
     assert!(pids.iter().any(|&pid| is_running(pid)));
     ScratchSamba::remove_remains(&root).unwrap();
@@ -262,7 +262,7 @@ fn what_a_killed_starter_left_is_stopped_and_removed() {
         assert!(std::time::Instant::now() < deadline, "{pids:?} run on");
         thread::sleep(Duration::from_millis(20));
     }
-    // What is gone already is as good, and what is none is left alone.
+    // An already deleted folder is accepted, and another folder is not deleted.
     ScratchSamba::remove_remains(&root).unwrap();
     let other = TempDir::new().unwrap();
     ScratchSamba::remove_remains(other.path()).unwrap_err();

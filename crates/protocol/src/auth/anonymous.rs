@@ -1,5 +1,5 @@
-//! Nobody, by NTLM inside SPNEGO: the messages of MS-NLMP 2.2.1 without any
-//! proof (3.2.5.1.2).
+//! Anonymous log-on with NTLM inside SPNEGO: the messages of MS-NLMP 2.2.1
+//! without any proof (3.2.5.1.2).
 
 use super::AuthError;
 use super::spnego::{self, NTLM, Response};
@@ -12,7 +12,7 @@ const FLAGS: u32 = 0xa008_8205;
 const ANONYMOUS: u32 = 0x0000_0800;
 const AUTHENTICATE_LEN: u32 = 64;
 
-/// The client's half of one exchange.
+/// The client's side of one exchange.
 #[derive(Default)]
 pub(super) struct Anonymous {
     stage: Stage,
@@ -33,7 +33,8 @@ impl Anonymous {
                 Ok(spnego::init(&spnego::mechanisms(&[NTLM]), &negotiate()))
             }
             Stage::Authenticate => {
-                // There is no secret to answer the challenge with.
+                // There is no secret to answer the challenge with, so only its
+                // form is checked.
                 Response::decode(token)?;
                 Ok(spnego::response(Some(&authenticate()), None))
             }
@@ -41,7 +42,7 @@ impl Anonymous {
     }
 }
 
-/// NEGOTIATE_MESSAGE (2.2.1.1), without domain, workstation and version.
+/// Encodes NEGOTIATE_MESSAGE (2.2.1.1) without domain, workstation and version.
 fn negotiate() -> Vec<u8> {
     let mut message = SIGNATURE.to_vec();
     message.extend_from_slice(&1u32.to_le_bytes());
@@ -50,8 +51,8 @@ fn negotiate() -> Vec<u8> {
     message
 }
 
-/// AUTHENTICATE_MESSAGE (2.2.1.3): the LM response is one zero byte, and all
-/// else is empty.
+/// Encodes AUTHENTICATE_MESSAGE (2.2.1.3). The LM response is one zero byte.
+/// All other fields are empty.
 fn authenticate() -> Vec<u8> {
     let field = |len: u16, offset: u32| {
         let mut bytes = [len.to_le_bytes(), len.to_le_bytes()].concat();

@@ -1,9 +1,11 @@
-//! The little of DER (X.690) that SPNEGO and Kerberos need.
+//! The part of DER (X.690) that SPNEGO and Kerberos need.
 //!
-//! Writing is by functions that nest; reading is by a cursor that checks every
-//! length against what is there, so that hostile bytes end in an error with
-//! their place. Only low tag numbers and definite lengths exist, as DER has it
-//! for these protocols. Tokens are small and rare: clarity goes before copies.
+//! Functions that nest write elements. A cursor reads them: it checks every length
+//! against the bytes that exist, so hostile bytes end in an error with an offset.
+//!
+//! Only low tag numbers and definite lengths are supported, because DER uses no
+//! others for these protocols. Tokens are small and rare, so the code is simple
+//! rather than free of copies.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,17 +20,17 @@ const GENERALIZED_TIME: u8 = 0x18;
 const GENERAL_STRING: u8 = 0x1b;
 pub(super) const SEQUENCE: u8 = 0x30;
 
-/// The tag `[APPLICATION number]` of a constructed value.
+/// Returns the tag `[APPLICATION number]` of a constructed value.
 pub(super) const fn application_tag(number: u8) -> u8 {
     0x60 | number
 }
 
-/// The tag `[number]` of a constructed value.
+/// Returns the tag `[number]` of a constructed value.
 pub(super) const fn context_tag(number: u8) -> u8 {
     0xa0 | number
 }
 
-/// One element: tag, length, content.
+/// Encodes one element: tag, length, content.
 pub(super) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(content.len() + 6);
     out.push(tag);
@@ -59,7 +61,7 @@ pub(super) fn context(number: u8, inner: &[u8]) -> Vec<u8> {
 
 pub(super) fn integer(value: i64) -> Vec<u8> {
     let bytes = value.to_be_bytes();
-    // As short as the sign allows.
+    // Drop the leading bytes that the sign makes redundant.
     let redundant = bytes
         .windows(2)
         .take_while(|pair| {
@@ -82,15 +84,15 @@ pub(super) fn general_string(text: &str) -> Vec<u8> {
     element(GENERAL_STRING, text.as_bytes())
 }
 
-/// 32 flags, the first in the highest bit.
+/// Encodes 32 flags. The first flag is the highest bit.
 pub(super) fn flags(bits: u32) -> Vec<u8> {
     let mut content = vec![0];
     content.extend_from_slice(&bits.to_be_bytes());
     element(BIT_STRING, &content)
 }
 
-/// `YYYYMMDDHHMMSSZ`; a time before 1970 or after 9999 becomes the nearest
-/// that can be written.
+/// Encodes a time as `YYYYMMDDHHMMSSZ`. A time before 1970 or after 9999
+/// becomes the nearest time that this form can express.
 pub(super) fn time(at: SystemTime) -> Vec<u8> {
     let seconds = at
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -104,11 +106,12 @@ pub(super) fn time(at: SystemTime) -> Vec<u8> {
 }
 
 const DAY_S: u64 = 86_400;
-/// The last second of the year 9999.
+/// The last second of the year 9999, counted from 1970.
 const SECONDS_MAX: u64 = 253_402_300_799;
 
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian
-/// calendar: years begin in March here, so that leap days come last.
+/// Returns year, month and day for a number of days since 1970-01-01, in the
+/// Gregorian calendar. The calculation starts years in March, so that a leap
+/// day is the last day of its year.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;
@@ -125,7 +128,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// The inverse of [`civil`], for dates from 1970-01-01 on.
+/// Inverts [`civil`], for dates from 1970-01-01 on.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -138,7 +141,7 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     Some(era * 146_097 + of_era - 719_468)
 }
 
-/// A cursor over the elements of one level.
+/// A cursor over the elements of one nesting level.
 #[derive(Clone, Copy)]
 pub(super) struct Der<'a> {
     message: &'a [u8],
@@ -162,12 +165,12 @@ impl<'a> Der<'a> {
         }
     }
 
-    /// Everything from here to the end of the level, undecoded.
+    /// Returns the undecoded bytes from here to the end of the level.
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.message[self.at..self.end]
     }
 
-    /// The next element's tag and what is in it.
+    /// Returns the next element's tag and its content.
     fn next(&mut self, what: &'static str) -> Result<(u8, Self), DecodeError> {
         let error = self.error(what);
         let &[tag, first, ..] = self.rest() else {
@@ -177,8 +180,8 @@ impl<'a> Der<'a> {
         let len = if first < 0x80 {
             usize::from(first)
         } else {
-            // Four bytes of length are more than any message has; none at all
-            // is the indefinite form, which DER has not.
+            // More than four bytes of length exceed any message. A count of
+            // zero is the indefinite form, which DER does not allow.
             let count = usize::from(first & 0x7f);
             let digits = self.message[begin..self.end].get(..count).ok_or(error)?;
             if !(1..=4).contains(&count) {
@@ -200,7 +203,7 @@ impl<'a> Der<'a> {
         Ok((tag, inner))
     }
 
-    /// What is in the next element, which has this tag.
+    /// Returns the content of the next element, which must have this tag.
     pub(super) fn expect(&mut self, tag: u8, what: &'static str) -> Result<Self, DecodeError> {
         let error = self.error(what);
         match self.next(what)? {
@@ -209,7 +212,8 @@ impl<'a> Der<'a> {
         }
     }
 
-    /// The same, or nothing where another element or the end comes next.
+    /// Returns the content of the next element if it has this tag. Returns
+    /// `None` at another element and at the end.
     pub(super) fn optional(
         &mut self,
         tag: u8,
@@ -222,12 +226,12 @@ impl<'a> Der<'a> {
         }
     }
 
-    /// What is in the field `[number]`.
+    /// Returns the content of the field `[number]`.
     pub(super) fn field(&mut self, number: u8, what: &'static str) -> Result<Self, DecodeError> {
         self.expect(context_tag(number), what)
     }
 
-    /// The same for a field that may be missing.
+    /// Returns the content of the field `[number]`, or `None` if it is missing.
     pub(super) fn optional_field(
         &mut self,
         number: u8,
@@ -256,12 +260,12 @@ impl<'a> Der<'a> {
         Ok(self.expect(OCTET_STRING, what)?.rest())
     }
 
-    /// An object identifier in its encoded form.
+    /// Reads an object identifier and returns its encoded form.
     pub(super) fn oid(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
         Ok(self.expect(OID, what)?.rest())
     }
 
-    /// A string in whatever character set it is.
+    /// Reads a string as bytes, because its character set is unknown.
     pub(super) fn string_bytes(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
         Ok(self.expect(GENERAL_STRING, what)?.rest())
     }
@@ -295,11 +299,11 @@ fn parse_time(text: &[u8]) -> Option<SystemTime> {
             .fold(0, |value, digit| value * 10 + u64::from(digit - b'0'))
     };
     let (hour, minute, second) = (number(8, 10), number(10, 12), number(12, 14));
-    // A leap second is the first of the next minute.
+    // Second 60 is a leap second. It counts as the first second of the next minute.
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    // The epoch itself says "no time" in requests, and is one all the same.
+    // The epoch means "no time" in requests, but it is a valid time here.
     let days = days(number(0, 4), number(4, 6), number(6, 8))?;
     let seconds = days * DAY_S + hour * 3600 + minute * 60 + second;
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
@@ -378,7 +382,7 @@ mod tests {
             let error = Der::new(bytes).sequence("field").map(|_| ()).unwrap_err();
             assert_eq!((error.what, error.offset), ("field", 0), "{bytes:x?}");
         }
-        // The inner element claims more than the outer one has.
+        // The inner element claims more bytes than the outer one has.
         let bytes = [0x30, 3, 0x04, 2, 7, 9];
         let mut inner = Der::new(&bytes).sequence("outer").unwrap();
         assert_eq!(inner.octets("inner").unwrap_err().offset, 2);

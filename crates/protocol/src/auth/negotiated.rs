@@ -7,13 +7,13 @@ use super::AuthError;
 use super::kerberos::{Initiator, KerberosError, ServiceTicket};
 use super::spnego::{self, KERBEROS, MS_KERBEROS, Response, State};
 
-/// The order Windows offers them in.
+/// The mechanisms in the order in which Windows offers them.
 const OFFERED: [&[u8]; 2] = [MS_KERBEROS, KERBEROS];
 
-/// The client's half of one exchange.
+/// The client's side of one exchange.
 pub(super) struct KerberosExchange {
     initiator: Initiator,
-    /// The first token, until it is asked for.
+    /// The first token; empty after it was sent.
     first: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl KerberosExchange {
             return Ok(first);
         }
         self.take(token)?;
-        // The server has what it needs, and wants the list of mechanisms
+        // The server has accepted the ticket, and wants the list of mechanisms
         // confirmed (RFC 4178 5).
         let mic = self.initiator.mic(&spnego::mechanisms(&OFFERED));
         Ok(spnego::response(None, Some(&mic)))

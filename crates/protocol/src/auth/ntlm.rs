@@ -1,4 +1,4 @@
-//! NTLMv2 inside SPNEGO, by `sspi`.
+//! NTLMv2 inside SPNEGO, implemented by `sspi`.
 
 use sspi::{
     AuthIdentity, BufferType, ClientRequestFlags, CredentialUse, CredentialsBuffers,
@@ -10,11 +10,12 @@ use super::{Account, AuthError};
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn token_error(error: sspi::Error) -> AuthError {
-    // The description is a fixed text; the error's context may quote buffers.
+    // The description is a fixed text. The error's context could quote buffers,
+    // so it is left out.
     AuthError::Token(format!("{:?}: {}", error.error_type, error.description))
 }
 
-/// The client's half of one exchange.
+/// The client's side of one exchange.
 pub(super) struct Ntlm {
     package: Negotiate,
     credentials: Option<CredentialsBuffers>,
@@ -47,7 +48,7 @@ impl Ntlm {
         })
     }
 
-    /// The token to send after receiving `token` (empty at first).
+    /// Returns the token to send after receiving `token`, which is empty at first.
     pub(super) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         let mut output = [SecurityBuffer::new(Vec::new(), BufferType::Token)];
         let mut input = [SecurityBuffer::new(token.to_vec(), BufferType::Token)];
@@ -76,7 +77,8 @@ impl Ntlm {
         self.complete
     }
 
-    /// The whole exchanged key, of at least 16 bytes (MS-SMB2 3.2.5.3).
+    /// Returns the whole exchanged key, which has at least 16 bytes (MS-SMB2
+    /// 3.2.5.3).
     pub(super) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
         let keys = self
             .package

@@ -1,20 +1,21 @@
-//! SPNEGO (RFC 4178, MS-SPNG) around a mechanism's tokens, for the mechanisms
-//! whose tokens are made here; `sspi` wraps NTLM itself.
+//! SPNEGO (RFC 4178, MS-SPNG) around the tokens of a mechanism.
+//!
+//! Not here: NTLM with a password, because `sspi` wraps its tokens itself.
 
 use super::der::{self, Der, ENUMERATED};
 use crate::wire::DecodeError;
 
-/// 1.3.6.1.5.5.2
+/// Object identifier 1.3.6.1.5.5.2.
 const SPNEGO: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x02];
-/// 1.2.840.113554.1.2.2
+/// Object identifier 1.2.840.113554.1.2.2.
 pub(super) const KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02];
-/// 1.2.840.48018.1.2.2, the same with the typing error that Windows made and
-/// everyone understands.
+/// Object identifier 1.2.840.48018.1.2.2. This is Kerberos with a typing error
+/// by Windows, which every implementation understands.
 pub(super) const MS_KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 0x01, 0x02, 0x02];
-/// 1.3.6.1.4.1.311.2.2.10
+/// Object identifier 1.3.6.1.4.1.311.2.2.10.
 pub(super) const NTLM: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a];
 
-/// The list of mechanisms as offered: what a mechListMIC protects.
+/// Encodes the list of offered mechanisms, which a mechListMIC protects.
 pub(super) fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
     let offered: Vec<_> = offered
         .iter()
@@ -23,19 +24,19 @@ pub(super) fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
     der::sequence(&offered)
 }
 
-/// A token as GSS-API frames the first of an exchange (RFC 2743 3.1).
+/// Wraps the first token of a GSS-API exchange (RFC 2743 3.1).
 pub(super) fn framed(mechanism: &[u8], token: &[u8]) -> Vec<u8> {
     der::application(0, &[&der::oid(mechanism), token].concat())
 }
 
-/// What [`framed`] framed, and for which mechanism.
+/// Unwraps the output of [`framed`]: returns the mechanism and the token.
 pub(super) fn unframed(bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
     let mut inner = Der::new(bytes).expect(der::application_tag(0), "GSS-API token")?;
     let mechanism = inner.oid("GSS-API mechanism")?;
     Ok((mechanism, inner.rest()))
 }
 
-/// The first message: mechanisms, and a token for the first of them.
+/// Encodes the first message: mechanisms, and a token for the first of them.
 pub(super) fn init(mechanisms: &[u8], token: &[u8]) -> Vec<u8> {
     let init = der::sequence(&[
         der::context(0, mechanisms),
@@ -44,7 +45,7 @@ pub(super) fn init(mechanisms: &[u8], token: &[u8]) -> Vec<u8> {
     framed(SPNEGO, &der::context(0, &init))
 }
 
-/// A later message of ours.
+/// Encodes a later message of the client.
 pub(super) fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
     let octets = |number, bytes: Option<&[u8]>| {
         bytes.map_or_else(Vec::new, |bytes| der::context(number, &der::octets(bytes)))
@@ -52,17 +53,17 @@ pub(super) fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
     der::context(1, &der::sequence(&[octets(2, token), octets(3, mic)]))
 }
 
-/// How far the server says it is.
+/// The state of the negotiation as the server reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Completed,
     Incomplete,
     Rejected,
-    /// It insists on a mechListMIC.
+    /// The server requires a mechListMIC.
     RequestMic,
 }
 
-/// A message of the server.
+/// A message from the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Response<'a> {
     pub(super) state: Option<State>,

@@ -1,6 +1,8 @@
-//! SMB2 LOGOFF, TREE_DISCONNECT, ECHO and CANCEL (MS-SMB2 2.2.7, 2.2.8,
-//! 2.2.11, 2.2.12, 2.2.28 to 2.2.30): a structure size and nothing more, asked
-//! and answered alike. CANCEL has no answer.
+//! SMB2 LOGOFF, TREE_DISCONNECT, ECHO and CANCEL (MS-SMB2 2.2.7, 2.2.8, 2.2.11,
+//! 2.2.12, 2.2.28 to 2.2.30).
+//!
+//! Their requests and responses consist of the structure size only. CANCEL has
+//! no response.
 
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
@@ -8,7 +10,7 @@ use crate::wire::{DecodeError, Reader};
 /// The body of each of these requests.
 pub const EMPTY_BODY: [u8; 4] = [4, 0, 0, 0];
 
-/// The server's word that it is done.
+/// A successful response to LOGOFF, TREE_DISCONNECT or ECHO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmptyResponse;
 
@@ -16,7 +18,7 @@ impl EmptyResponse {
     /// Checks the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing or wrong.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(4, "response structure size")?;

@@ -1,11 +1,11 @@
-//! SMB2 CHANGE_NOTIFY (MS-SMB2 2.2.35, 2.2.36): answered when something in a
-//! directory changes, or when it is cancelled.
+//! SMB2 CHANGE_NOTIFY (MS-SMB2 2.2.35, 2.2.36): the server answers when
+//! something in a directory changes, or when the request is cancelled.
 
 use super::{FileId, read_output};
 use crate::wire::{DecodeError, Linked};
 
-/// SMB2_WATCH_TREE in [`ChangeNotifyRequest::flags`]: what lies below counts,
-/// too.
+/// SMB2_WATCH_TREE in [`ChangeNotifyRequest::flags`]: report changes in
+/// subdirectories too.
 pub const WATCH_TREE: u16 = 0x0001;
 
 /// Bits of [`ChangeNotifyRequest::completion_filter`] (MS-SMB2 2.2.35).
@@ -24,7 +24,7 @@ pub mod completion_filter {
     pub const FILE_NOTIFY_CHANGE_STREAM_SIZE: u32 = 0x0400;
     pub const FILE_NOTIFY_CHANGE_STREAM_WRITE: u32 = 0x0800;
 
-    /// Every change there is.
+    /// All kinds of changes.
     pub const ALL: u32 = 0x0FFF;
 }
 
@@ -38,22 +38,22 @@ pub mod action {
     pub const FILE_ACTION_RENAMED_NEW_NAME: u32 = 5;
 }
 
-/// Asks to be told of the next changes in an open directory.
+/// A request to report the next changes in an open directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeNotifyRequest {
     /// The open directory.
     pub directory: FileId,
     /// Zero or [`WATCH_TREE`].
     pub flags: u16,
-    /// Which changes: [`completion_filter`] bits.
+    /// The changes to report: [`completion_filter`] bits.
     pub completion_filter: u32,
-    /// Bytes the answer may have; changes that do not fit are answered with
-    /// STATUS_NOTIFY_ENUM_DIR and no names.
+    /// Largest length of the answer in bytes. If the changes do not fit, the
+    /// answer is STATUS_NOTIFY_ENUM_DIR without names.
     pub output_length: u32,
 }
 
 impl ChangeNotifyRequest {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 32];
         body[0..2].copy_from_slice(&32u16.to_le_bytes());
@@ -65,7 +65,7 @@ impl ChangeNotifyRequest {
     }
 }
 
-/// What has changed.
+/// The changes in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeNotifyResponse<'a> {
     data: &'a [u8],
@@ -75,14 +75,15 @@ impl<'a> ChangeNotifyResponse<'a> {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing or the changes lie outside the message.
+    /// Returns an error if a field is missing or the changes lie outside the
+    /// message.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self {
             data: read_output(message, "CHANGE_NOTIFY response")?,
         })
     }
 
-    /// The changes one by one.
+    /// Returns an iterator over the changes.
     #[must_use]
     pub const fn changes(&self) -> Changes<'a> {
         Changes(Linked::new(self.data))
@@ -92,14 +93,15 @@ impl<'a> ChangeNotifyResponse<'a> {
 /// One change (MS-FSCC 2.7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// An [`action`] value.
+    /// One of the [`action`] values.
     pub action: u32,
-    /// Below the directory, in UTF-16, little-endian.
+    /// Path below the directory, in UTF-16, little-endian.
     pub name: &'a [u8],
 }
 
-/// Changes of a [`ChangeNotifyResponse`]. After an error there are no more; its
-/// offset counts from the first change.
+/// An iterator over the changes of a [`ChangeNotifyResponse`].
+///
+/// It ends after an error. The error's offset counts from the first change.
 #[derive(Clone, Copy, Debug)]
 pub struct Changes<'a>(Linked<'a>);
 

@@ -4,21 +4,21 @@ use super::{FileId, FileTimes};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB: the response shall carry the attributes,
-/// or does.
+/// SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB: in a request, asks for the attributes; in
+/// a response, says that it carries them.
 pub const POSTQUERY_ATTRIB: u16 = 0x0001;
 
-/// Ends an open.
+/// A request to close an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloseRequest {
-    /// The open to end.
+    /// The open to close.
     pub file_id: FileId,
     /// Zero or [`POSTQUERY_ATTRIB`].
     pub flags: u16,
 }
 
 impl CloseRequest {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 24];
         body[0..2].copy_from_slice(&24u16.to_le_bytes());
@@ -28,17 +28,19 @@ impl CloseRequest {
     }
 }
 
-/// The file as the closed open left it. Every field but `flags` means nothing
-/// unless `flags` holds [`POSTQUERY_ATTRIB`]; servers send zeros then.
+/// The file's attributes after the close.
+///
+/// The other fields are valid only if `flags` contains [`POSTQUERY_ATTRIB`].
+/// Otherwise servers send zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloseResponse {
     /// Zero or [`POSTQUERY_ATTRIB`].
     pub flags: u16,
     /// The file's four times.
     pub times: FileTimes,
-    /// Bytes the file takes on the server's disk.
+    /// Space on the server's disk in bytes.
     pub allocation_size: u64,
-    /// Bytes in the file.
+    /// File size in bytes.
     pub end_of_file: u64,
     /// [`super::create::attributes`] bits.
     pub file_attributes: u32,
@@ -48,7 +50,7 @@ impl CloseResponse {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(60, "CLOSE response structure size")?;

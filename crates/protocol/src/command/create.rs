@@ -1,7 +1,8 @@
-//! SMB2 CREATE (MS-SMB2 2.2.13, 2.2.14): opens or makes a file or directory.
+//! SMB2 CREATE (MS-SMB2 2.2.13, 2.2.14): opens or creates a file or directory.
 //!
-//! Create contexts are [`create_context`](super::create_context)'s: a request
-//! takes a list of them, a response is read again by who asked for some.
+//! Not here: create contexts, see [`create_context`](super::create_context). A
+//! request takes a list of them. A caller that asked for contexts decodes them
+//! separately from the same response.
 
 use super::create_context::CreateContext;
 use super::name::{self, WireName};
@@ -9,7 +10,7 @@ use super::{EncodeError, FileId, FileTimes};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// Bytes of a CREATE request before its name: header and fixed body.
+/// Length of a CREATE request before its name: header and fixed body, in bytes.
 pub const CREATE_REQUEST_FIXED: usize = HEADER_LEN + 56;
 
 /// Bits of [`CreateRequest::desired_access`] (MS-SMB2 2.2.13.1).
@@ -35,8 +36,8 @@ pub mod access {
     pub const GENERIC_WRITE: u32 = 0x4000_0000;
     pub const GENERIC_READ: u32 = 0x8000_0000;
 
-    /// The same bits as [`FILE_READ_DATA`], [`FILE_WRITE_DATA`] and
-    /// [`FILE_APPEND_DATA`], as they are named for a directory.
+    /// These bits have the values of [`FILE_READ_DATA`], [`FILE_WRITE_DATA`] and
+    /// [`FILE_APPEND_DATA`]. MS-SMB2 gives them these names for directories.
     pub const FILE_LIST_DIRECTORY: u32 = FILE_READ_DATA;
     pub const FILE_ADD_FILE: u32 = FILE_WRITE_DATA;
     pub const FILE_ADD_SUBDIRECTORY: u32 = FILE_APPEND_DATA;
@@ -63,7 +64,7 @@ pub mod share {
     pub const FILE_SHARE_WRITE: u32 = 0x0000_0002;
     pub const FILE_SHARE_DELETE: u32 = 0x0000_0004;
 
-    /// Others may do anything meanwhile.
+    /// Other opens may read, write and delete the file meanwhile.
     pub const ALL: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 }
 
@@ -82,38 +83,38 @@ pub mod options {
     pub const FILE_OPEN_NO_RECALL: u32 = 0x0040_0000;
 }
 
-/// What to do when the name exists, and when it does not (MS-SMB2 2.2.13).
+/// The action for an existing and for a missing name (MS-SMB2 2.2.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Disposition {
-    /// Replace what exists, else create.
+    /// Replace an existing file; create a missing one.
     Supersede = 0,
-    /// Open what exists, else fail.
+    /// Open an existing file; fail if it is missing.
     Open = 1,
-    /// Fail if it exists, else create.
+    /// Fail if the file exists; create a missing one.
     Create = 2,
-    /// Open what exists, else create.
+    /// Open an existing file; create a missing one.
     OpenIf = 3,
-    /// Truncate what exists, else fail.
+    /// Truncate an existing file; fail if it is missing.
     Overwrite = 4,
-    /// Truncate what exists, else create.
+    /// Truncate an existing file; create a missing one.
     OverwriteIf = 5,
 }
 
-/// How far the client may cache, as asked for and as granted (MS-SMB2 2.2.13).
+/// The caching that a client asks for or that a server grants (MS-SMB2 2.2.13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum OplockLevel {
     /// No caching.
     #[default]
     None = 0x00,
-    /// Shared read caching.
+    /// Read caching, shared with other clients.
     LevelII = 0x01,
-    /// Read and write caching.
+    /// Read and write caching for one client.
     Exclusive = 0x08,
-    /// Exclusive, and the handle too.
+    /// Read, write and handle caching for one client.
     Batch = 0x09,
-    /// What the lease context says.
+    /// Caching as the lease context states it.
     Lease = 0xFF,
 }
 
@@ -126,15 +127,16 @@ impl OplockLevel {
         Self::Lease,
     ];
 
-    /// The level with this wire value.
+    /// Returns the level with this wire value.
     #[must_use]
     pub fn from_wire(value: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|level| *level as u8 == value)
     }
 }
 
-/// What the server did about the name (MS-SMB2 2.2.14). A newtype because an
-/// unknown value says nothing about the open and must not fail it.
+/// The server's action on the name (MS-SMB2 2.2.14).
+///
+/// It wraps the wire value, because an unknown value must not fail the open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CreateAction(pub u32);
 
@@ -149,29 +151,29 @@ impl CreateAction {
     pub const OVERWRITTEN: Self = Self(3);
 }
 
-/// Opens or makes `name`. The impersonation level is always Impersonation,
-/// which is what file servers expect of a user's client.
+/// A request to open or create `name`.
 ///
-/// With a name that is text, encoding may fail; with a [`WireName`], encoded
-/// before, it may not.
+/// The impersonation level is always Impersonation, which file servers expect
+/// of a user's client. Encoding can fail if the name is text. It cannot fail if
+/// the name is a [`WireName`], because that is already encoded.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CreateRequest<'a, N: ?Sized = str> {
-    /// Path below the share, parts separated by `\`, none in front; empty for
-    /// the share's root. At most 32,767 UTF-16 units.
+    /// Path below the share, with `\` between its parts and none in front. It
+    /// is empty for the share's root, and has at most 32,767 UTF-16 units.
     pub name: &'a N,
     /// [`access`] bits.
     pub desired_access: u32,
-    /// [`attributes`] bits of a file that gets created.
+    /// [`attributes`] bits for a new file.
     pub file_attributes: u32,
     /// [`share`] bits.
     pub share_access: u32,
-    /// What to do when the name exists, and when it does not.
+    /// The action for an existing and for a missing name.
     pub disposition: Disposition,
     /// [`options`] bits.
     pub options: u32,
-    /// Caching asked for.
+    /// The caching to ask for.
     pub oplock: OplockLevel,
-    /// What else to ask for, usually nothing.
+    /// The create contexts to send; usually none.
     pub contexts: &'a [CreateContext],
 }
 
@@ -184,10 +186,11 @@ impl<N: ?Sized> Clone for CreateRequest<'_, N> {
 impl<N: ?Sized> Copy for CreateRequest<'_, N> {}
 
 impl CreateRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     ///
     /// # Errors
-    /// When the name does not fit its length field; `out` is then as it was.
+    /// Returns an error if the name does not fit its length field. `out` is
+    /// unchanged then.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let name_len = name::wire_len(self.name)?;
         self.encode_with(name_len, out, |out| name::write(self.name, out));
@@ -196,7 +199,7 @@ impl CreateRequest<'_> {
 }
 
 impl CreateRequest<'_, WireName> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.encode_with(self.name.wire_len(), out, |out| {
             out.extend_from_slice(self.name.as_bytes());
@@ -205,7 +208,7 @@ impl CreateRequest<'_, WireName> {
 }
 
 impl<N: ?Sized> CreateRequest<'_, N> {
-    /// Appends the body, `name` appending `name_len` bytes of it.
+    /// Appends the body. `name` must append the `name_len` bytes of the name.
     fn encode_with(&self, name_len: u16, out: &mut Vec<u8>, name: impl FnOnce(&mut Vec<u8>)) {
         let mut body = [0u8; CREATE_REQUEST_FIXED - HEADER_LEN];
         body[0..2].copy_from_slice(&57u16.to_le_bytes());
@@ -229,7 +232,7 @@ impl<N: ?Sized> CreateRequest<'_, N> {
             out[start + 48..start + 52].copy_from_slice(&(at as u32).to_le_bytes());
             out[start + 52..start + 56].copy_from_slice(&len.to_le_bytes());
         } else if name_len == 0 {
-            // "The Buffer field MUST be at least one byte in length."
+            // MS-SMB2: "The Buffer field MUST be at least one byte in length."
             out.push(0);
         }
     }
@@ -238,31 +241,32 @@ impl<N: ?Sized> CreateRequest<'_, N> {
 /// ImpersonationLevel: Impersonation (MS-SMB2 2.2.13).
 const IMPERSONATION: u32 = 2;
 
-/// The open that a successful CREATE made.
+/// The result of a successful CREATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreateResponse {
-    /// Caching granted.
+    /// The caching granted.
     pub oplock_level: OplockLevel,
-    /// What happened to the name.
+    /// The server's action on the name.
     pub create_action: CreateAction,
     /// The file's four times.
     pub times: FileTimes,
-    /// Bytes the file takes on the server's disk.
+    /// Space on the server's disk in bytes.
     pub allocation_size: u64,
-    /// Bytes in the file.
+    /// File size in bytes.
     pub end_of_file: u64,
     /// [`attributes`] bits.
     pub file_attributes: u32,
-    /// The open, for the requests that follow.
+    /// The id of the open, for later requests.
     pub file_id: FileId,
 }
 
 impl CreateResponse {
-    /// Reads the response in `message`. Create contexts are not looked at;
-    /// see [`GrantedContexts`](super::create_context::GrantedContexts).
+    /// Reads the response in `message`. It ignores create contexts; see
+    /// [`GrantedContexts`](super::create_context::GrantedContexts).
     ///
     /// # Errors
-    /// When a field is missing, or the oplock level is none MS-SMB2 has.
+    /// Returns an error if a field is missing, or if MS-SMB2 does not have the
+    /// oplock level.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(89, "CREATE response structure size")?;

@@ -1,89 +1,91 @@
-//! Create contexts (MS-SMB2 2.2.13.2, 2.2.14.2): what a CREATE asks for beyond
-//! its fixed fields, and what of it the server granted.
+//! Create contexts (MS-SMB2 2.2.13.2, 2.2.14.2): requests of a CREATE beyond
+//! its fixed fields, and the server's answers to them.
 //!
-//! Contexts that nobody here asks for are passed over in answers. Not here:
-//! extended attributes, security descriptors, snapshots, application instances.
+//! Answers to contexts that this crate cannot ask for are ignored.
+//!
+//! Not here: extended attributes, security descriptors, snapshots, application
+//! instances.
 
 use super::lease::{LeaseKey, LeaseState};
 use super::{FileId, FileTime};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// SMB2_DHANDLE_FLAG_PERSISTENT: the handle shall outlive the server (MS-SMB2
-/// 2.2.13.2.11).
+/// SMB2_DHANDLE_FLAG_PERSISTENT: the handle must survive a restart of the
+/// server (MS-SMB2 2.2.13.2.11).
 pub const PERSISTENT: u32 = 0x0000_0002;
 
 /// SMB2_LEASE_FLAG_BREAK_IN_PROGRESS in a granted lease (MS-SMB2 2.2.14.2.10).
 pub const BREAK_IN_PROGRESS: u32 = 0x0000_0002;
-/// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease asked for and granted.
+/// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease request or grant.
 const PARENT_KEY_SET: u32 = 0x0000_0004;
 
-/// Bytes before a context's data: fixed part, name of four bytes, padding.
+/// Length of a context before its data: fixed part, name of four bytes, padding.
 const DATA_AT: usize = 24;
 const LEASE_V1_LEN: usize = 32;
-/// Of all data here, the longest.
+/// Length of a V2 lease, the longest data of all contexts here.
 const LEASE_V2_LEN: usize = 52;
 
-/// One thing more that a CREATE asks for. Each kind once at most.
+/// A create context to send with a CREATE. Each kind may occur once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateContext {
-    /// A lease, `RqLs` (2.2.13.2.8): SMB 2.1 and later. The CREATE's oplock
-    /// level is [`Lease`](super::create::OplockLevel::Lease) then.
+    /// Asks for a lease, `RqLs` (2.2.13.2.8), in SMB 2.1 and later. The CREATE's
+    /// oplock level must be [`Lease`](super::create::OplockLevel::Lease).
     Lease {
-        /// The lease.
+        /// Key of the lease.
         key: LeaseKey,
-        /// What to cache.
+        /// The caching to ask for.
         state: LeaseState,
     },
-    /// A lease of SMB 3, `RqLs` (2.2.13.2.10), which counts its changes.
+    /// Asks for a V2 lease, `RqLs` (2.2.13.2.10), in SMB 3. It counts its changes.
     LeaseV2 {
-        /// The lease.
+        /// Key of the lease.
         key: LeaseKey,
-        /// What to cache.
+        /// The caching to ask for.
         state: LeaseState,
-        /// The lease on the directory the file lies in, where there is one.
+        /// The lease on the directory that contains the file, if there is one.
         parent: Option<LeaseKey>,
         /// The client's count of changes.
         epoch: u16,
     },
-    /// A handle that survives a lost connection, `DHnQ` (2.2.13.2.3). Needs a
-    /// batch oplock or a lease with handle caching.
+    /// Asks for a handle that survives a lost connection, `DHnQ` (2.2.13.2.3).
+    /// It needs a batch oplock or a lease with handle caching.
     Durable,
-    /// Such a handle back, `DHnC` (2.2.13.2.4).
+    /// Takes back a durable handle, `DHnC` (2.2.13.2.4).
     DurableReconnect(FileId),
-    /// A durable handle of SMB 3, `DH2Q` (2.2.13.2.11).
+    /// Asks for a durable handle of SMB 3, `DH2Q` (2.2.13.2.11).
     DurableV2 {
-        /// How long the server shall keep it, in milliseconds; zero leaves
-        /// that to the server.
+        /// How long the server should keep the handle, in milliseconds. With
+        /// zero the server decides.
         timeout_ms: u32,
         /// Zero or [`PERSISTENT`].
         flags: u32,
-        /// Names this CREATE, so that it can be repeated.
+        /// Identifies this CREATE, so that it can be repeated.
         create_guid: [u8; 16],
     },
-    /// Such a handle back, `DH2C` (2.2.13.2.12).
+    /// Takes back a durable handle of SMB 3, `DH2C` (2.2.13.2.12).
     DurableReconnectV2 {
-        /// The handle.
+        /// Id of the handle.
         file_id: FileId,
-        /// The name its CREATE had.
+        /// The GUID of the CREATE that opened it.
         create_guid: [u8; 16],
         /// Zero or [`PERSISTENT`].
         flags: u32,
     },
-    /// What the user may do with the file, `MxAc` (2.2.13.2.5).
+    /// Asks for the user's access rights to the file, `MxAc` (2.2.13.2.5).
     MaximalAccess {
-        /// Asks only if the file has changed since.
+        /// Asks only if the file has changed since this time.
         since: Option<FileTime>,
     },
-    /// The file's number on its volume, `QFid` (2.2.13.2.9).
+    /// Asks for the file's number on its volume, `QFid` (2.2.13.2.9).
     QueryOnDiskId,
-    /// How large a new file will get, in bytes, `AlSi` (2.2.13.2.6).
+    /// States the future size of a new file in bytes, `AlSi` (2.2.13.2.6).
     AllocationSize(u64),
 }
 
 impl CreateContext {
-    /// Appends them all, each but the last padded to 8 bytes; how long they
-    /// are together.
+    /// Appends all contexts, and pads each but the last to 8 bytes. Returns
+    /// their total length.
     pub(super) fn encode_all(contexts: &[Self], out: &mut Vec<u8>) -> u32 {
         let start = out.len();
         let mut latest = start;
@@ -96,11 +98,11 @@ impl CreateContext {
             }
             context.encode(out);
         }
-        // None is longer than 80 bytes, and there are nine kinds.
+        // No context is longer than 80 bytes, and there are nine kinds.
         (out.len() - start) as u32
     }
 
-    /// Appends one, whose Next stays zero.
+    /// Appends one context. Its Next field stays zero.
     fn encode(&self, out: &mut Vec<u8>) {
         let mut context = [0u8; DATA_AT + LEASE_V2_LEN];
         let (fixed, data) = context.split_at_mut(DATA_AT);
@@ -113,7 +115,8 @@ impl CreateContext {
         out.extend_from_slice(&context[..DATA_AT + len]);
     }
 
-    /// Writes the data to the zeroed place for it; its name and length.
+    /// Writes the data into the zeroed buffer. Returns the context's name and
+    /// the data's length.
     fn fill(&self, data: &mut [u8]) -> (&'static [u8; 4], usize) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
@@ -188,40 +191,39 @@ impl CreateContext {
     }
 }
 
-/// What the server granted of the contexts asked for; of a kind that comes
-/// twice, the last.
+/// The server's answers to the contexts that were asked for. If a kind occurs
+/// twice, the last one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GrantedContexts {
-    /// The lease. Without handle caching and the like where it was asked for,
-    /// its state says so.
+    /// The lease. Its state may allow less caching than was asked for.
     pub lease: Option<GrantedLease>,
-    /// That the handle is durable.
+    /// Set if the handle is durable.
     pub durable: Option<GrantedDurable>,
-    /// What the user may do.
+    /// The user's access rights.
     pub maximal_access: Option<MaximalAccess>,
-    /// Where the file lies.
+    /// The numbers of the file and its volume.
     pub disk_id: Option<DiskId>,
 }
 
-/// A lease as granted (MS-SMB2 2.2.14.2.10, 2.2.14.2.11).
+/// A granted lease (MS-SMB2 2.2.14.2.10, 2.2.14.2.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantedLease {
-    /// The lease.
+    /// Key of the lease.
     pub key: LeaseKey,
-    /// What may be cached.
+    /// The caching granted.
     pub state: LeaseState,
-    /// [`BREAK_IN_PROGRESS`] and whatever else the server says.
+    /// [`BREAK_IN_PROGRESS`] and any other bits from the server.
     pub flags: u32,
-    /// The server's count of changes, of a V2 lease.
+    /// The server's count of changes, in a V2 lease.
     pub epoch: Option<u16>,
 }
 
-/// A durable handle as granted (MS-SMB2 2.2.14.2.3, 2.2.14.2.12).
+/// A granted durable handle (MS-SMB2 2.2.14.2.3, 2.2.14.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantedDurable {
-    /// For `DHnQ`.
+    /// The answer to `DHnQ`.
     V1,
-    /// For `DH2Q`.
+    /// The answer to `DH2Q`.
     V2 {
         /// How long the server keeps the handle, in milliseconds.
         timeout_ms: u32,
@@ -230,16 +232,17 @@ pub enum GrantedDurable {
     },
 }
 
-/// What the user may do with a file (MS-SMB2 2.2.14.2.5).
+/// The user's access rights to a file (MS-SMB2 2.2.14.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaximalAccess {
-    /// Whether the server found out; `access` means nothing otherwise.
+    /// Whether the server could determine the rights. If not, `access` has no
+    /// meaning.
     pub status: crate::NtStatus,
     /// [`super::create::access`] bits.
     pub access: u32,
 }
 
-/// A file's place (MS-SMB2 2.2.14.2.9).
+/// A file's place on disk (MS-SMB2 2.2.14.2.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskId {
     /// The file's number on its volume.
@@ -249,11 +252,12 @@ pub struct DiskId {
 }
 
 impl GrantedContexts {
-    /// Reads those of a successful CREATE response in `message`.
+    /// Reads the contexts of a successful CREATE response in `message`.
     ///
     /// # Errors
-    /// When one lies outside the message, they do not follow each other, or
-    /// one of these kinds has a length of no version known.
+    /// Returns an error if a context lies outside the message, or the contexts
+    /// do not follow each other. Also returns an error if a known kind has a
+    /// length of no known version.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         const FIXED: usize = HEADER_LEN + 88;
         let mut reader = Reader::at(message, FIXED - 8);
@@ -268,7 +272,7 @@ impl GrantedContexts {
             return Err(start.error("CREATE contexts offset"));
         }
         start.slice(offset, len, "CREATE contexts")?;
-        // Offsets in errors go on counting from the message's start.
+        // Keep the message's start, because offsets in errors count from it.
         let area = &message[..offset + len];
         let mut at = offset;
         loop {

@@ -1,30 +1,30 @@
-//! SMB2 ERROR Response (MS-SMB2 2.2.2): the body that comes instead of a
-//! command's own when the status says it failed.
+//! SMB2 ERROR Response (MS-SMB2 2.2.2): the body of a failed command, in place
+//! of the command's own body.
 //!
-//! The error data is handed on as bytes; symlink targets and required lengths
-//! are not interpreted here.
+//! The error data is returned as bytes. Not here: the meaning of symlink
+//! targets and required lengths.
 
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// What a server added to a failure status.
+/// The data that a server adds to a failure status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorResponse<'a> {
-    /// How many error contexts (MS-SMB2 2.2.2.1) `data` holds; always zero
-    /// before SMB 3.1.1, where `data` is one bare structure.
+    /// Number of error contexts (MS-SMB2 2.2.2.1) in `data`. It is always zero
+    /// before SMB 3.1.1, where `data` is one structure without a context.
     pub context_count: u8,
-    /// Usually empty.
+    /// The error data; usually empty.
     pub data: &'a [u8],
 }
 
 impl<'a> ErrorResponse<'a> {
     /// Reads the response in `message`.
     ///
-    /// With a ByteCount of zero the specification asks for one byte of
-    /// ErrorData all the same; it is accepted present or absent.
+    /// If ByteCount is zero, the specification still requires one byte of
+    /// ErrorData. This function accepts responses with and without it.
     ///
     /// # Errors
-    /// When a field is missing or ByteCount points past the message.
+    /// Returns an error if a field is missing or ByteCount points past the message.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         const FIXED: usize = HEADER_LEN + 8;
         let mut reader = Reader::at(message, HEADER_LEN);

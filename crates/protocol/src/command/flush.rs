@@ -4,7 +4,7 @@ use super::FileId;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// Asks the server to bring what it holds of a file to stable storage. The
+/// A request to write the server's cached data of a file to stable storage. The
 /// open needs write access (MS-SMB2 3.3.5.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlushRequest {
@@ -13,7 +13,7 @@ pub struct FlushRequest {
 }
 
 impl FlushRequest {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 24];
         body[0..2].copy_from_slice(&24u16.to_le_bytes());
@@ -22,7 +22,7 @@ impl FlushRequest {
     }
 }
 
-/// The server's word that the data is stable.
+/// The server's confirmation that the data is on stable storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlushResponse;
 
@@ -30,7 +30,7 @@ impl FlushResponse {
     /// Checks the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing or wrong.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(4, "FLUSH response structure size")?;

@@ -1,8 +1,11 @@
-//! SMB2 IOCTL (MS-SMB2 2.2.31, 2.2.32): whatever has no command of its own.
+//! SMB2 IOCTL (MS-SMB2 2.2.31, 2.2.32): operations that have no command of
+//! their own.
 //!
-//! The request and its answer carry bytes; what they mean depends on the code.
-//! Those of copies on the server are in [`copy_chunk`], those of its network
-//! interfaces in [`interfaces`]. Only FSCTLs, no device's own codes.
+//! Request and response carry bytes, and their meaning depends on the code. See
+//! [`copy_chunk`] for copies inside the server, and [`interfaces`] for its
+//! network interfaces.
+//!
+//! Not here: codes that are not FSCTLs.
 
 pub mod copy_chunk;
 pub mod interfaces;
@@ -11,7 +14,7 @@ use super::FileId;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// Bytes of an IOCTL request before its input: header and fixed body.
+/// Length of an IOCTL request before its input: header and fixed body, in bytes.
 pub const IOCTL_REQUEST_FIXED: usize = HEADER_LEN + 56;
 
 /// Values of [`IoctlRequest::code`] (MS-SMB2 2.2.31, MS-FSCC 2.3).
@@ -24,29 +27,29 @@ pub mod fsctl {
     pub const FSCTL_VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
 }
 
-/// Asks for what the code stands for.
+/// A request for the operation that `code` identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoctlRequest<'a> {
-    /// A [`fsctl`] value, or any other.
+    /// An [`fsctl`] value, or any other.
     pub code: u32,
-    /// The open it is about; [`FileId::RELATED`], all ones, for none.
+    /// The open that the operation is for; [`FileId::RELATED`], all ones, for none.
     pub file_id: FileId,
-    /// What goes with it, up to the negotiated MaxTransactSize.
+    /// The operation's input, up to the negotiated MaxTransactSize.
     pub input: &'a [u8],
-    /// Bytes the answer may have, up to the negotiated MaxTransactSize.
+    /// Largest length of the output in bytes, up to the negotiated MaxTransactSize.
     pub output_max: u32,
 }
 
 impl IoctlRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        // No frame holds an input of 4 GiB.
+        // The cast is safe, because no frame holds an input of 4 GiB.
         let input_len = self.input.len() as u32;
         encode_fixed(self.code, self.file_id, input_len, self.output_max, out);
         out.extend_from_slice(self.input);
         if self.input.is_empty() {
-            // The one-byte Buffer that StructureSize counts. Windows leaves it
-            // out, Samba's client sends it; every server takes both.
+            // This is the one-byte Buffer that StructureSize counts. Windows omits
+            // it and Samba's client sends it, so every server accepts both.
             out.push(0);
         }
     }
@@ -72,14 +75,14 @@ pub(crate) fn encode_fixed(
     out.extend_from_slice(&body);
 }
 
-/// What an IOCTL brought.
+/// The result of a successful IOCTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoctlResponse<'a> {
-    /// The code it answers.
+    /// The code of the request.
     pub code: u32,
-    /// The open it was about.
+    /// The open of the request.
     pub file_id: FileId,
-    /// What the code says it is.
+    /// The output. Its meaning depends on the code.
     pub output: &'a [u8],
 }
 
@@ -87,7 +90,8 @@ impl<'a> IoctlResponse<'a> {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing or the output lies outside the message.
+    /// Returns an error if a field is missing or the output lies outside the
+    /// message.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         const FIXED: usize = HEADER_LEN + 48;
         let mut reader = Reader::at(message, HEADER_LEN);
@@ -95,7 +99,7 @@ impl<'a> IoctlResponse<'a> {
         reader.u16("IOCTL reserved")?;
         let code = reader.u32("IOCTL code")?;
         let file_id = FileId::from_bytes(reader.array("IOCTL file id")?);
-        // Nothing here reads the input that may come back.
+        // The response may repeat the input, which is not needed.
         reader.u64("IOCTL input offset and count")?;
         let before_offset = reader;
         let offset = reader.u32("IOCTL output offset")? as usize;

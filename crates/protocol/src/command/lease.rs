@@ -1,30 +1,32 @@
-//! What a lease is made of (MS-SMB2 2.2.13.2.8, 2.2.13.2.10): its key and its
-//! state, as CREATE contexts and lease breaks carry them.
+//! Key and state of a lease (MS-SMB2 2.2.13.2.8, 2.2.13.2.10), as CREATE
+//! contexts and lease breaks carry them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Names a lease; of the client's choice, one per file and client GUID.
+/// Identifies a lease. The client chooses it, one per file and client GUID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaseKey(pub [u8; 16]);
 
-/// What a lease lets the client cache, as bits. A server may send any; the
-/// four that a client can usefully ask for have names.
+/// The caching that a lease permits, as bits.
+///
+/// A server may send any bits. The four combinations that a client can usefully
+/// ask for have names.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct LeaseState(pub u32);
 
 impl LeaseState {
-    /// Nothing.
+    /// No caching.
     pub const NONE: Self = Self(0);
-    /// SMB2_LEASE_READ_CACHING: what was read.
+    /// Read caching (SMB2_LEASE_READ_CACHING).
     pub const R: Self = Self(0x1);
-    /// Reads, and the handle after its close (SMB2_LEASE_HANDLE_CACHING).
+    /// Read caching, and the handle after its close (SMB2_LEASE_HANDLE_CACHING).
     pub const RH: Self = Self(0x3);
-    /// Reads, and what is written (SMB2_LEASE_WRITE_CACHING).
+    /// Read caching and write caching (SMB2_LEASE_WRITE_CACHING).
     pub const RW: Self = Self(0x5);
-    /// All of it.
+    /// Read, write and handle caching.
     pub const RWH: Self = Self(0x7);
 
     const NAMES: [(Self, &'static str); 5] = [
@@ -35,8 +37,8 @@ impl LeaseState {
         (Self::RWH, "RWH"),
     ];
 
-    /// The usual letters, `none` without any; `None` for what no server should
-    /// grant.
+    /// Returns the usual letters, or `none` for no caching. Returns `None` for
+    /// states that no server should grant.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         let mut names = Self::NAMES.into_iter();
@@ -45,7 +47,7 @@ impl LeaseState {
             .map(|(_, name)| name)
     }
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether every bit of `other` is set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -70,7 +72,7 @@ impl fmt::Debug for LeaseState {
 impl FromStr for LeaseState {
     type Err = UnknownLease;
 
-    /// Reads a name, in either case.
+    /// Reads a name, in upper or lower case.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut names = Self::NAMES.into_iter();
         names
@@ -80,7 +82,7 @@ impl FromStr for LeaseState {
     }
 }
 
-/// The text names no lease state.
+/// Error for a text that names no lease state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected one of none, R, RH, RW, RWH")]
 pub struct UnknownLease;

@@ -6,22 +6,22 @@ use crate::wire::{DecodeError, Reader};
 
 /// Bits of [`LockElement::flags`] (MS-SMB2 2.2.26.1).
 pub mod lock_flags {
-    /// SMB2_LOCKFLAG_SHARED_LOCK.
+    /// SMB2_LOCKFLAG_SHARED_LOCK: other opens may hold shared locks on the range.
     pub const SHARED: u32 = 0x0000_0001;
-    /// SMB2_LOCKFLAG_EXCLUSIVE_LOCK.
+    /// SMB2_LOCKFLAG_EXCLUSIVE_LOCK: no other open may hold a lock on the range.
     pub const EXCLUSIVE: u32 = 0x0000_0002;
-    /// SMB2_LOCKFLAG_UNLOCK.
+    /// SMB2_LOCKFLAG_UNLOCK: release the range.
     pub const UNLOCK: u32 = 0x0000_0004;
     /// SMB2_LOCKFLAG_FAIL_IMMEDIATELY: do not wait for a conflicting lock.
     pub const FAIL_IMMEDIATELY: u32 = 0x0000_0010;
 }
 
-/// One byte range (MS-SMB2 2.2.26.1).
+/// One byte range to lock or unlock (MS-SMB2 2.2.26.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockElement {
-    /// First byte, from the start of the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Bytes in the range.
+    /// Length of the range in bytes.
     pub length: u64,
     /// [`lock_flags`] bits.
     pub flags: u32,
@@ -37,25 +37,26 @@ impl LockElement {
     }
 }
 
-/// Locks or unlocks ranges of an open file, all of them or none.
+/// A request to lock or unlock ranges of an open file. The server changes all
+/// of them or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockRequest<'a> {
     /// The open that holds the locks.
     pub file_id: FileId,
-    /// LockSequenceNumber in the low 4 bits, LockSequenceIndex above; zero
-    /// unless the handle is resilient, durable or persistent.
+    /// LockSequenceNumber in the low 4 bits, LockSequenceIndex above them. It
+    /// is zero unless the handle is resilient, durable or persistent.
     pub sequence: u32,
-    /// One to 65,535 ranges. Locks and unlocks do not mix in one request, and
-    /// several locks must each have `FAIL_IMMEDIATELY` (MS-SMB2 3.3.5.14).
+    /// The ranges, 1 to 65,535. One request must not mix locks and unlocks. If
+    /// it has several locks, each needs `FAIL_IMMEDIATELY` (MS-SMB2 3.3.5.14).
     pub locks: &'a [LockElement],
 }
 
 impl LockRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     ///
     /// # Errors
-    /// When there are more ranges than LockCount can state; `out` is then as
-    /// it was.
+    /// Returns an error if there are more ranges than LockCount can express.
+    /// `out` is unchanged then.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let count: u16 = EncodeError::fit("lock list", self.locks.len())?;
         let mut body = [0u8; 24];
@@ -71,7 +72,7 @@ impl LockRequest<'_> {
     }
 }
 
-/// The server's word that every range was locked or unlocked.
+/// The server's confirmation that every range was locked or unlocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockResponse;
 
@@ -79,7 +80,7 @@ impl LockResponse {
     /// Checks the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing or wrong.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(4, "LOCK response structure size")?;

@@ -1,9 +1,10 @@
-//! Bodies of the commands that may be measured, one file each, written by hand.
+//! Bodies of the commands that may be measured, one file per command, written
+//! by hand.
 //!
-//! A request's `encode` appends the body after the header that the caller has
-//! already written; offsets inside bodies count from the start of that header
-//! (MS-SMB2 2.2). A response's `decode` takes the whole message, header
-//! included, and borrows from it.
+//! A request's `encode` appends the body to a header that the caller has
+//! already written. Offsets inside bodies count from the start of that header
+//! (MS-SMB2 2.2). A response's `decode` takes the whole message with its
+//! header, and borrows from it.
 
 pub mod bodyless;
 pub mod change_notify;
@@ -30,7 +31,7 @@ use thiserror::Error;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// A request that cannot be put on the wire as asked.
+/// Error for a request whose field is too long for the wire.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("{what} of length {len} does not fit its length field")]
 pub struct EncodeError {
@@ -46,8 +47,8 @@ impl EncodeError {
     }
 }
 
-/// Reads a response in `message` that is nothing but where its output lies and
-/// how long it is.
+/// Reads a response that has only the offset and the length of its output.
+/// Returns the output.
 fn read_output<'a>(message: &'a [u8], what: &'static str) -> Result<&'a [u8], DecodeError> {
     const FIXED: usize = HEADER_LEN + 8;
     let mut reader = Reader::at(message, HEADER_LEN);
@@ -56,8 +57,8 @@ fn read_output<'a>(message: &'a [u8], what: &'static str) -> Result<&'a [u8], De
     let offset = usize::from(reader.u16(what)?);
     let before_length = reader;
     let length = reader.u32(what)? as usize;
-    // Without output the offset points nowhere; servers send zero or the place
-    // where output would have been.
+    // Without output the offset has no meaning. Servers send zero, or the
+    // offset where output would start.
     if length == 0 {
         return Ok(&[]);
     }
@@ -67,8 +68,8 @@ fn read_output<'a>(message: &'a [u8], what: &'static str) -> Result<&'a [u8], De
     before_length.slice(offset, length, what)
 }
 
-/// A moment in units of 100 ns since 1601-01-01 UTC (MS-DTYP 2.3.3); zero
-/// where a server keeps no such time.
+/// A time in units of 100 ns since 1601-01-01 UTC (MS-DTYP 2.3.3). Zero means
+/// that the server does not keep this time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileTime(pub u64);
 
@@ -81,7 +82,7 @@ pub struct FileTimes {
     pub accessed: FileTime,
     /// LastWriteTime.
     pub written: FileTime,
-    /// ChangeTime: of data or attributes.
+    /// ChangeTime: the last change of data or attributes.
     pub changed: FileTime,
 }
 
@@ -96,23 +97,24 @@ impl FileTimes {
     }
 }
 
-/// An open on the server (MS-SMB2 2.2.14.1).
+/// The id of an open file or directory on the server (MS-SMB2 2.2.14.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileId {
-    /// Survives a reconnect of a durable open.
+    /// Part that stays valid when a durable open is reconnected.
     pub persistent: u64,
-    /// Valid for this connection.
+    /// Part that is valid for this connection.
     pub volatile: u64,
 }
 
 impl FileId {
-    /// "The open created earlier in this compound" (MS-SMB2 3.2.4.1.4).
+    /// The open that an earlier request in this compound creates (MS-SMB2
+    /// 3.2.4.1.4).
     pub const RELATED: Self = Self {
         persistent: u64::MAX,
         volatile: u64::MAX,
     };
 
-    /// The 16 bytes as they lie on the wire.
+    /// Returns the 16 bytes as they lie on the wire.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
@@ -121,7 +123,7 @@ impl FileId {
         bytes
     }
 
-    /// From the 16 bytes on the wire.
+    /// Makes an id from the 16 bytes on the wire.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         let [a, b] = [0, 8].map(|at| {

@@ -1,40 +1,40 @@
-//! Names as SMB2 sends them: UTF-16, little-endian, of a length that fits its
+//! Names as SMB2 sends them: UTF-16, little-endian, with a length that fits its
 //! field (MS-SMB2 2.1, "Unicode").
 //!
-//! Invariant: a [`WireName`] can be put into any request that takes one; what
-//! could fail has failed when it was made.
+//! Invariant: any request that takes a [`WireName`] can encode it. All errors
+//! occur when the name is made.
 
 use std::fmt;
 
 use super::EncodeError;
 
-/// A path below the share, a name or a search pattern, encoded once to be sent
-/// often. At most 32,767 UTF-16 units.
+/// A path below the share, a file name or a search pattern. It is encoded once
+/// and can be sent many times. It has at most 32,767 UTF-16 units.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct WireName(Vec<u8>);
 
 impl WireName {
-    /// Encodes `name`. Paths have their parts separated by `\` and none in
-    /// front.
+    /// Encodes `name`. Paths have `\` between their parts and none in front.
     ///
     /// # Errors
-    /// When the name is too long for its length field.
+    /// Returns an error if the name is too long for its length field.
     pub fn new(name: &str) -> Result<Self, EncodeError> {
         let mut new = Self(Vec::with_capacity(2 * name.len()));
         new.set(name)?;
         Ok(new)
     }
 
-    /// The pattern `*`: every name.
+    /// Makes the pattern `*`, which matches every name.
     #[must_use]
     pub fn every() -> Self {
         Self(vec![b'*', 0])
     }
 
-    /// Takes another name, in the memory it has if that suffices.
+    /// Replaces the name. The memory is reused if it is large enough.
     ///
     /// # Errors
-    /// When the name is too long for its length field; the old one is kept.
+    /// Returns an error if the name is too long for its length field. The old
+    /// name is kept then.
     pub fn set(&mut self, name: &str) -> Result<(), EncodeError> {
         wire_len(name)?;
         self.0.clear();
@@ -42,11 +42,12 @@ impl WireName {
         Ok(())
     }
 
-    /// Becomes these names, one behind the other, in the memory it has if that
-    /// suffices.
+    /// Replaces the name with the concatenation of `parts`. The memory is
+    /// reused if it is large enough.
     ///
     /// # Errors
-    /// When they are too long for the length field; the old name is kept.
+    /// Returns an error if the parts are too long for the length field. The old
+    /// name is kept then.
     pub fn set_joined<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a Self, IntoIter: Clone>,
@@ -61,15 +62,15 @@ impl WireName {
         Ok(())
     }
 
-    /// The name as it lies on the wire.
+    /// Returns the name as it lies on the wire.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Its length in bytes.
+    /// Returns the length of the name in bytes.
     pub(super) fn wire_len(&self) -> u16 {
-        // `set` has seen that it fits.
+        // The cast is safe, because `set` has checked the length.
         self.0.len() as u16
     }
 }
@@ -86,7 +87,7 @@ impl fmt::Debug for WireName {
     }
 }
 
-/// Bytes that `name` takes on the wire.
+/// Returns the number of bytes that `name` takes on the wire.
 pub(super) fn wire_len(name: &str) -> Result<u16, EncodeError> {
     EncodeError::fit("file name", name.encode_utf16().count() * 2)
 }
@@ -98,8 +99,8 @@ pub(super) fn write(name: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The text of a name received. A server may send what no text is; such parts
-/// become replacement characters, and an odd last byte is dropped.
+/// Decodes a received name. Invalid UTF-16 becomes replacement characters, and
+/// an odd last byte is dropped.
 pub(crate) fn decode(bytes: &[u8]) -> String {
     let units = bytes
         .chunks_exact(2)

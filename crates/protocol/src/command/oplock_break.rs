@@ -1,7 +1,8 @@
-//! SMB2 OPLOCK_BREAK (MS-SMB2 2.2.23 to 2.2.25): the server takes caching
-//! back, the client agrees, the server confirms; for oplocks and for leases.
+//! SMB2 OPLOCK_BREAK (MS-SMB2 2.2.23 to 2.2.25), for oplocks and for leases.
 //!
-//! Notifications come unasked; [`crate::Connection::receive`] hands them out.
+//! The server withdraws caching, the client acknowledges that, and the server
+//! confirms. Notifications arrive without a request;
+//! [`crate::Connection::receive`] returns them.
 
 use super::FileId;
 use super::create::OplockLevel;
@@ -16,36 +17,36 @@ const OPLOCK_SIZE: u16 = 24;
 const LEASE_NOTIFICATION_SIZE: u16 = 44;
 const LEASE_SIZE: u16 = 36;
 
-/// The server takes caching back.
+/// A server's message that it withdraws caching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakNotification {
-    /// From an open with an oplock.
+    /// It concerns an open with an oplock.
     Oplock(OplockBreak),
-    /// From all opens under a lease.
+    /// It concerns all opens under a lease.
     Lease(LeaseBreak),
 }
 
-/// An oplock goes down to a lower level (MS-SMB2 2.2.23.1).
+/// A break of an oplock to a lower level (MS-SMB2 2.2.23.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OplockBreak {
     /// The open that holds the oplock.
     pub file_id: FileId,
-    /// What is left of it: level II or none.
+    /// The level that remains: level II or none.
     pub level: OplockLevel,
 }
 
-/// A lease loses some of its state (MS-SMB2 2.2.23.2).
+/// A break of a lease, which loses a part of its state (MS-SMB2 2.2.23.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseBreak {
-    /// The lease.
+    /// Key of the lease.
     pub key: LeaseKey,
-    /// Its state before.
+    /// The state before the break.
     pub current: LeaseState,
-    /// What is left of it.
+    /// The state that remains.
     pub new: LeaseState,
     /// Zero or [`ACK_REQUIRED`].
     pub flags: u32,
-    /// Counts the changes of a V2 lease; zero in SMB 2.1 and for V1 leases.
+    /// The count of changes of a V2 lease; zero in SMB 2.1 and for V1 leases.
     pub epoch: u16,
 }
 
@@ -53,8 +54,8 @@ impl BreakNotification {
     /// Reads the notification in `message`.
     ///
     /// # Errors
-    /// When a field is missing, the structure is neither of the two, or the
-    /// oplock level is none that MS-SMB2 has.
+    /// Returns an error if a field is missing, if the structure is neither of
+    /// the two, or if MS-SMB2 does not have the oplock level.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         let start = reader;
@@ -80,8 +81,10 @@ impl BreakNotification {
 }
 
 impl OplockBreak {
-    /// Agrees to the break. It is due when the oplock was exclusive or batch;
-    /// a level II oplock is gone without (MS-SMB2 3.2.5.19.1).
+    /// Makes the acknowledgement of the break.
+    ///
+    /// The server expects it if the oplock was exclusive or batch. It expects
+    /// none for a level II oplock (MS-SMB2 3.2.5.19.1).
     #[must_use]
     pub const fn acknowledgement(&self) -> BreakAcknowledgement {
         BreakAcknowledgement::Oplock {
@@ -92,8 +95,8 @@ impl OplockBreak {
 }
 
 impl LeaseBreak {
-    /// Agrees to the break, where the server waits for it (MS-SMB2
-    /// 3.2.5.19.2).
+    /// Makes the acknowledgement of the break, if the server expects one
+    /// (MS-SMB2 3.2.5.19.2).
     #[must_use]
     pub const fn acknowledgement(&self) -> Option<BreakAcknowledgement> {
         if self.flags & ACK_REQUIRED == 0 {
@@ -106,27 +109,27 @@ impl LeaseBreak {
     }
 }
 
-/// The client's agreement to a break (MS-SMB2 2.2.24).
+/// The client's acknowledgement of a break (MS-SMB2 2.2.24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakAcknowledgement {
-    /// To the break of an oplock.
+    /// Acknowledges the break of an oplock.
     Oplock {
-        /// The open.
+        /// Id of the open.
         file_id: FileId,
-        /// What the client keeps: at most what the server left it.
+        /// The level that the client keeps: at most the one that the server left.
         level: OplockLevel,
     },
-    /// To the break of a lease.
+    /// Acknowledges the break of a lease.
     Lease {
-        /// The lease.
+        /// Key of the lease.
         key: LeaseKey,
-        /// What the client keeps: at most what the server left it.
+        /// The state that the client keeps: at most the one that the server left.
         state: LeaseState,
     },
 }
 
 impl BreakAcknowledgement {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Oplock { file_id, level } => {
@@ -147,13 +150,13 @@ impl BreakAcknowledgement {
     }
 }
 
-/// The server's word on the acknowledgement of an oplock break (MS-SMB2
+/// The server's response to the acknowledgement of an oplock break (MS-SMB2
 /// 2.2.25.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OplockBreakResponse {
-    /// The open.
+    /// Id of the open.
     pub file_id: FileId,
-    /// The level it has now.
+    /// The current level of the oplock.
     pub level: OplockLevel,
 }
 
@@ -161,7 +164,8 @@ impl OplockBreakResponse {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing, or the oplock level is none that MS-SMB2 has.
+    /// Returns an error if a field is missing, or if MS-SMB2 does not have the
+    /// oplock level.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(OPLOCK_SIZE, "OPLOCK_BREAK structure size")?;
@@ -180,13 +184,13 @@ fn read_oplock(reader: &mut Reader<'_>) -> Result<OplockBreakResponse, DecodeErr
     })
 }
 
-/// The server's word on the acknowledgement of a lease break (MS-SMB2
+/// The server's response to the acknowledgement of a lease break (MS-SMB2
 /// 2.2.25.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseBreakResponse {
-    /// The lease.
+    /// Key of the lease.
     pub key: LeaseKey,
-    /// The state it has now.
+    /// The current state of the lease.
     pub state: LeaseState,
 }
 
@@ -194,7 +198,7 @@ impl LeaseBreakResponse {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(LEASE_SIZE, "lease break response structure size")?;

@@ -1,46 +1,47 @@
-//! SMB2 QUERY_DIRECTORY (MS-SMB2 2.2.33, 2.2.34): the names in a directory,
-//! some at a time.
+//! SMB2 QUERY_DIRECTORY (MS-SMB2 2.2.33, 2.2.34): lists a directory, some names
+//! per request.
 //!
-//! Names stay as they came, UTF-16; `.` and `..` are among them.
+//! Names stay in UTF-16 as received. They include `.` and `..`.
 
 use super::{FileId, FileTimes, WireName, read_output};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Linked, Reader};
 
-/// Bytes of a QUERY_DIRECTORY request before its pattern: header and fixed
-/// body.
+/// Length of a QUERY_DIRECTORY request before its pattern: header and fixed
+/// body, in bytes.
 pub const QUERY_DIRECTORY_REQUEST_FIXED: usize = HEADER_LEN + 32;
 
 /// Bits of [`QueryDirectoryRequest::flags`] (MS-SMB2 2.2.33).
 pub mod query_directory_flags {
-    /// SMB2_RESTART_SCANS: from the first name again.
+    /// SMB2_RESTART_SCANS: start again at the first name.
     pub const RESTART_SCANS: u8 = 0x01;
-    /// SMB2_RETURN_SINGLE_ENTRY: one name, however much room there is.
+    /// SMB2_RETURN_SINGLE_ENTRY: return one name, even if there is room for more.
     pub const RETURN_SINGLE_ENTRY: u8 = 0x02;
-    /// SMB2_REOPEN: from the first name again, and with another pattern.
+    /// SMB2_REOPEN: start again at the first name, with a new pattern.
     pub const REOPEN: u8 = 0x10;
 }
 
-/// What to tell of each name (MS-FSCC 2.4).
+/// The information to return for each name (MS-FSCC 2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DirectoryClass {
-    /// FileDirectoryInformation: times, sizes, attributes.
+    /// FileDirectoryInformation: times, sizes and attributes.
     Directory = 1,
-    /// FileFullDirectoryInformation: and the size of extended attributes.
+    /// FileFullDirectoryInformation: also the size of extended attributes.
     FullDirectory = 2,
-    /// FileBothDirectoryInformation: and the short name.
+    /// FileBothDirectoryInformation: also the short name.
     BothDirectory = 3,
-    /// FileNamesInformation: the name alone.
+    /// FileNamesInformation: only the name.
     Names = 12,
     /// FileIdBothDirectoryInformation: both names and the file's number.
     IdBothDirectory = 37,
-    /// FileIdFullDirectoryInformation: as Full, and the file's number.
+    /// FileIdFullDirectoryInformation: like `FullDirectory`, and the file's number.
     IdFullDirectory = 38,
 }
 
 impl DirectoryClass {
-    /// Where in an entry the file's number lies, if it has one, and the name.
+    /// Returns the offsets in an entry of the file's number, if it has one, and
+    /// of the name.
     const fn layout(self) -> (Option<usize>, usize) {
         match self {
             Self::Directory => (None, 64),
@@ -53,24 +54,24 @@ impl DirectoryClass {
     }
 }
 
-/// Asks for the next names in an open directory.
+/// A request for the next names in an open directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryDirectoryRequest<'a> {
     /// The open directory.
     pub directory: FileId,
-    /// What to tell of each.
+    /// The information to return for each name.
     pub class: DirectoryClass,
     /// [`query_directory_flags`] bits.
     pub flags: u8,
-    /// Which names: `*` for all. Counts at the first request, and with a
-    /// flag that starts over.
+    /// The names to return; `*` for all. The server reads it in the first
+    /// request, and in requests with a flag that starts again.
     pub pattern: &'a WireName,
-    /// Bytes the answer may have, up to the negotiated MaxTransactSize.
+    /// Largest length of the answer in bytes, up to the negotiated MaxTransactSize.
     pub output_length: u32,
 }
 
 impl QueryDirectoryRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; QUERY_DIRECTORY_REQUEST_FIXED - HEADER_LEN];
         body[0..2].copy_from_slice(&33u16.to_le_bytes());
@@ -85,10 +86,10 @@ impl QueryDirectoryRequest<'_> {
     }
 }
 
-/// Some names.
+/// The names in one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryDirectoryResponse<'a> {
-    /// The entries, laid out as their class says.
+    /// The entries, in the layout of their class.
     pub data: &'a [u8],
 }
 
@@ -96,14 +97,15 @@ impl<'a> QueryDirectoryResponse<'a> {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing or the entries lie outside the message.
+    /// Returns an error if a field is missing or the entries lie outside the
+    /// message.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self {
             data: read_output(message, "QUERY_DIRECTORY response")?,
         })
     }
 
-    /// The entries one by one, as asked for in `class`.
+    /// Returns an iterator over the entries. `class` is that of the request.
     #[must_use]
     pub const fn entries(&self, class: DirectoryClass) -> DirectoryEntries<'a> {
         DirectoryEntries {
@@ -118,27 +120,28 @@ impl<'a> QueryDirectoryResponse<'a> {
 pub struct DirectoryEntry<'a> {
     /// The name, in UTF-16, little-endian.
     pub name: &'a [u8],
-    /// What else there is to say, unless only names were asked for.
+    /// Times, sizes and attributes; `None` if only names were asked for.
     pub details: Option<EntryDetails>,
-    /// The file's number on its volume, where it was asked for.
+    /// The file's number on its volume, if it was asked for.
     pub file_number: Option<u64>,
 }
 
-/// What a listing says of a file.
+/// Times, sizes and attributes of a file in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryDetails {
     /// The file's four times.
     pub times: FileTimes,
-    /// Bytes in the file.
+    /// File size in bytes.
     pub end_of_file: u64,
-    /// Bytes the file takes on the server's disk.
+    /// Space on the server's disk in bytes.
     pub allocation_size: u64,
     /// [`super::create::attributes`] bits.
     pub file_attributes: u32,
 }
 
-/// Entries of a [`QueryDirectoryResponse`]. After an error there are no more;
-/// its offset counts from the first entry.
+/// An iterator over the entries of a [`QueryDirectoryResponse`].
+///
+/// It ends after an error. The error's offset counts from the first entry.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryEntries<'a> {
     rest: Linked<'a>,
@@ -154,7 +157,7 @@ impl<'a> Iterator for DirectoryEntries<'a> {
     }
 }
 
-/// Reads one entry; how many bytes it takes.
+/// Reads one entry. Returns it with its length in bytes.
 fn read_entry<'a>(
     entry: Reader<'a>,
     class: DirectoryClass,

@@ -1,13 +1,14 @@
 //! SMB2 QUERY_INFO (MS-SMB2 2.2.37, 2.2.38).
 //!
-//! The answer is handed on as bytes; what they mean depends on the class
-//! (MS-FSCC 2.4, 2.5) and is the caller's to know. Queries that need an input
-//! buffer (quota, extended attributes) are not here.
+//! The answer is returned as bytes. Its meaning depends on the class (MS-FSCC
+//! 2.4, 2.5), which the caller knows.
+//!
+//! Not here: queries that need an input buffer (quota, extended attributes).
 
 use super::{FileId, read_output};
 use crate::wire::DecodeError;
 
-/// What kind of thing is asked about (MS-SMB2 2.2.37).
+/// The type of information to query or set (MS-SMB2 2.2.37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum InfoType {
@@ -56,27 +57,27 @@ pub mod security {
     pub const BACKUP_SECURITY_INFORMATION: u32 = 0x0001_0000;
 }
 
-/// Asks about an open file, or about the volume it lies on.
+/// A query about an open file, or about its volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryInfoRequest {
-    /// The kind of thing asked about.
+    /// The type of information.
     pub info_type: InfoType,
-    /// [`file_class`] or [`file_system_class`] value, zero for security.
+    /// A [`file_class`] or [`file_system_class`] value; zero for security.
     pub class: u8,
-    /// Bytes the answer may have, up to the negotiated MaxTransactSize.
+    /// Largest length of the answer in bytes, up to the negotiated MaxTransactSize.
     pub output_length: u32,
-    /// [`security`] bits for security, else zero.
+    /// [`security`] bits for security; otherwise zero.
     pub additional: u32,
-    /// The open asked about.
+    /// The open to query.
     pub file_id: FileId,
 }
 
 impl QueryInfoRequest {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         // The last byte is the one-byte Buffer that StructureSize counts.
-        // MS-SMB2 does not ask for it without an input buffer and Windows
-        // leaves it out; Samba's client sends it, so every server takes both.
+        // MS-SMB2 does not require it without an input buffer. Windows omits it
+        // and Samba's client sends it, so every server accepts both.
         let mut body = [0u8; 41];
         body[0..2].copy_from_slice(&41u16.to_le_bytes());
         body[2] = self.info_type as u8;
@@ -88,10 +89,10 @@ impl QueryInfoRequest {
     }
 }
 
-/// What a QUERY_INFO brought.
+/// The result of a successful QUERY_INFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryInfoResponse<'a> {
-    /// The answer, laid out as its class says.
+    /// The answer, in the layout of its class.
     pub data: &'a [u8],
 }
 
@@ -99,7 +100,8 @@ impl<'a> QueryInfoResponse<'a> {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing or the answer lies outside the message.
+    /// Returns an error if a field is missing or the answer lies outside the
+    /// message.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self {
             data: read_output(message, "QUERY_INFO response")?,

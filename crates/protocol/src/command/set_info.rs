@@ -1,45 +1,47 @@
-//! SMB2 SET_INFO (MS-SMB2 2.2.39, 2.2.40): attributes, renames, deletion,
-//! sizes, security.
+//! SMB2 SET_INFO (MS-SMB2 2.2.39, 2.2.40): sets attributes, sizes and security,
+//! renames and deletes.
 //!
-//! Security descriptors (MS-DTYP 2.4.6) are the caller's bytes. Quotas, extended
-//! attributes and whole file systems are not set here.
+//! The caller passes security descriptors (MS-DTYP 2.4.6) as bytes.
+//!
+//! Not here: quotas, extended attributes, file system information.
 
 use super::query_info::InfoType;
 use super::{FileId, FileTimes, WireName};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// Bytes of a SET_INFO request before its buffer: header and fixed body.
+/// Length of a SET_INFO request before its buffer: header and fixed body, in bytes.
 pub const SET_INFO_REQUEST_FIXED: usize = HEADER_LEN + 32;
 
-/// FileRenameInformation of less than this is refused by some servers, though
-/// its fixed part and a name of one unit are shorter; Samba's client pads it.
+/// Smallest length of FileRenameInformation. The fixed part and a name of one
+/// unit are shorter, but some servers refuse that. Samba's client pads it too.
 const RENAME_LEN_MIN: usize = 24;
 
-/// What happens to a file that has the name already.
+/// The treatment of a file that already has the new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Existing {
-    /// It stays, and the rename fails.
+    /// The file stays, and the rename fails.
     Keep = 0,
-    /// It is replaced.
+    /// The file is replaced.
     Replace = 1,
 }
 
-/// Whether a file goes when its last handle is closed.
+/// Whether a file is deleted when its last handle is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Deletion {
-    /// It stays.
+    /// The file stays.
     Revoked = 0,
-    /// It goes.
+    /// The file is deleted.
     Pending = 1,
 }
 
-/// What to change.
+/// The change to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetInfo<'a> {
-    /// FileBasicInformation (MS-FSCC 2.4.7). Zero leaves a time, or the
-    /// attributes, as they are; a time of all ones leaves it so for as long as
-    /// the handle is open.
+    /// FileBasicInformation (MS-FSCC 2.4.7).
+    ///
+    /// A zero leaves that time, or the attributes, unchanged. A time of all
+    /// ones also keeps the server from changing it while the handle is open.
     Basic {
         /// The four times.
         times: FileTimes,
@@ -50,36 +52,37 @@ pub enum SetInfo<'a> {
     Rename {
         /// The new path, below the share.
         to: &'a WireName,
-        /// What happens to a file of that name.
+        /// The treatment of a file that already has this name.
         existing: Existing,
     },
     /// FileDispositionInformation (MS-FSCC 2.4.11). The open needs DELETE
     /// access.
     Disposition(Deletion),
-    /// FileAllocationInformation (MS-FSCC 2.4.4): bytes to reserve on disk.
+    /// FileAllocationInformation (MS-FSCC 2.4.4): the number of bytes to
+    /// reserve on disk.
     Allocation(u64),
-    /// FileEndOfFileInformation (MS-FSCC 2.4.14): bytes the file shall have.
+    /// FileEndOfFileInformation (MS-FSCC 2.4.14): the new file size in bytes.
     EndOfFile(u64),
     /// A security descriptor.
     Security {
-        /// Which parts of it to set: [`super::query_info::security`] bits.
+        /// The parts of it to set: [`super::query_info::security`] bits.
         parts: u32,
         /// The descriptor, self-relative, up to the negotiated MaxTransactSize.
         descriptor: &'a [u8],
     },
 }
 
-/// Changes something about an open file.
+/// A request to change a property of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetInfoRequest<'a> {
-    /// The open.
+    /// The open to change.
     pub file_id: FileId,
-    /// What to change.
+    /// The change to make.
     pub info: SetInfo<'a>,
 }
 
 impl SetInfoRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         let mut body = [0u8; SET_INFO_REQUEST_FIXED - HEADER_LEN];
@@ -93,14 +96,14 @@ impl SetInfoRequest<'_> {
         out.extend_from_slice(&body);
         let buffer = out.len();
         self.info.encode(out);
-        // No frame holds a buffer of 4 GiB.
+        // The cast is safe, because no frame holds a buffer of 4 GiB.
         let len = (out.len() - buffer) as u32;
         out[start + 4..start + 8].copy_from_slice(&len.to_le_bytes());
     }
 }
 
 impl SetInfo<'_> {
-    /// Type, class (MS-FSCC 2.4) and additional information.
+    /// Returns type, class (MS-FSCC 2.4) and additional information.
     const fn kind(&self) -> (InfoType, u8, u32) {
         match self {
             Self::Basic { .. } => (InfoType::File, 4, 0),
@@ -112,7 +115,7 @@ impl SetInfo<'_> {
         }
     }
 
-    /// Appends the buffer.
+    /// Appends the buffer to `out`.
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Basic {
@@ -145,7 +148,7 @@ impl SetInfo<'_> {
     }
 }
 
-/// The server's word that it is so.
+/// The server's confirmation of the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetInfoResponse;
 
@@ -153,7 +156,7 @@ impl SetInfoResponse {
     /// Checks the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing or wrong.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(2, "SET_INFO response structure size")?;

@@ -4,10 +4,11 @@ use super::WireName;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// Bytes of a TREE_CONNECT request before its path: header and fixed body.
+/// Length of a TREE_CONNECT request before its path: header and fixed body, in
+/// bytes.
 pub const TREE_CONNECT_REQUEST_FIXED: usize = HEADER_LEN + 8;
 
-/// Asks for a share.
+/// A request to connect to a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeConnectRequest<'a> {
     /// The share, as `\\host\share`.
@@ -15,7 +16,7 @@ pub struct TreeConnectRequest<'a> {
 }
 
 impl TreeConnectRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; TREE_CONNECT_REQUEST_FIXED - HEADER_LEN];
         body[0..2].copy_from_slice(&9u16.to_le_bytes());
@@ -26,16 +27,16 @@ impl TreeConnectRequest<'_> {
     }
 }
 
-/// What the share is. Which tree it has become is in the header.
+/// The properties of a connected share. The header has the tree's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeConnectResponse {
-    /// SMB2_SHARE_TYPE_DISK is 1, pipes 2, printers 3.
+    /// The share's type: SMB2_SHARE_TYPE_DISK is 1, pipes 2, printers 3.
     pub share_type: u8,
     /// SMB2_SHAREFLAG bits.
     pub share_flags: u32,
     /// SMB2_SHARE_CAP bits.
     pub capabilities: u32,
-    /// What the user may do at most.
+    /// The user's largest possible access rights.
     pub maximal_access: u32,
 }
 
@@ -43,7 +44,7 @@ impl TreeConnectResponse {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(16, "TREE_CONNECT response structure size")?;

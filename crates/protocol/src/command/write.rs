@@ -4,35 +4,37 @@ use super::FileId;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// Bytes of a WRITE request before its data: header and fixed body.
+/// Length of a WRITE request before its data: header and fixed body, in bytes.
 pub const WRITE_REQUEST_FIXED: usize = HEADER_LEN + 48;
 
 /// Bits of [`WriteRequest::flags`] (MS-SMB2 2.2.21).
 pub mod write_flags {
-    /// SMB2_WRITEFLAG_WRITE_THROUGH: on stable storage before the answer. SMB
-    /// 2.1 and later.
+    /// SMB2_WRITEFLAG_WRITE_THROUGH: write to stable storage before answering.
+    /// SMB 2.1 and later.
     pub const WRITE_THROUGH: u32 = 0x0000_0001;
-    /// SMB2_WRITEFLAG_WRITE_UNBUFFERED: past the server's memory. SMB 3.0.2
+    /// SMB2_WRITEFLAG_WRITE_UNBUFFERED: bypass the server's memory. SMB 3.0.2
     /// and later; earlier servers ignore it.
     pub const UNBUFFERED: u32 = 0x0000_0002;
 }
 
-/// Writes bytes at `offset` of an open file. The data is not a field: it
-/// follows the body, written straight into the send buffer.
+/// A request to write bytes at `offset` of an open file.
+///
+/// The data is not a field. It follows the body and is written directly into
+/// the send buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteRequest {
     /// The open to write to.
     pub file_id: FileId,
-    /// First byte, from the start of the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Bytes that follow the body, up to the negotiated MaxWriteSize.
+    /// Number of bytes that follow the body, up to the negotiated MaxWriteSize.
     pub length: u32,
     /// Zero, or [`write_flags`] bits.
     pub flags: u32,
 }
 
 impl WriteRequest {
-    /// Appends the body; the caller appends `length` bytes of data next.
+    /// Appends the body. The caller must append `length` bytes of data next.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 48];
         body[0..2].copy_from_slice(&49u16.to_le_bytes());
@@ -44,7 +46,7 @@ impl WriteRequest {
         out.extend_from_slice(&body);
     }
 
-    /// Appends the body, and has `data` append `length` bytes behind it.
+    /// Appends the body, and then calls `data` to append `length` bytes.
     pub fn encode_with(&self, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
         self.encode(out);
         let begin = out.len();
@@ -53,10 +55,10 @@ impl WriteRequest {
     }
 }
 
-/// What a successful WRITE did.
+/// The result of a successful WRITE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteResponse {
-    /// Bytes the server took.
+    /// Number of bytes that the server wrote.
     pub count: u32,
 }
 
@@ -64,7 +66,7 @@ impl WriteResponse {
     /// Reads the response in `message`.
     ///
     /// # Errors
-    /// When a field is missing.
+    /// Returns an error if a field is missing.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(17, "WRITE response structure size")?;

@@ -1,11 +1,11 @@
-//! CANCEL, and the names that interim answers give to requests (MS-SMB2
+//! CANCEL, and the async ids that interim answers give to requests (MS-SMB2
 //! 3.2.4.24, 3.2.5.1.5).
 
 use super::{Connection, EMPTY_BODY, InFlight, NotInFlight, SessionIndex, append_framed};
 use crate::header::{Command, Flags, Header};
 
-/// The name an interim answer gave a request in flight. Few requests ever get
-/// one, so it has no room in each [`InFlight`].
+/// The async id that an interim answer gave to a request in flight. Few
+/// requests get one, so it is not stored in each [`InFlight`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interim {
     pub(super) message_id: u64,
@@ -21,16 +21,19 @@ impl Interim {
 }
 
 impl Connection {
-    /// Appends a CANCEL of the request in flight with this tag (MS-SMB2
-    /// 3.2.4.24). It costs no credit and is not answered; the request is, with
-    /// STATUS_CANCELLED unless it was too late.
+    /// Appends a CANCEL of the request in flight with this tag (MS-SMB2 3.2.4.24).
     ///
-    /// Once per request: a second one would be signed under the same nonce.
+    /// A CANCEL costs no credit and has no answer. The request itself is
+    /// answered with STATUS_CANCELLED, unless the CANCEL came too late.
+    ///
+    /// Call this only once per request: a second CANCEL would be signed with
+    /// the same nonce.
     ///
     /// # Errors
-    /// [`NotInFlight`], and nothing is appended.
+    /// Returns [`NotInFlight`] without appending anything.
     pub fn cancel(&mut self, tag: u32, out: &mut Vec<u8>) -> Result<(), NotInFlight> {
-        // What is cancelled has mostly been taken up, and few requests are.
+        // Search the interim answers first: most cancelled requests have one,
+        // and the list is short.
         let known = self.interim.iter().find(|known| known.is(tag)).copied();
         let (message_id, session) = match known {
             Some(known) => (known.message_id, known.session),
@@ -57,8 +60,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Remembers the name of a request that is answered later. A server that
-    /// says so again and again renames it.
+    /// Remembers the async id of a request that is answered later. If the
+    /// server sends several interim answers, the last id counts.
     pub(super) fn went_async(&mut self, entry: InFlight, interim: &Header) {
         let new = Interim {
             message_id: interim.message_id,

@@ -1,8 +1,10 @@
-//! Related requests in one frame (MS-SMB2 3.2.4.1.4): the server runs them in
-//! order, and each after the first may mean the open of the one before.
+//! Related requests in one frame (MS-SMB2 3.2.4.1.4).
 //!
-//! Invariant: a chain is sent whole or not at all; until [`Chain::finish`]
-//! says so, nothing of it counts.
+//! The server runs the requests in order. Each request after the first may
+//! refer to the open of the request before it.
+//!
+//! Invariant: a chain is sent completely or not at all. Before
+//! [`Chain::finish`] nothing of it takes effect.
 
 use super::protection::{begin_frame, end_frame};
 use super::{Connection, Mark, NoCredit, Protection, SessionIndex};
@@ -11,32 +13,33 @@ use crate::command::write::WriteRequest;
 use crate::credit::charge_for;
 use crate::header::{Command, Flags};
 
-/// Where NextCommand lies in a header.
+/// The position of NextCommand in a header.
 const NEXT_COMMAND: std::ops::Range<usize> = 20..24;
 
-/// A chain being put together; see [`Connection::chain`]. Dropped before
-/// [`Chain::finish`], it leaves nothing behind.
+/// A chain under construction; see [`Connection::chain`]. A chain that is
+/// dropped before [`Chain::finish`] changes nothing.
 #[derive(Debug)]
 #[must_use = "a chain that is not finished is not sent"]
 pub struct Chain<'a> {
     connection: &'a mut Connection,
     session: SessionIndex,
     out: &'a mut Vec<u8>,
-    /// What to go back to, until the chain is finished.
+    /// The state to restore, until the chain is finished.
     undo: Option<Mark>,
-    /// Where the latest message begins, once there is one.
+    /// The start of the latest message, if there is one.
     latest: Option<usize>,
     outcome: Result<(), NoCredit>,
 }
 
 impl Connection {
-    /// Begins a frame of related requests, each with a tag and an answer of
-    /// its own. Those after the first mean with [`FileId::RELATED`] the open
-    /// of the request before. A server fails them with the status of that one
-    /// where it failed.
+    /// Starts a frame of related requests. Each has its own tag and its own answer.
     ///
-    /// Bodies are written before it is known whether the credits suffice for
-    /// what follows; whoever minds asks [`Connection::affords`] first.
+    /// Requests after the first use [`FileId::RELATED`] for the open of the
+    /// request before. If that request fails, the server fails the next one
+    /// with the same status.
+    ///
+    /// Bodies are written before all credits of the chain are known to suffice.
+    /// Callers that want to avoid that work call [`Connection::affords`] first.
     ///
     /// [`FileId::RELATED`]: crate::FileId::RELATED
     pub fn chain<'a>(&'a mut self, session: SessionIndex, out: &'a mut Vec<u8>) -> Chain<'a> {
@@ -83,11 +86,11 @@ impl Chain<'_> {
         })
     }
 
-    /// Completes the frame; a chain of no requests appends none.
+    /// Completes the frame. A chain without requests appends no frame.
     ///
     /// # Errors
-    /// [`NoCredit`] when the credits do not suffice for all; nothing is
-    /// appended and none is spent.
+    /// Returns [`NoCredit`] if the credits do not suffice for all requests.
+    /// Nothing is appended and no credit is spent.
     pub fn finish(mut self) -> Result<(), NoCredit> {
         self.outcome?;
         let Some(latest) = self.latest else {
@@ -119,7 +122,8 @@ impl Chain<'_> {
         Ok(())
     }
 
-    /// Pads the message that begins at `start`, and has it point at the next.
+    /// Pads the message that begins at `start`, and sets its NextCommand to the
+    /// next message.
     fn link(&mut self, start: usize) {
         let len = (self.out.len() - start).next_multiple_of(8);
         self.out.resize(start + len, 0);
@@ -127,8 +131,10 @@ impl Chain<'_> {
         self.sign(start);
     }
 
-    /// Each message is signed on its own, padding included (MS-SMB2
-    /// 3.1.4.1); encryption takes the frame as a whole.
+    /// Signs the message that begins at `start`.
+    ///
+    /// Each message is signed separately, with its padding (MS-SMB2 3.1.4.1).
+    /// Encryption covers the frame as a whole.
     fn sign(&mut self, start: usize) {
         if let Protection::Signed(signer) = &self.connection.channel(self.session).protection {
             signer.sign(&mut self.out[start..]);

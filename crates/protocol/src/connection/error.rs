@@ -1,4 +1,4 @@
-//! Why a connection is unusable, or a request cannot be sent now.
+//! Errors of connections and of single requests.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use crate::frame::Undecipherable;
 use crate::status::NtStatus;
 use crate::wire::DecodeError;
 
-/// A connection that can no longer be trusted.
+/// The reason why a connection can no longer be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
     /// A message does not follow MS-SMB2.
@@ -26,44 +26,45 @@ pub enum ProtocolError {
         /// Name of the command received.
         got: &'static str,
     },
-    /// The message is a request, or answers for another session.
+    /// The message is a request, or belongs to another session.
     #[error("a message that is no answer to this session")]
     NotAResponse,
-    /// Missing or wrong signature on a signed session.
+    /// The signature on a signed session is missing or wrong.
     #[error("a {0} answer whose signature is missing or wrong")]
     Signature(&'static str),
-    /// An unprotected end of a protected session: a server that has forgotten
-    /// the session has no key for its answer (MS-SMB2 3.3.5.2.9).
+    /// The server ended a protected session with an unprotected message. A server
+    /// that has deleted the session has no key for its answer (MS-SMB2 3.3.5.2.9).
     #[error("an unprotected {0}, as a server sends when it has ended the session")]
     SessionEnded(NtStatus),
-    /// The server has let the session go on, but not as it should.
+    /// The server accepted a re-authentication, but its answer is wrong.
     #[error("a wrong answer to authenticating again: {0}")]
     Reauthentication(String),
-    /// An encrypted message is damaged, forged or for someone else.
+    /// An encrypted message is damaged, forged, or for another session.
     #[error(transparent)]
     Undecipherable(#[from] Undecipherable),
-    /// A message in plain on an encrypted session.
+    /// A message on an encrypted session was not encrypted.
     #[error("a {0} answer in plain on an encrypted session")]
     Unencrypted(&'static str),
 }
 
-/// Not enough credits at hand to send this request now.
+/// Error for a request that the available credits do not suffice for.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("no credit for the request")]
 pub struct NoCredit;
 
-/// A request that was not sent.
+/// The reason why a request was not sent.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum RequestError<E> {
-    /// Not enough credits at hand.
+    /// The available credits do not suffice.
     #[error(transparent)]
     NoCredit(#[from] NoCredit),
-    /// Its body cannot be put on the wire.
+    /// The body cannot be encoded.
     #[error(transparent)]
     Body(E),
 }
 
-/// No request with this tag is in flight: it has been answered meanwhile.
+/// Error for a tag that belongs to no request in flight. The request was
+/// answered meanwhile.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("no request with this tag is in flight")]
 pub struct NotInFlight;

@@ -1,4 +1,4 @@
-//! What received messages mean to the caller.
+//! The events that received messages cause.
 
 use super::{Reauthentication, SessionIndex};
 use crate::command::oplock_break::BreakNotification;
@@ -9,26 +9,27 @@ use crate::header::Command;
 use crate::status::NtStatus;
 use crate::wire::DecodeError;
 
-/// What a received message means.
+/// An event that a received message caused.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A request was answered.
     Completed(Completion<'a>),
-    /// The server will answer later (STATUS_PENDING).
+    /// The server will answer the request later (STATUS_PENDING).
     Pending {
         /// The request's tag.
         tag: u32,
     },
-    /// The server takes an oplock or some of a lease back. Nothing proves that
-    /// it is the server who says so: notifications go unsigned, and may come
-    /// in plain where all else is encrypted.
+    /// The server withdraws an oplock or a part of a lease.
+    ///
+    /// The sender is not verified. Break notifications are unsigned, and may be
+    /// unencrypted in an encrypted session.
     Break(BreakNotification),
-    /// What [`Connection::reauthenticate`](super::Connection::reauthenticate)
-    /// began has got further.
+    /// A re-authentication has advanced. It was started with
+    /// [`Connection::reauthenticate`](super::Connection::reauthenticate).
     Reauthentication {
         /// The session.
         session: SessionIndex,
-        /// How far.
+        /// The state of the re-authentication.
         progress: Reauthentication,
     },
 }
@@ -36,11 +37,11 @@ pub enum Event<'a> {
 /// The final answer to a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<'a> {
-    /// The tag the request was sent with.
+    /// The tag that the request was sent with.
     pub tag: u32,
-    /// Its command.
+    /// The command of the request.
     pub command: Command,
-    /// How it went.
+    /// The status of the answer.
     pub status: NtStatus,
     pub(super) bytes: &'a [u8],
     pub(super) total_len: usize,
@@ -48,29 +49,29 @@ pub struct Completion<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Header and body as received.
+    /// Returns header and body as received.
     #[must_use]
     pub const fn message(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// How it came.
+    /// Returns whether the answer was encrypted.
     pub(crate) const fn secrecy(&self) -> Secrecy {
         self.secrecy
     }
 
-    /// The body of a successful READ.
+    /// Decodes the body of a successful READ.
     ///
     /// # Errors
-    /// When the body is malformed.
+    /// Returns an error if the body is malformed.
     pub fn read(&self) -> Result<ReadResponse<'a>, DecodeError> {
         ReadResponse::decode(self.bytes, self.total_len)
     }
 
-    /// The body of a successful WRITE.
+    /// Decodes the body of a successful WRITE.
     ///
     /// # Errors
-    /// When the body is malformed.
+    /// Returns an error if the body is malformed.
     pub fn write(&self) -> Result<WriteResponse, DecodeError> {
         WriteResponse::decode(self.bytes)
     }

@@ -1,8 +1,8 @@
-//! What a standing session asks beyond its files: further tree connects, and
-//! to validate its negotiation once more.
+//! Requests of a session that are not about files: further tree connects, and
+//! another validation of the negotiation.
 //!
-//! Both are signed where MS-SMB2 demands it of sessions that sign nothing else
-//! (3.2.4.1.1); [`Channel::signer`] is what that takes.
+//! MS-SMB2 3.2.4.1.1 requires signatures on both, even in sessions that sign
+//! nothing else. [`Channel::signer`] is the key for that.
 
 use super::{Channel, Completion, Connection, NoCredit, Protect, SessionIndex, append_framed};
 use crate::command::WireName;
@@ -13,16 +13,16 @@ use crate::header::{Command, Flags, Header};
 use crate::status::NtStatus;
 use crate::wire::DecodeError;
 
-/// A tree connect of the session (MS-SMB2 2.2.1.2, TreeId).
+/// The id of a tree connect of the session (MS-SMB2 2.2.1.2, TreeId).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TreeId(pub(super) u32);
 
 impl Connection {
-    /// Appends a TREE_CONNECT to the share at `path`, `\\host\share`; the
-    /// answer's [`Completion::tree`] tells which tree it is.
+    /// Appends a TREE_CONNECT to the share at `path`, `\\host\share`. The
+    /// answer's [`Completion::tree`] returns the tree's id.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn tree_connect(
         &mut self,
         session: SessionIndex,
@@ -33,7 +33,7 @@ impl Connection {
         let header = self
             .admit(session, Command::TreeConnect, 1, tag)?
             .with_tree(0);
-        // 3.1.1 requires it of every authenticated session.
+        // 3.1.1 requires a signature in every authenticated session.
         let protect = match self.negotiated.dialect {
             Dialect::Smb311 => self.channel_mut(session).signed_at_least(),
             _ => self.protect(session),
@@ -44,11 +44,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Appends a TREE_DISCONNECT of a tree made by
-    /// [`Connection::tree_connect`].
+    /// Appends a TREE_DISCONNECT of a tree that [`Connection::tree_connect`] made.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn tree_disconnect(
         &mut self,
         session: SessionIndex,
@@ -66,11 +65,13 @@ impl Connection {
     }
 
     /// Appends FSCTL_VALIDATE_NEGOTIATE_INFO (MS-SMB2 3.2.5.5), as it was sent
-    /// when the session was set up. Only in SMB 3.0 and 3.0.2: a server of
-    /// 3.1.1 ends the connection over it.
+    /// when the session was set up.
+    ///
+    /// Use it only in SMB 3.0 and 3.0.2: a server of 3.1.1 closes the
+    /// connection because of it.
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended.
+    /// Returns [`NoCredit`] without appending anything.
     pub fn validate_negotiation(
         &mut self,
         session: SessionIndex,
@@ -89,7 +90,7 @@ impl Connection {
 }
 
 impl Channel {
-    /// The session's protection, or its signature where it has none.
+    /// Returns the session's protection. If it has none, returns a signature.
     fn signed_at_least(&mut self) -> Protect<'_> {
         match (self.protection.next(), &self.signer) {
             (Protect::Not, Some(signer)) => Protect::Sign(signer),
@@ -97,8 +98,8 @@ impl Channel {
         }
     }
 
-    /// Whether an answer on a session that goes unsigned is as it should be:
-    /// what was signed by exception is answered signed.
+    /// Returns whether an answer in an unsigned session has the signature that it
+    /// needs. The answer to a request that had to be signed must be signed too.
     #[inline]
     pub(super) fn is_signed_where_due(
         &self,
@@ -121,20 +122,20 @@ impl Channel {
     }
 }
 
-/// Whether a negotiation of this dialect is validated by FSCTL.
+/// Returns whether this dialect validates the negotiation with an FSCTL.
 pub(crate) const fn has_validation(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Smb30 | Dialect::Smb302)
 }
 
 impl Completion<'_> {
-    /// The tree that a successful TREE_CONNECT made.
+    /// Returns the id of the tree that a successful TREE_CONNECT made.
     ///
     /// # Errors
-    /// When the answer is malformed.
+    /// Returns an error if the answer is malformed.
     pub fn tree(&self) -> Result<TreeId, DecodeError> {
         let header = Header::decode(self.bytes)?;
         if header.flags.contains(Flags::ASYNC) {
-            // Its TreeId would be read out of an AsyncId.
+            // An async header has an AsyncId in the place of the TreeId.
             return Err(DecodeError {
                 what: "TREE_CONNECT tree id",
                 offset: 36,

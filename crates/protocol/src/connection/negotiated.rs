@@ -1,19 +1,19 @@
-//! What client and server agreed on before any session.
+//! The terms that client and server agree on before any session.
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::dialect::Dialect;
 use crate::negotiate::{LARGE_MTU, LEASING, MULTI_CHANNEL};
 
-/// What the server agreed to.
+/// The terms that the server agreed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// Dialect in use.
     pub dialect: Dialect,
-    /// Algorithm that signs, where something is signed.
+    /// Algorithm for messages that are signed.
     pub signing_algorithm: SigningAlgorithm,
-    /// Cipher that encrypts, where something is; `None` where nothing can be.
+    /// Cipher for messages that are encrypted; `None` if encryption is impossible.
     pub cipher: Option<Cipher>,
-    /// Whether the server demands signatures.
+    /// Whether the server requires signatures.
     pub server_requires_signing: bool,
     /// Largest READ in bytes.
     pub max_read: u32,
@@ -28,21 +28,21 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// Whether the server grants leases (SMB2_GLOBAL_CAP_LEASING; MS-SMB2
-    /// 2.2.4).
+    /// Returns whether the server grants leases (SMB2_GLOBAL_CAP_LEASING;
+    /// MS-SMB2 2.2.4).
     #[must_use]
     pub fn offers_leases(&self) -> bool {
         self.dialect > Dialect::Smb202 && self.capabilities & LEASING != 0
     }
 
-    /// Whether requests may cost several credits (MS-SMB2 3.2.5.2).
+    /// Returns whether requests may cost several credits (MS-SMB2 3.2.5.2).
     #[must_use]
     pub fn multi_credit(&self) -> bool {
         self.dialect > Dialect::Smb202 && self.capabilities & LARGE_MTU != 0
     }
 
-    /// Whether sessions may have channels on several connections (MS-SMB2
-    /// 3.2.5.2). Servers say so to those who ask for it.
+    /// Returns whether sessions may have channels on several connections (MS-SMB2
+    /// 3.2.5.2). A server states that only to clients that asked for it.
     #[must_use]
     pub fn multi_channel(&self) -> bool {
         self.dialect >= Dialect::Smb30 && self.capabilities & MULTI_CHANNEL != 0

@@ -1,4 +1,4 @@
-//! Messages as they leave: framed, and signed or encrypted.
+//! Encoding of messages to send: framing, and signing or encryption.
 
 use std::convert::Infallible;
 
@@ -7,18 +7,18 @@ use crate::crypto::{Signer, TRANSFORM_HEADER_LEN, Transform};
 use crate::frame::PREFIX_LEN;
 use crate::header::Header;
 
-/// What keeps the messages of a session from being altered or read.
+/// The protection of a session's messages.
 #[derive(Debug)]
 pub(crate) enum Protection {
     None,
     Signed(Signer),
     Encrypted(Transform),
-    /// The session is being set up: what is sent is protected step by step, and
-    /// answers are judged by whoever sets it up.
+    /// The session is being set up. Each request is protected as its step
+    /// requires, and the set-up code checks the answers.
     Opening(Box<Keys>),
 }
 
-/// The keys of a session that is being set up, and which of them is in use.
+/// The keys of a session that is being set up, and the protection in use.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     pub(crate) signer: Option<Signer>,
@@ -26,7 +26,7 @@ pub(crate) struct Keys {
     pub(crate) shield: Shield,
 }
 
-/// What protects a message of a session that is being set up.
+/// The protection of one message of a session that is being set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shield {
     #[default]
@@ -35,7 +35,7 @@ pub(crate) enum Shield {
     Encryption,
 }
 
-/// The same for one message to be sent.
+/// The protection of one message to send, with its key.
 pub(crate) enum Protect<'a> {
     Not,
     Sign(&'a Signer),
@@ -52,23 +52,24 @@ impl Protection {
         }
     }
 
-    /// Whether answers are for whoever sets the session up to judge.
+    /// Returns whether the session is being set up, so that the set-up code
+    /// checks its answers.
     pub(super) const fn is_opening(&self) -> bool {
         matches!(self, Self::Opening(_))
     }
 
-    /// What decrypts, where something does.
+    /// Returns the keys that decrypt the session's messages, if there are any.
     pub(super) fn transform(&self) -> Option<&Transform> {
         match self {
             Self::Encrypted(transform) => Some(transform),
-            // The share may demand it from its TREE_CONNECT on.
+            // A share may require encryption from its TREE_CONNECT on.
             Self::Opening(keys) => keys.transform.as_ref(),
             Self::None | Self::Signed(_) => None,
         }
     }
 
-    /// What the set-up has led to, and what signs by exception where messages
-    /// go unsigned.
+    /// Returns the protection after the set-up. In an unsigned session it also
+    /// returns the key for the few messages that must be signed.
     pub(super) fn settled(self, terms: &SessionTerms) -> (Self, Option<Signer>) {
         let Self::Opening(keys) = self else {
             return (self, None);
@@ -106,8 +107,8 @@ pub(crate) fn append_framed(
     });
 }
 
-/// The same with a body that may turn out impossible; `out` then ends
-/// somewhere in the message.
+/// Appends a message like [`append_framed`], with a body whose encoding can
+/// fail. After an error, `out` ends with an incomplete message.
 pub(super) fn try_append_framed<E>(
     header: &Header,
     out: &mut Vec<u8>,
@@ -126,7 +127,7 @@ pub(super) fn try_append_framed<E>(
     Ok(())
 }
 
-/// Leaves room for what goes before the messages of a frame.
+/// Leaves space for the prefix and the transform header of a frame.
 pub(super) fn begin_frame(out: &mut Vec<u8>, protect: &Protect<'_>) {
     let room = match protect {
         Protect::Encrypt(_) => PREFIX_LEN + TRANSFORM_HEADER_LEN,
@@ -135,8 +136,8 @@ pub(super) fn begin_frame(out: &mut Vec<u8>, protect: &Protect<'_>) {
     out.resize(out.len() + room, 0);
 }
 
-/// Completes the frame that begins at `prefix`: states its length, and
-/// encrypts it where that is due.
+/// Completes the frame that begins at `prefix`: sets its length, and encrypts
+/// it if required.
 pub(super) fn end_frame(out: &mut [u8], prefix: usize, protect: Protect<'_>) {
     let frame = prefix + PREFIX_LEN;
     let len = (out.len() - frame) as u32;

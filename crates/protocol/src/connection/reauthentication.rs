@@ -1,8 +1,8 @@
-//! Authenticating a standing session again, after it has expired or before it
-//! does (MS-SMB2 3.2.4.2.3.1, 3.2.5.3.2).
+//! Re-authentication of a session, after it has expired or before (MS-SMB2
+//! 3.2.4.2.3.1, 3.2.5.3.2).
 //!
-//! The session keeps its id, its tree connect, its open files and its keys;
-//! other requests may be in flight meanwhile, and whatever was answered with
+//! The session keeps its id, its tree connect, its open files and its keys.
+//! Other requests may be in flight meanwhile. Requests that failed with
 //! STATUS_NETWORK_SESSION_EXPIRED may be sent again afterwards.
 
 use std::time::SystemTime;
@@ -19,29 +19,29 @@ use crate::header::{Command, Header};
 use crate::setup;
 use crate::status::NtStatus;
 
-/// Tag of the requests of a re-authentication, whose answers are events of
-/// their own.
+/// Tag of the requests of a re-authentication. Their answers become events of a
+/// separate kind.
 const TAG: u32 = u32::MAX;
 
-/// How far a re-authentication is.
+/// The state of a re-authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reauthentication {
-    /// The server waits for the next token: send what
-    /// [`Connection::continue_reauthentication`] appends.
+    /// The server waits for the next token. Call
+    /// [`Connection::continue_reauthentication`] and send what it appends.
     Unfinished,
-    /// The session is as good as new.
+    /// The server has accepted the credentials, and the session is valid again.
     Done,
-    /// The server has refused, and the session is lost.
+    /// The server has refused the credentials, and the session is lost.
     Refused(NtStatus),
 }
 
-/// Why no re-authentication was begun.
+/// The reason why a re-authentication was not started.
 #[derive(Debug, Error)]
 pub enum ReauthenticationError {
-    /// Not enough credits at hand; nothing was appended.
+    /// The available credits do not suffice.
     #[error(transparent)]
     NoCredit(#[from] NoCredit),
-    /// One is under way already.
+    /// A re-authentication of the session is in progress already.
     #[error("the session is being authenticated again already")]
     UnderWay,
     /// The credentials cannot be used.
@@ -49,24 +49,24 @@ pub enum ReauthenticationError {
     Auth(#[from] AuthError),
 }
 
-/// One that is under way.
+/// A re-authentication in progress.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) session: SessionIndex,
     authenticator: Authenticator,
-    /// What to send next.
+    /// The next token to send.
     token: Vec<u8>,
 }
 
 impl Connection {
-    /// Begins to authenticate a session again, and appends the request.
+    /// Starts the re-authentication of a session, and appends the first request.
     ///
-    /// Kerberos needs a ticket that lasts longer than the one before; `now` is
-    /// the time by the wall clock. The answers are told as
+    /// `now` is the wall-clock time. Kerberos needs a ticket that expires later
+    /// than the previous one. Answers arrive as
     /// [`Event::Reauthentication`](super::Event::Reauthentication).
     ///
     /// # Errors
-    /// When nothing was appended.
+    /// Returns an error without appending anything.
     pub fn reauthenticate(
         &mut self,
         session: SessionIndex,
@@ -88,10 +88,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Appends the next request, after [`Reauthentication::Unfinished`].
+    /// Appends the next request after [`Reauthentication::Unfinished`].
     ///
     /// # Errors
-    /// [`NoCredit`], and nothing is appended; try again once there is one.
+    /// Returns [`NoCredit`] without appending anything. Call this again when
+    /// there is a credit.
     pub fn continue_reauthentication(
         &mut self,
         session: SessionIndex,
@@ -111,7 +112,7 @@ impl Connection {
         sent
     }
 
-    /// Where the exchange of a session is, if it has one under way.
+    /// Returns the index of a session's exchange, if one is in progress.
     fn exchange(&self, session: SessionIndex) -> Option<usize> {
         let mut all = self.setup.reauthentications.iter();
         all.position(|exchange| exchange.session == session)
@@ -133,7 +134,7 @@ impl Connection {
             NegotiateCapabilities::new(),
         );
         let header = Header {
-            // It is about the session, not about a tree of it.
+            // The request concerns the session, not one of its trees.
             async_or_tree: 0,
             ..self.admit(session, Command::SessionSetup, 1, TAG)?
         };
@@ -143,8 +144,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes the answer to a request of a re-authentication. What protects the
-    /// session has been checked, and goes on to: keys are not exchanged anew.
+    /// Processes the answer to a request of a re-authentication.
+    ///
+    /// The answer's signature or encryption was checked before. The session
+    /// keeps its protection, because no new keys are exchanged.
     pub(super) fn reauthenticated(
         &mut self,
         session: SessionIndex,
@@ -171,7 +174,7 @@ impl Connection {
         let has_changed = match logon {
             Logon::Ntlm | Logon::Kerberos => is_limited,
             Logon::Guest => !is_limited,
-            // Some servers flag nobody's session, some do not.
+            // The flags of an anonymous session depend on the server.
             Logon::Anonymous => false,
         };
         if has_changed {

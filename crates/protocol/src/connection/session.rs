@@ -1,9 +1,9 @@
-//! The sessions of a connection: what a request of each carries, and what
-//! keeps it from being altered or read.
+//! The sessions of a connection: the ids that their requests carry, and their
+//! protection.
 //!
-//! A session may have channels on several connections (MS-SMB2 3.2.1.8): they
-//! share its id, its tree connect and the keys of encryption, and each has a
-//! signing key of its own. What a connection has of a session is its channel.
+//! A session may have channels on several connections (MS-SMB2 3.2.1.8). They share
+//! its id, its tree connect and the encryption keys, but each has its own signing
+//! key. A [`Channel`] is the part of a session that belongs to one connection.
 
 use std::fmt;
 
@@ -13,18 +13,19 @@ use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::auth::Logon;
 use crate::crypto::{KeySource, NONCE_SEED_LEN, Signer, Transform};
 
-/// Which session of a connection a request is made in. Of use on the
-/// connection that it came from only, until the session is forgotten there.
+/// Identifies a session of a connection. It is valid only on the connection
+/// that returned it, and until the session is forgotten there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionIndex(u16);
 
 impl SessionIndex {
-    /// The session that a handshake has set up.
+    /// The session that the handshake has set up.
     pub const FIRST: Self = Self(0);
 
-    /// The next one behind `count` others.
+    /// Returns the index after `count` other sessions.
     pub(super) const fn after(count: usize) -> Self {
-        // Each takes a SESSION_SETUP in flight; memory ends long before.
+        // The cast is safe: each session takes a SESSION_SETUP, and memory runs
+        // out long before 65,536 of them.
         Self(count as u16)
     }
 
@@ -33,20 +34,20 @@ impl SessionIndex {
     }
 }
 
-/// What came of the log-on to a session.
+/// The result of a session's log-on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionTerms {
-    /// Algorithm that signs every message, `None` when messages go unsigned;
-    /// encrypted ones do.
+    /// Algorithm that signs every message. It is `None` if messages are
+    /// unsigned, which includes encrypted messages.
     pub signing: Option<SigningAlgorithm>,
-    /// Cipher that encrypts every message, `None` when messages go in plain.
+    /// Cipher that encrypts every message, or `None` if messages are not encrypted.
     pub encryption: Option<Cipher>,
-    /// As what the server let the user in.
+    /// The kind of log-on that the server accepted.
     pub logon: Logon,
 }
 
 impl SessionTerms {
-    /// Those of nobody, until something else is known.
+    /// Terms of a session without a log-on, before its terms are known.
     pub(super) const NONE: Self = Self {
         signing: None,
         encryption: None,
@@ -54,21 +55,22 @@ impl SessionTerms {
     };
 }
 
-/// A session as far as one connection has part in it.
+/// The part of a session that belongs to one connection.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) session_id: u64,
     pub(crate) tree_id: u32,
     pub(crate) protection: Protection,
     pub(crate) terms: SessionTerms,
-    /// What signs by exception, where the session's messages go unsigned.
+    /// Key for the few messages that must be signed in an unsigned session.
     pub(crate) signer: Option<Signer>,
-    /// What further channels are made from, where there are to be some.
+    /// The keys for further channels, if there will be any.
     pub(crate) root: Option<Box<Root>>,
 }
 
 impl Channel {
-    /// One of a session yet to be set up, or known from another connection.
+    /// Makes a channel of a session that is set up now, or that another
+    /// connection has set up.
     pub(crate) fn opening(session_id: u64, tree_id: u32, keys: Keys) -> Self {
         Self {
             session_id,
@@ -80,7 +82,7 @@ impl Channel {
         }
     }
 
-    /// What nothing is sent in.
+    /// Makes an unused channel, in which nothing is sent.
     pub(super) fn vacant() -> Self {
         Self {
             session_id: 0,
@@ -92,8 +94,9 @@ impl Channel {
         }
     }
 
-    /// What a further channel needs to know; `None` where none was to follow,
-    /// the session has no key, or it has had all channels it can have.
+    /// Returns the data for a further channel. The result is `None` if none was
+    /// planned, if the session has no key, or if it has the largest number of
+    /// channels.
     pub(super) fn bind(&mut self, negotiated: &Negotiated) -> Option<Binding> {
         let root = self.root.as_mut()?;
         root.channels = root.channels.checked_add(1)?;
@@ -108,13 +111,13 @@ impl Channel {
     }
 }
 
-/// The keys of a session that its channels have in common.
+/// The keys of a session that its channels share.
 pub(crate) struct Root {
     signing_key: [u8; 16],
     cipher: Option<(Cipher, [Vec<u8>; 2])>,
     nonce_seed: [u8; NONCE_SEED_LEN],
-    /// Number of the latest channel: none is given twice, so that no two
-    /// channels have a nonce in common.
+    /// Number of the latest channel. No number is used twice, so that no two
+    /// channels use the same nonce.
     channels: u8,
 }
 
@@ -132,7 +135,7 @@ impl Root {
         }
     }
 
-    /// What encrypts on the latest channel.
+    /// Makes the encryption of the latest channel.
     fn transform(&self, session_id: u64) -> Option<Transform> {
         let (cipher, keys) = self.cipher.as_ref()?;
         Some(Transform::of_channel(
@@ -151,16 +154,16 @@ impl fmt::Debug for Root {
     }
 }
 
-/// What makes another connection a channel of a session: for one connection,
-/// once. See [`Connection::binding`](super::Connection::binding).
+/// The data that makes another connection a channel of a session. It is for one
+/// connection and one use. See [`Connection::binding`](super::Connection::binding).
 #[derive(Debug)]
 pub struct Binding {
     pub(crate) session_id: u64,
     pub(crate) tree_id: u32,
     pub(crate) terms: SessionTerms,
-    /// What was agreed on the first connection, and must be on each.
+    /// The terms of the first connection. The other connections must have the same.
     pub(crate) negotiated: Negotiated,
-    /// Signs the requests that bind (MS-SMB2 3.2.4.2.3.1).
+    /// Signs the requests that bind the channel (MS-SMB2 3.2.4.2.3.1).
     pub(crate) signer: Signer,
     pub(crate) transform: Option<Transform>,
 }

@@ -1,4 +1,4 @@
-//! The side of a connection that sets sessions up; see
+//! The state of a connection that is needed to set sessions up; see
 //! [`crate::handshake::Opening`].
 
 use super::SessionTerms;
@@ -7,23 +7,22 @@ use super::{Channel, Connection, Keys, Protect, Protection, Root, SessionIndex};
 use crate::crypto::PreauthHash;
 use crate::negotiate::{Answer, Offer};
 
-/// What a connection keeps for sessions to come.
+/// The state that a connection keeps for future sessions.
 #[derive(Debug)]
 pub(super) struct Setup {
-    /// Over the negotiation: where that of each session starts from.
+    /// The hash over the negotiation. The hash of each session starts with it.
     preauth: PreauthHash,
-    /// Until a session has proven that the server stands by its answer, where
-    /// that is in doubt.
+    /// The negotiation, if it needs a validation that no session has made yet.
     unvalidated: Option<Unvalidated>,
     /// The body of FSCTL_VALIDATE_NEGOTIATE_INFO, in dialects that have it.
     pub(super) validation: Vec<u8>,
-    /// Places among the sessions that are free.
+    /// Indexes of forgotten sessions, for new ones.
     vacant: Vec<SessionIndex>,
-    /// Sessions that are being authenticated again; few ever are.
+    /// Re-authentications in progress; usually few.
     pub(super) reauthentications: Vec<Exchange>,
 }
 
-/// A negotiation that someone may have tampered with.
+/// A negotiation that an attacker may have changed.
 #[derive(Debug)]
 pub(crate) struct Unvalidated {
     pub(crate) offer: Offer,
@@ -55,9 +54,10 @@ impl Setup {
 }
 
 impl Connection {
-    /// Enters a session.
+    /// Adds a session.
     pub(crate) fn add(&mut self, channel: Channel) -> SessionIndex {
-        // A place with requests in flight still has answers to come.
+        // An index with requests in flight is not free, because answers to it
+        // may arrive.
         let is_idle = |session: &SessionIndex| {
             let mut in_flight = self.in_flight.iter();
             !in_flight.any(|entry| entry.session == *session)
@@ -71,7 +71,7 @@ impl Connection {
         SessionIndex::after(self.sessions.len() - 1)
     }
 
-    /// The session stands, on these terms.
+    /// Ends the set-up of a session with these terms.
     pub(crate) fn settle(
         &mut self,
         session: SessionIndex,
@@ -93,7 +93,7 @@ impl Connection {
         &mut self.sessions[session.at()]
     }
 
-    /// The keys of a session that is being set up.
+    /// Returns the keys of a session that is being set up.
     pub(crate) fn keys(&mut self, session: SessionIndex) -> &mut Keys {
         match &mut self.channel_mut(session).protection {
             Protection::Opening(keys) => keys,
@@ -101,27 +101,27 @@ impl Connection {
         }
     }
 
-    /// Whether a session is being set up.
+    /// Returns whether a session is being set up.
     pub(super) fn is_opening(&self, session: SessionIndex) -> bool {
         self.channel(session).protection.is_opening()
     }
 
-    /// What protects the next message of a session.
+    /// Returns the protection for the next message of a session.
     pub(super) fn protect(&mut self, session: SessionIndex) -> Protect<'_> {
         self.channel_mut(session).protection.next()
     }
 
-    /// The hash over the negotiation.
+    /// Returns the hash over the negotiation.
     pub(crate) const fn preauth(&self) -> &PreauthHash {
         &self.setup.preauth
     }
 
-    /// The negotiation, where nobody has validated it yet though it needs it.
+    /// Returns the negotiation, if it still needs a validation.
     pub(crate) fn unvalidated(&self) -> Option<&Unvalidated> {
         self.setup.unvalidated.as_ref()
     }
 
-    /// The server stands by its answer.
+    /// Records that the server has confirmed its answer.
     pub(crate) fn validated(&mut self) {
         self.setup.unvalidated = None;
     }

@@ -57,7 +57,7 @@ fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Co
     connection
 }
 
-/// The answer to an ECHO with message id 0.
+/// Makes the answer to an ECHO with message id 0.
 fn answer(status: NtStatus, flags: Flags) -> Vec<u8> {
     let header = Header {
         status,
@@ -71,7 +71,7 @@ fn answer(status: NtStatus, flags: Flags) -> Vec<u8> {
     message
 }
 
-/// What a frame of one or several messages led to.
+/// The result of one message in a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Completed { tag: u32, status: NtStatus },
@@ -110,8 +110,8 @@ fn signer() -> Signer {
     Signer::new(SigningAlgorithm::AesGmac, &[9; 16])
 }
 
-/// The one frame in `out`, as the server sees it: header and whole bytes of
-/// each message.
+/// Returns the one frame in `out` as the server sees it: the header and all
+/// bytes of each message.
 fn sent(out: &[u8], transform: Option<&Transform>) -> Vec<(Header, Vec<u8>)> {
     let mut bytes = out.to_vec();
     let mut input = bytes.as_mut_slice();
@@ -129,7 +129,7 @@ fn sent(out: &[u8], transform: Option<&Transform>) -> Vec<(Header, Vec<u8>)> {
     all
 }
 
-/// An answer to `request` with an empty body.
+/// Makes an answer to `request` with an empty body.
 fn answer_to(request: &Header, status: NtStatus, flags: Flags) -> Vec<u8> {
     let header = Header {
         status,
@@ -181,7 +181,8 @@ fn an_encrypted_frame_is_refused_without_its_key() {
     transform(Cipher::Aes128Gcm).seal(&mut sealed);
     for protection in [
         Protection::None,
-        // Of the client's own direction.
+        // This key decrypts messages of the server, but the client's key sealed
+        // the frame.
         Protection::Encrypted(transform(Cipher::Aes128Gcm)),
         Protection::Encrypted(transform(Cipher::Aes128Ccm)),
     ] {

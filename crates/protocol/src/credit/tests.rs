@@ -1,4 +1,4 @@
-//! What the ledger promises, against servers of every generosity.
+//! Tests of the ledger's invariants, with generous and with stingy servers.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ fn a_request_that_cannot_be_paid_changes_nothing() {
 fn a_cap_holds_however_much_the_server_grants() {
     let mut ledger = CreditLedger::new(512).capped(2);
     let first = ledger.reserve(1).unwrap();
-    // The target is cut down to the cap.
+    // The cap limits the target.
     assert_eq!(first.payment.asked, 2);
     ledger.answered(first.payment, 500);
     assert_eq!((ledger.available(), ledger.in_use()), (2, 0));
@@ -58,13 +58,13 @@ fn an_interim_answer_returns_the_credit_and_the_final_one_nothing_more() {
     assert_eq!((ledger.available(), ledger.in_use()), (1, 0));
 }
 
-/// What happens next to a ledger.
+/// One event in the life of a ledger.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A request of this charge is to be sent.
+    /// The client wants to send a request of this charge.
     Send(u16),
-    /// The request at this place of those in flight is answered, and granted
-    /// this much.
+    /// The server answers the request at this index of those in flight, and
+    /// grants this number of credits.
     Answer(usize, u16),
 }
 
@@ -77,7 +77,7 @@ fn steps(charge_max: u16) -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Against a server that grants what it likes, in any order of answers.
+    /// The server grants any number of credits and answers in any order.
     #[test]
     fn nothing_is_overspent_and_no_id_comes_twice(
         target in 1u16..600,
@@ -99,7 +99,7 @@ proptest! {
                     let paid = ledger.reserve(charge);
                     prop_assert_eq!(paid.is_some(), affordable);
                     if let Some(paid) = paid {
-                        // Ids follow each other: none is skipped or used twice.
+                        // Ids follow each other: no id is skipped or used twice.
                         prop_assert_eq!(paid.message_id, paid_total);
                         prop_assert_eq!(paid.payment.charge, charge);
                         prop_assert!(paid.payment.asked >= 1);
@@ -124,8 +124,8 @@ proptest! {
         }
     }
 
-    /// Against a server that grants what it is asked for, credits settle at
-    /// the target and never exceed it by more than the one-credit floor.
+    /// If the server grants what it is asked for, the credits settle at the target.
+    /// They exceed it by at most one, the minimum that each request asks for.
     #[test]
     fn a_generous_server_brings_the_ledger_to_its_target(
         target in 1u16..600,
@@ -143,9 +143,9 @@ proptest! {
         prop_assert!(ledger.available() >= u32::from(target));
     }
 
-    /// Whatever the window, the cap and the charges: as long as the server
-    /// returns what a request cost, and one more while more is asked for, every
-    /// request that the cap and the target allow is sent in the end.
+    /// Every request that the cap and the target allow is sent in the end, for
+    /// any window, cap and charges. The server must return the cost of each
+    /// request, and one credit more while the client asks for more.
     #[test]
     fn all_requests_are_sent_in_the_end(
         cap in 1u16..200,
@@ -164,7 +164,8 @@ proptest! {
                 waiting.pop_front();
                 next
             } else if in_flight.is_empty() {
-                // What earns the credits that a large request needs.
+                // A request of charge 1 earns the credits that a large request
+                // needs.
                 1
             } else {
                 let paid: Payment = in_flight.pop_front().unwrap();

@@ -1,8 +1,8 @@
-//! The ciphers of SMB 3.x as one type: encryption and authentication in place,
-//! with the tag apart.
+//! The ciphers of SMB 3.x as one type. They encrypt and authenticate in place,
+//! and the tag is separate from the data.
 //!
-//! GCM is the library's. It has no CCM with 11-byte nonces, so CCM
-//! (SP 800-38C) is put together here from its CBC and CTR modes.
+//! GCM comes from the library. The library has no CCM with 11-byte nonces. So
+//! CCM (SP 800-38C) is built here from the library's CBC and CTR modes.
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::cipher::{EncryptingKey, EncryptionContext};
@@ -12,12 +12,12 @@ use aws_lc_rs::iv::FixedLength;
 use super::cbc::{BLOCK_LEN, Block, CbcMac, unbound};
 use crate::algorithm::Cipher;
 
-/// Bytes of a tag.
+/// Length of a tag in bytes.
 pub const TAG_LEN: usize = 16;
-/// The most bytes of a nonce that any cipher uses.
+/// Length of the longest nonce that any cipher uses, in bytes.
 pub const NONCE_LEN_MAX: usize = 12;
 
-/// A key ready to encrypt, or to decrypt.
+/// A key that is ready to encrypt or to decrypt.
 pub struct Aead(Mode);
 
 enum Mode {
@@ -26,7 +26,7 @@ enum Mode {
 }
 
 impl Aead {
-    /// `key` has the [`Cipher::key_len`] of `cipher`.
+    /// Makes a key for `cipher`. `key` must have the length [`Cipher::key_len`].
     #[must_use]
     pub fn new(cipher: Cipher, key: &[u8]) -> Self {
         let gcm = |algorithm| {
@@ -41,8 +41,10 @@ impl Aead {
         })
     }
 
-    /// Encrypts `data`; the tag. CCM uses the first 11 bytes of `nonce`, GCM
-    /// all 12 (MS-SMB2 2.2.41). Those must never repeat under one key.
+    /// Encrypts `data` and returns the tag.
+    ///
+    /// CCM uses the first 11 bytes of `nonce`, GCM all 12 (MS-SMB2 2.2.41). The
+    /// used bytes must never repeat under one key.
     #[must_use]
     pub fn seal(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> [u8; TAG_LEN] {
         match &self.0 {
@@ -60,8 +62,8 @@ impl Aead {
         }
     }
 
-    /// Decrypts `data`, whose contents mean nothing unless [`Opened::Genuine`]
-    /// comes back.
+    /// Decrypts `data`. Use the result only if the tag was right, that is, if
+    /// this returns [`Opened::Genuine`].
     pub fn open(
         &self,
         nonce: [u8; NONCE_LEN_MAX],
@@ -88,13 +90,13 @@ impl Aead {
     }
 }
 
-/// What became of an encrypted message.
+/// Whether a decrypted message can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Opened {
-    /// It is what the owner of the key has sealed.
+    /// The owner of the key encrypted exactly this message.
     Genuine,
-    /// It is not.
+    /// The message was altered, or encrypted with another key.
     Forged,
 }
 
@@ -105,7 +107,7 @@ struct Ccm {
 }
 
 /// Flags of the first block (SP 800-38C A.2.1): there is associated data,
-/// (t - 2) / 2 = 7, q - 1 = 3.
+/// (t - 2) / 2 is 7, and q - 1 is 3.
 const FIRST_FLAGS: u8 = 0x40 | 7 << 3 | LENGTH_FLAGS;
 const LENGTH_FLAGS: u8 = 3;
 const CCM_NONCE_LEN: usize = 11;
@@ -125,7 +127,7 @@ impl Ccm {
         tag
     }
 
-    /// Decrypts; the tag that belongs to what came out.
+    /// Decrypts `data` and returns the tag that belongs to the result.
     fn open(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> Block {
         self.apply_keystream(nonce, data);
         self.tag(nonce, aad, data)
@@ -135,8 +137,8 @@ impl Ccm {
         let mut state = [0; BLOCK_LEN];
         let first = block(FIRST_FLAGS, nonce, data.len() as u32);
         self.mac.update(&mut state, &first);
-        // The length, the associated data and zeros, in whole blocks; the
-        // transform header has 32 bytes of it.
+        // Length, associated data and zeros, in whole blocks. The associated
+        // data is 32 bytes of the transform header.
         let mut head = [0; 3 * BLOCK_LEN];
         head[..2].copy_from_slice(&(aad.len() as u16).to_be_bytes());
         head[2..2 + aad.len()].copy_from_slice(aad);

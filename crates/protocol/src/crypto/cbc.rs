@@ -1,8 +1,8 @@
-//! Message authentication by cipher block chaining: the CBC-MAC inside CCM,
-//! and CMAC (RFC 4493) made of it.
+//! Message authentication with cipher block chaining: the CBC-MAC inside CCM,
+//! and CMAC (RFC 4493), which is built on it.
 //!
-//! The library's CMAC copies its context on the heap for each message; here
-//! the state is a block on the stack.
+//! The library's CMAC copies its context to the heap for each message. Here the
+//! state is one block on the stack.
 
 use aws_lc_rs::cipher::{AES_128, AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey};
 use aws_lc_rs::iv::FixedLength;
@@ -10,10 +10,10 @@ use aws_lc_rs::iv::FixedLength;
 /// An AES block.
 pub(super) type Block = [u8; BLOCK_LEN];
 pub(super) const BLOCK_LEN: usize = 16;
-/// What is chained at a time: small enough for the first-level cache.
+/// Bytes chained at a time. They fit into the first-level cache.
 const CHUNK_LEN: usize = 2048;
 
-/// An unbound AES key of 16 or 32 bytes.
+/// Makes an unbound AES key from 16 or 32 bytes.
 pub(super) fn unbound(key: &[u8]) -> UnboundCipherKey {
     let algorithm = if key.len() == 32 { &AES_256 } else { &AES_128 };
     UnboundCipherKey::new(algorithm, key)
@@ -26,7 +26,7 @@ pub(super) struct CbcMac {
 }
 
 impl CbcMac {
-    /// `key` has 16 or 32 bytes.
+    /// Makes a key for CBC-MAC from 16 or 32 bytes.
     pub(super) fn new(key: &[u8]) -> Self {
         Self {
             key: EncryptingKey::cbc(unbound(key))
@@ -34,7 +34,7 @@ impl CbcMac {
         }
     }
 
-    /// Chains `data` into `state`, the last block filled up with zeros.
+    /// Chains `data` into `state` and fills the last block with zeros.
     pub(super) fn update(&self, state: &mut Block, data: &[u8]) {
         let mut chunk = [0; CHUNK_LEN];
         for part in data.chunks(CHUNK_LEN) {
@@ -52,7 +52,7 @@ impl CbcMac {
 /// AES-128-CMAC.
 pub(super) struct Cmac {
     mac: CbcMac,
-    /// Masks of a last block that is whole, and of one that is padded.
+    /// Masks for the last block: one for a whole block, one for a padded block.
     masks: [Block; 2],
 }
 
@@ -92,7 +92,7 @@ impl Cmac {
     }
 }
 
-/// Twice the block in GF(2^128) (RFC 4493 2.3).
+/// Doubles the block in GF(2^128) (RFC 4493 2.3).
 fn doubled(block: Block) -> Block {
     let number = u128::from_be_bytes(block);
     let carry = if number >> 127 == 1 { 0x87 } else { 0 };
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::crypto::kdf::tests::hex;
 
-    /// RFC 4493, section 4.
+    /// The examples of RFC 4493, section 4.
     #[test]
     fn the_published_cmacs_come_out() {
         let message: [u8; 64] = hex(
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Against the library's own, over lengths around the chunk's.
+    /// Compares with the library's CMAC, for lengths around that of a chunk.
     #[test]
     fn cmac_equals_the_librarys() {
         use aws_lc_rs::cmac;

@@ -1,12 +1,12 @@
-//! SMB 3.x key derivation (MS-SMB2 3.1.4.2) and the pre-authentication hash it
-//! feeds on (3.1.4.4.1).
+//! SMB 3.x key derivation (MS-SMB2 3.1.4.2) and its input, the
+//! pre-authentication hash (3.1.4.4.1).
 
 use aws_lc_rs::{digest, hmac};
 
 use crate::algorithm::Cipher;
 use crate::dialect::Dialect;
 
-/// The running SHA-512 over the messages before authentication.
+/// The running SHA-512 over the messages before authentication has completed.
 #[derive(Clone, Debug)]
 pub struct PreauthHash([u8; 64]);
 
@@ -17,7 +17,7 @@ impl Default for PreauthHash {
 }
 
 impl PreauthHash {
-    /// Hashes one more message, without its TCP prefix.
+    /// Adds one more message, without its TCP prefix.
     pub fn update(&mut self, message: &[u8]) {
         let mut context = digest::Context::new(&digest::SHA512);
         context.update(&self.0);
@@ -28,34 +28,34 @@ impl PreauthHash {
 
 #[cfg(test)]
 impl PreauthHash {
-    /// A hash from a published example.
+    /// Sets the hash to that of a published example.
     pub(super) const fn set(&mut self, value: [u8; 64]) {
         self.0 = value;
     }
 }
 
-/// What all keys of a session are derived from.
+/// The values that all keys of a session are derived from.
 pub struct KeySource<'a> {
     /// The session's dialect.
     pub dialect: Dialect,
-    /// The whole key that authentication has exchanged, of 16 bytes or more.
+    /// The whole key that authentication exchanged: 16 bytes or more.
     pub full_session_key: &'a [u8],
     /// The hash up to the request that completed authentication.
     pub preauth: &'a PreauthHash,
 }
 
-/// What a key is for.
+/// The use of a derived key.
 #[derive(Clone, Copy)]
 enum Purpose {
     Sign,
-    /// Messages from the client.
+    /// Encrypts messages from the client.
     EncryptByClient,
-    /// Messages from the server.
+    /// Encrypts messages from the server.
     EncryptByServer,
 }
 
 impl KeySource<'_> {
-    /// The signing key: the session key itself in SMB 2.x.
+    /// Derives the signing key. In SMB 2.x it is the session key itself.
     #[must_use]
     pub fn signing(&self) -> [u8; 16] {
         let mut key = [0; 16];
@@ -67,7 +67,7 @@ impl KeySource<'_> {
         key
     }
 
-    /// The keys that encrypt what the client sends, and what the server does.
+    /// Derives the two encryption keys: first the client's, then the server's.
     #[must_use]
     pub fn encryption(&self, cipher: Cipher) -> [Vec<u8>; 2] {
         let len = cipher.key_len();
@@ -106,8 +106,8 @@ impl KeySource<'_> {
     }
 }
 
-/// SP 800-108 in counter mode with HMAC-SHA256 and r = 32; `key` has at most
-/// the 32 bytes of one iteration.
+/// Derives a key by SP 800-108 in counter mode, with HMAC-SHA256 and r = 32.
+/// `key` has at most 32 bytes, the output of one iteration.
 fn derive(source: &[u8], label: &[u8], context: &[u8], key: &mut [u8]) {
     let mut mac = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, source));
     mac.update(&1u32.to_be_bytes());

@@ -1,5 +1,6 @@
-//! Keys, signatures and encryption (MS-SMB2 3.1.4.1 to 3.1.4.3). All of it
-//! works in the caller's buffer and allocates nothing per message.
+//! Keys, signatures and encryption (MS-SMB2 3.1.4.1 to 3.1.4.3).
+//!
+//! All of it works in the caller's buffer and allocates nothing per message.
 
 mod aead;
 mod cbc;

@@ -1,5 +1,7 @@
-//! Message signing (MS-SMB2 3.1.4.1, 3.1.5.1): the MAC of the whole message
-//! with a zero signature field, of which 16 bytes go to offset 48.
+//! Message signing (MS-SMB2 3.1.4.1, 3.1.5.1).
+//!
+//! The signature is the MAC of the whole message with a zero signature field.
+//! Its first 16 bytes are stored at offset 48.
 
 use std::fmt;
 
@@ -27,7 +29,7 @@ enum Mac {
 }
 
 impl Signer {
-    /// A signer with `algorithm` and a 16-byte key.
+    /// Makes a signer with `algorithm` and a 16-byte key.
     #[must_use]
     pub fn new(algorithm: SigningAlgorithm, key: &[u8; 16]) -> Self {
         let mac = match algorithm {
@@ -44,7 +46,7 @@ impl Signer {
         Self { mac }
     }
 
-    /// The algorithm in use.
+    /// Returns the algorithm in use.
     #[must_use]
     pub const fn algorithm(&self) -> SigningAlgorithm {
         match self.mac {
@@ -54,8 +56,8 @@ impl Signer {
         }
     }
 
-    /// Sets the SIGNED flag and the signature of `message`, which starts at an
-    /// SMB2 header and is otherwise complete.
+    /// Sets the SIGNED flag and the signature of `message`. It must start at an
+    /// SMB2 header and be complete otherwise.
     pub fn sign(&self, message: &mut [u8]) {
         debug_assert!(message.len() >= HEADER_LEN);
         message[FLAGS] |= Flags::SIGNED.0 as u8;
@@ -64,8 +66,8 @@ impl Signer {
         message[SIGNATURE].copy_from_slice(&signature);
     }
 
-    /// Whether `message` carries the signature its bytes demand. The message
-    /// is as before afterwards; meanwhile its signature field is zero.
+    /// Returns whether the signature of `message` is right. The signature field
+    /// is set to zero meanwhile and restored afterwards.
     #[must_use]
     pub fn verify(&self, message: &mut [u8]) -> bool {
         if message.len() < HEADER_LEN {
@@ -97,8 +99,8 @@ impl Signer {
     }
 }
 
-/// The message id, who sends, and whether it is a CANCEL, which has the
-/// message id of what it cancels (MS-SMB2 3.1.4.1).
+/// Makes the nonce (MS-SMB2 3.1.4.1): the message id, the sender, and whether the
+/// message is a CANCEL. A CANCEL has the message id of the request it cancels.
 fn gmac_nonce(message: &[u8]) -> [u8; 12] {
     const FROM_SERVER: u8 = 1;
     const CANCEL: u8 = 2;

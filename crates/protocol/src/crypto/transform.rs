@@ -1,8 +1,8 @@
-//! SMB2 TRANSFORM_HEADER (MS-SMB2 2.2.41): whole messages encrypted in place
-//! (3.1.4.3, 3.1.5.1).
+//! SMB2 TRANSFORM_HEADER (MS-SMB2 2.2.41): encrypts and decrypts whole messages
+//! in place (3.1.4.3, 3.1.5.1).
 //!
-//! Invariants: no nonce is used twice under one key; nothing of a received
-//! message is looked at before its tag has been found right.
+//! Invariants: no nonce is used twice under one key. The content of a received
+//! message is not read before its tag was checked.
 
 use std::fmt;
 
@@ -10,19 +10,20 @@ use super::aead::{Aead, NONCE_LEN_MAX, Opened, TAG_LEN};
 use super::kdf::KeySource;
 use crate::algorithm::Cipher;
 
-/// Bytes of the header before the encrypted message.
+/// Length of the header before the encrypted message, in bytes.
 pub const TRANSFORM_HEADER_LEN: usize = 52;
-/// The four bytes every encrypted message starts with.
+/// The four bytes at the start of every encrypted message.
 pub const TRANSFORM_PROTOCOL_ID: [u8; 4] = *b"\xFDSMB";
-/// Unpredictable bytes that a session's nonces start from.
+/// Length of the random seed of a session's nonces, in bytes.
 pub const NONCE_SEED_LEN: usize = NONCE_LEN_MAX;
-/// Encrypted, in 3.1.1; AES-128-CCM, in 3.0 and 3.0.2.
+/// The Flags field of 3.1.1 (encrypted). The same value means AES-128-CCM in
+/// 3.0 and 3.0.2.
 const FLAGS: u16 = 1;
-/// Where the authenticated part of the header begins: all but protocol id and
-/// signature.
+/// Start of the authenticated part of the header: everything after the protocol
+/// id and the signature.
 const AUTHENTICATED: usize = 4 + TAG_LEN;
 
-/// Both directions of an encrypted session.
+/// The keys and nonces of an encrypted session, for both directions.
 pub struct Transform {
     cipher: Cipher,
     session_id: u64,
@@ -31,16 +32,16 @@ pub struct Transform {
     nonces: Nonces,
 }
 
-/// A counter from a random start, and random bytes that stay and tell channels
-/// of a session apart.
+/// A source of nonces: a counter with a random start, and constant random bytes
+/// that differ between the channels of a session.
 struct Nonces {
     next: u64,
     rest: [u8; NONCE_LEN_MAX - 8],
 }
 
 impl Nonces {
-    /// Those of a channel of the session with this seed: its number makes them
-    /// different from those of all other channels, which have the same key.
+    /// Makes the nonces of one channel from the session's seed. All channels
+    /// have the same key, so the channel's number keeps their nonces apart.
     fn new(seed: [u8; NONCE_SEED_LEN], channel: u8) -> Self {
         let (mut next, mut rest) = ([0; 8], [0; NONCE_LEN_MAX - 8]);
         next.copy_from_slice(&seed[..8]);
@@ -56,14 +57,14 @@ impl Nonces {
         let mut nonce = [0; NONCE_LEN_MAX];
         nonce[..8].copy_from_slice(&self.next.to_le_bytes());
         nonce[8..].copy_from_slice(&self.rest);
-        // 2^64 messages come before the first repetition.
+        // The counter repeats only after 2^64 messages.
         self.next = self.next.wrapping_add(1);
         nonce
     }
 }
 
 impl Transform {
-    /// The client's side of session `session_id`, on its first channel.
+    /// Makes the client's side of session `session_id`, on its first channel.
     #[must_use]
     pub fn new(
         cipher: Cipher,
@@ -75,8 +76,10 @@ impl Transform {
         Self::of_channel(cipher, &keys, session_id, nonce_seed, 0)
     }
 
-    /// The same on the channel with this number. All channels of a session
-    /// have the same keys and the same seed; none may have another's number.
+    /// Makes the client's side for the channel with this number.
+    ///
+    /// All channels of a session have the same keys and the same seed. So no
+    /// two channels may have the same number.
     pub(crate) fn of_channel(
         cipher: Cipher,
         [client, server]: &[Vec<u8>; 2],
@@ -93,13 +96,13 @@ impl Transform {
         }
     }
 
-    /// The session that an encrypted message says it is of.
+    /// Returns the session id in the header of an encrypted message.
     pub(crate) fn session_id_of(message: &[u8]) -> Option<u64> {
         let field = message.get(44..)?.first_chunk()?;
         Some(u64::from_le_bytes(*field))
     }
 
-    /// The server's side of the same session.
+    /// Returns the server's side of the same session.
     #[cfg(test)]
     pub(crate) fn reversed(self) -> Self {
         Self {
@@ -109,14 +112,14 @@ impl Transform {
         }
     }
 
-    /// The cipher in use.
+    /// Returns the cipher in use.
     #[must_use]
     pub const fn cipher(&self) -> Cipher {
         self.cipher
     }
 
-    /// Encrypts what follows the first [`TRANSFORM_HEADER_LEN`] bytes of
-    /// `message` and writes the header into those.
+    /// Encrypts the part of `message` after the first [`TRANSFORM_HEADER_LEN`]
+    /// bytes, and writes the header into those bytes.
     pub fn seal(&mut self, message: &mut [u8]) {
         let nonce = self.nonces.next();
         let (header, plain) = message.split_at_mut(TRANSFORM_HEADER_LEN);
@@ -134,8 +137,8 @@ impl Transform {
         header[4..AUTHENTICATED].copy_from_slice(&tag);
     }
 
-    /// Decrypts `message`; what was inside, or `None` when it is not an
-    /// encrypted message of this session's server, unaltered.
+    /// Decrypts `message` and returns its content. Returns `None` if this
+    /// session's server did not encrypt it, or if it was altered.
     pub fn open<'a>(&self, message: &'a mut [u8]) -> Option<&'a mut [u8]> {
         let (header, sealed) = message.split_at_mut_checked(TRANSFORM_HEADER_LEN)?;
         let (start, authenticated) = header.split_at(AUTHENTICATED);
@@ -184,8 +187,8 @@ mod tests {
         }
     }
 
-    /// The client's side, and the server's, which is the same with its keys
-    /// the other way round.
+    /// Returns the client's side and the server's side. The server has the same
+    /// keys the other way round.
     fn pair(cipher: Cipher) -> (Transform, Transform) {
         let preauth = PreauthHash::default();
         let new = |seed| Transform::new(cipher, &keys(&preauth), 5, [seed; NONCE_SEED_LEN]);
@@ -212,7 +215,7 @@ mod tests {
                 let mut received = message.clone();
                 let opened = server.open(&mut received).map(|opened| opened.to_vec());
                 prop_assert_eq!(opened.as_ref(), Some(&plain));
-                // Not by whoever sent it: each direction has a key of its own.
+                // The sender cannot decrypt it: each direction has its own key.
                 prop_assert!(client.open(&mut message.clone()).is_none());
                 let mut forged = message;
                 let at = at.index(forged.len());
@@ -256,8 +259,8 @@ mod tests {
     }
 
     /// The WRITE exchanges of Microsoft's published examples ("Encryption in
-    /// SMB 3.0: a protocol perspective", "SMB 3.1.1 encryption in Windows
-    /// 10"): session key, pre-authentication hash, request, response.
+    /// SMB 3.0: a protocol perspective", "SMB 3.1.1 encryption in Windows 10"):
+    /// session key, pre-authentication hash, request, response.
     #[test]
     fn the_published_messages_come_out() {
         let mut preauth = PreauthHash::default();
@@ -363,8 +366,8 @@ mod tests {
                 transform.open(&mut received).as_deref(),
                 Some(&self.response[..])
             );
-            // The published nonces are random and those of CCM go on in the
-            // reserved bytes; so the header is the example's, not ours.
+            // The published nonces are random, and those of CCM continue in the
+            // reserved bytes. So this test uses the header of the example.
             let (header, sealed) = self.sealed_request.split_at(TRANSFORM_HEADER_LEN);
             let mut message = self.request.to_vec();
             let nonce = *header[20..].first_chunk().unwrap();

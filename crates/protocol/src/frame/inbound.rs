@@ -1,4 +1,4 @@
-//! The stream, put together again.
+//! Reassembly of frames from the received stream.
 
 use super::{Frame, FrameError, MAX_FRAME_LEN, PREFIX_LEN, Payload};
 use crate::NtStatus;
@@ -7,32 +7,34 @@ use crate::header::{Command, Flags, Header};
 
 pub(super) const KEPT_OF_DISCARDED: usize = PREFIX_LEN + READ_RESPONSE_FIXED;
 
-/// Reassembles frames from arbitrary pieces of the stream.
+/// Reassembles frames from pieces of the stream of any length.
 #[derive(Debug, Default)]
 pub struct Inbound {
-    /// Prefix and bytes of the frame that has not fully arrived.
+    /// Prefix and bytes of the frame that has not arrived completely.
     pub(super) partial: Vec<u8>,
     state: State,
 }
 
 #[derive(Debug, Default)]
 enum State {
-    /// More of the frame goes to `partial`.
+    /// The next bytes of the frame go to `partial`.
     #[default]
     Collecting,
-    /// `partial` has all that is kept; the rest is counted down.
+    /// `partial` has all that is kept. The remaining bytes are only counted.
     Discarding { remaining: usize, total_len: usize },
-    /// `partial` was lent out and is forgotten at the next call.
+    /// `partial` was lent to the caller, and is cleared at the next call.
     Delivered,
 }
 
 impl Inbound {
-    /// Takes the next complete frame from what is pending and `input`, and
-    /// moves `input` past the bytes consumed. `None` means that all of `input`
-    /// was taken and more is needed.
+    /// Takes the next complete frame from the pending bytes and `input`, and
+    /// moves `input` past the bytes consumed.
+    ///
+    /// `None` means that all of `input` was taken and more is needed.
     ///
     /// # Errors
-    /// When the stream is not direct-TCP framing; the connection is unusable.
+    /// Returns an error if the stream is not direct-TCP framing. The connection
+    /// is unusable then.
     pub fn next<'f, 'i: 'f>(
         &'f mut self,
         input: &mut &'i mut [u8],
@@ -58,8 +60,8 @@ impl Inbound {
         }))
     }
 
-    /// Bytes that come next and are of no use to anybody, so that they need not
-    /// be received at all: see [`Inbound::skip`].
+    /// Returns the number of coming bytes that will be discarded. The caller
+    /// need not receive them: see [`Inbound::skip`].
     #[must_use]
     pub const fn skippable(&self) -> usize {
         match self.state {
@@ -68,22 +70,23 @@ impl Inbound {
         }
     }
 
-    /// Whether a frame that will be handed out has arrived in part.
+    /// Returns whether a part of a frame has arrived that will be handed out.
     #[must_use]
     pub const fn is_collecting(&self) -> bool {
         matches!(self.state, State::Collecting) && !self.partial.is_empty()
     }
 
-    /// Takes note that so many of the [`Inbound::skippable`] bytes have been
-    /// dropped elsewhere. Where that was the last of them, [`Inbound::next`]
-    /// has their frame without further input.
+    /// Counts `len` of the [`Inbound::skippable`] bytes as dropped by the
+    /// caller. After the last of them, [`Inbound::next`] returns their frame
+    /// without further input.
     pub const fn skip(&mut self, len: usize) {
         if let State::Discarding { remaining, .. } = &mut self.state {
             *remaining = remaining.saturating_sub(len);
         }
     }
 
-    /// Moves `input` into the pending frame; its length once it is complete.
+    /// Moves `input` into the pending frame. Returns the frame's length once it
+    /// is complete.
     fn collect(
         &mut self,
         input: &mut &mut [u8],
@@ -101,8 +104,8 @@ impl Inbound {
             return Ok(None);
         };
         let whole = PREFIX_LEN + total_len;
-        // A payload to discard can only be told from one to keep once its
-        // fixed part is here; until then, take no more than that.
+        // Only the fixed part shows whether a payload is to be discarded. So
+        // take no more than the fixed part until it is complete.
         if payload == Payload::Discard && whole > KEPT_OF_DISCARDED {
             self.fill(input, KEPT_OF_DISCARDED);
             if self.partial.len() < KEPT_OF_DISCARDED {
@@ -138,7 +141,7 @@ impl Inbound {
         Some(total_len)
     }
 
-    /// Brings `partial` up to `len` bytes, as far as `input` reaches.
+    /// Fills `partial` up to `len` bytes, as far as `input` reaches.
     fn fill(&mut self, input: &mut &mut [u8], len: usize) {
         let missing = len.saturating_sub(self.partial.len());
         self.partial.extend_from_slice(take(input, missing));
@@ -167,9 +170,11 @@ fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
     Ok(Some(len))
 }
 
-/// Whether the payload after this fixed part is of use to nobody: a signature
-/// would cover it, a compound would hide a second answer in it. What is
-/// encrypted starts with another protocol id and is no header at all.
+/// Returns whether the payload after this fixed part can be discarded.
+///
+/// A signed message must be kept, because the signature covers the payload. A
+/// compound must be kept, because a second answer follows. An encrypted message
+/// starts with another protocol id, so its header does not decode.
 fn discardable(fixed: &[u8]) -> bool {
     Header::decode(fixed).is_ok_and(|header| {
         header.command == Command::Read

@@ -1,4 +1,4 @@
-//! However a stream is cut, and whatever it says of itself.
+//! Tests of reassembly: any cut of the stream, and wrong or hostile headers.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::command::read::READ_RESPONSE_FIXED;
 use crate::header::{Command, Flags, Header};
 
-/// Whoever skips what may be skipped gets the same frames as whoever
+/// A caller that skips the skippable bytes gets the same frames as one that
 /// receives everything.
 #[test]
 fn a_payload_may_be_dropped_before_it_is_received() {
@@ -30,7 +30,8 @@ fn a_payload_may_be_dropped_before_it_is_received() {
                     assert_eq!(frame.bytes[..], message[..READ_RESPONSE_FIXED]);
                     frames += 1;
                 }
-                // In two steps, as a socket that has not all of it yet.
+                // Skip in two steps, like a socket that has only a part of the
+                // bytes yet.
                 let first = inbound.skippable().div_ceil(2).min(rest.len());
                 if first == 0 {
                     break;
@@ -70,7 +71,7 @@ fn read_response(data: &[u8], flags: Flags) -> Vec<u8> {
     message
 }
 
-/// Feeds `stream` in pieces; the messages and their total lengths.
+/// Feeds `stream` in pieces. Returns the messages and their total lengths.
 fn reassemble(
     stream: &[u8],
     pieces: impl IntoIterator<Item = usize>,
@@ -97,7 +98,7 @@ fn reassemble(
 }
 
 proptest! {
-    /// However TCP cuts the stream, the same messages come out.
+    /// The same messages result from any cut of the stream.
     #[test]
     fn the_cut_does_not_matter(
         sizes in proptest::collection::vec(0usize..300, 1..8),
@@ -115,7 +116,8 @@ proptest! {
         let kept = reassemble(&stream, pieces.clone(), Payload::Keep);
         let expected: Vec<_> = messages.iter().map(|m| (m.clone(), m.len())).collect();
         prop_assert_eq!(&kept, &expected);
-        // Discarding may shorten unsigned ones to their fixed part, no less.
+        // Discarding may shorten unsigned messages to their fixed part, but not
+        // further.
         let discarded = reassemble(&stream, pieces, Payload::Discard);
         prop_assert_eq!(discarded.len(), expected.len());
         for (n, ((bytes, total), (whole, len))) in discarded.iter().zip(&expected).enumerate() {

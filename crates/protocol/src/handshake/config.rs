@@ -1,4 +1,4 @@
-//! What a caller asks of a session.
+//! The caller's parameters of a session.
 
 use std::time::SystemTime;
 
@@ -8,69 +8,70 @@ use crate::credit::CreditLedger;
 use crate::crypto::NONCE_SEED_LEN;
 use crate::dialect::DialectRange;
 
-/// Signing or encryption as the user wants it.
+/// The user's choice for signing or for encryption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// When the server requires it.
+    /// Use it if the server requires it.
     #[default]
     AsServerRequires,
-    /// Always, or fail.
+    /// Always use it, or fail.
     Required,
-    /// Never, or fail. (3.1.1 still signs TREE_CONNECT, and 3.0 the validation
-    /// of the negotiation; they must.)
+    /// Never use it, or fail. The protocol has two exceptions for signing: 3.1.1
+    /// signs TREE_CONNECT, and 3.0 signs the validation of the negotiation.
     Off,
 }
 
-/// Over how many connections a session is to go.
+/// The number of connections of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channels {
-    /// The one it is set up on.
+    /// Only the connection that sets the session up.
     #[default]
     One,
-    /// Further ones may follow: asks whether the server offers them, and keeps
-    /// the session's keys for them.
+    /// Further connections may follow. The client asks whether the server
+    /// supports that, and keeps the session's keys for them.
     Several,
 }
 
-/// What to ask of the server.
+/// The parameters of a connection and its session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
     /// Dialects to offer.
     pub dialects: DialectRange,
-    /// Signing. What is encrypted is not signed besides.
+    /// Signing. Encrypted messages are not signed.
     pub signing: Policy,
-    /// The one algorithm to sign with; `None` takes what the dialect has, in
-    /// 3.1.1 AES-GMAC before AES-CMAC.
+    /// The one algorithm to sign with. `None` uses the dialect's; 3.1.1 prefers
+    /// AES-GMAC to AES-CMAC.
     pub signing_algorithm: Option<SigningAlgorithm>,
     /// Encryption.
     pub encryption: Policy,
     /// Ciphers to offer. SMB 3.0 and 3.0.2 have AES-128-CCM only.
     pub ciphers: CipherList,
-    /// Who logs on.
+    /// The credentials of the user.
     pub credentials: Credentials,
-    /// The time by the wall clock; Kerberos proves that a log-on is new by it.
+    /// The wall-clock time. Kerberos uses it to prove that a log-on is new.
     pub now: SystemTime,
-    /// The server's name or address, as the user knows it.
+    /// The server's name or address as the user gave it.
     pub host: String,
     /// The share's name.
     pub share: String,
-    /// Credits to strive for.
+    /// Number of credits to aim for.
     pub credit_target: u16,
-    /// Credits to use at most, whatever is granted; `None` for no limit.
+    /// Largest number of credits to use, even if more are granted; `None` for
+    /// no limit.
     pub credit_cap: Option<u16>,
-    /// Over how many connections the session is to go.
+    /// The number of connections of the session.
     pub channels: Channels,
-    /// Identifies this client to the server; the same on all connections that
-    /// share a session.
+    /// Identifies this client to the server. It is the same on all connections
+    /// of a session.
     pub client_guid: [u8; 16],
-    /// Unpredictable bytes for the 3.1.1 pre-authentication salt.
+    /// Random bytes for the 3.1.1 pre-authentication salt.
     pub salt: [u8; 32],
-    /// Unpredictable bytes for the nonces of encryption to start from.
+    /// Random bytes that the nonces of encryption start from.
     pub nonce_seed: [u8; NONCE_SEED_LEN],
 }
 
 impl SessionConfig {
-    /// The account of a new connection.
+    /// Makes the credit ledger of a new connection.
     pub(super) fn ledger(&self) -> CreditLedger {
         let ledger = CreditLedger::new(self.credit_target);
         match self.credit_cap {

@@ -1,15 +1,15 @@
-//! Whether a session is what was asked for: under other rights, something else
-//! would be measured.
+//! Checks that a session has the requested kind of log-on. With other rights a
+//! benchmark would measure something else.
 
 use smb_msg::SessionFlags;
 
 use super::HandshakeError;
 use crate::auth::{Credentials, Logon};
 
-/// The user name that means a guest.
+/// The user name of guests.
 const GUEST: &str = "guest";
 
-/// As what the server let the user in (MS-SMB2 2.2.6).
+/// Returns the kind of log-on that the server accepted (MS-SMB2 2.2.6).
 pub(super) fn judge(
     credentials: &Credentials,
     flags: SessionFlags,
@@ -21,8 +21,8 @@ pub(super) fn judge(
         (Credentials::Ntlm(account), true) if account.user.eq_ignore_ascii_case(GUEST) => {
             Ok(Logon::Guest)
         }
-        // Some servers take nobody for a guest, and some say nothing at all;
-        // there is nobody else it could be.
+        // Some servers report an anonymous session as a guest session, and some
+        // set no flag. Without an account, no other log-on is possible.
         (Credentials::Anonymous, _) => Ok(Logon::Anonymous),
         (Credentials::Ntlm(_) | Credentials::Kerberos(_), true) => Err(HandshakeError::OnlyAsGuest),
         (Credentials::Guest(_), false) => Err(HandshakeError::NotAsGuest),

@@ -1,4 +1,4 @@
-//! NEGOTIATE (MS-SMB2 3.2.4.2.2, 3.2.5.2): from a fresh TCP connection to one
+//! NEGOTIATE (MS-SMB2 3.2.4.2.2, 3.2.5.2): from a new TCP connection to one
 //! that sessions can be set up on.
 
 use super::{HandshakeError, Policy, SessionConfig};
@@ -13,10 +13,10 @@ use crate::header::{Command, Flags, Header};
 use crate::negotiate::{Answer, Offer, SIGNING_REQUIRED};
 use crate::status::NtStatus;
 
-/// The four bytes every SMB 1 message starts with.
+/// The four bytes at the start of every SMB 1 message.
 const SMB1_PROTOCOL_ID: [u8; 4] = *b"\xFFSMB";
 
-/// A connection about which the server has yet to say what it agrees to.
+/// A connection whose NEGOTIATE has no answer yet.
 pub(super) struct Negotiation {
     offer: Offer,
     credits: CreditLedger,
@@ -26,7 +26,7 @@ pub(super) struct Negotiation {
 }
 
 impl Negotiation {
-    /// Appends the request.
+    /// Starts the negotiation and appends the request.
     pub(super) fn start(config: &SessionConfig, out: &mut Vec<u8>) -> Result<Self, HandshakeError> {
         let offer = Offer {
             dialects: config.dialects,
@@ -42,7 +42,7 @@ impl Negotiation {
         let paid = credits.reserve(1);
         let paid = paid.ok_or(HandshakeError::NoCredit(Command::Negotiate))?;
         let header = Header {
-            // Nothing before the negotiation has a charge.
+            // Messages before the end of the negotiation have no charge.
             credit_charge: 0,
             credits: paid.payment.asked,
             ..Header::request(Command::Negotiate, paid.message_id)
@@ -59,7 +59,7 @@ impl Negotiation {
         })
     }
 
-    /// Takes the answer; `None` while there is only an interim one.
+    /// Processes the answer. Returns `None` after an interim answer.
     pub(super) fn receive(
         &mut self,
         message: &Message<'_>,
@@ -116,8 +116,9 @@ impl Negotiation {
             capabilities: answer.capabilities,
             server_guid: answer.server_guid,
         };
-        // Without multi-credit requests a message carries one credit's worth
-        // (MS-SMB2 3.2.4.1.5); a server below that states less itself.
+        // Without multi-credit requests a message carries at most the payload
+        // of one credit (MS-SMB2 3.2.4.1.5). A smaller limit of the server
+        // stays in force.
         if !negotiated.multi_credit() {
             let Negotiated {
                 max_read,

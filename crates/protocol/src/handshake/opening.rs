@@ -1,11 +1,13 @@
-//! A session set up on a connection that stands: SESSION_SETUP, TREE_CONNECT,
-//! and the validation of the negotiation where only that protects it (MS-SMB2
-//! 3.2.4.2.3, 3.2.5.3 to 3.2.5.5); or the same session given another channel
-//! (3.2.4.2.3.1, 3.2.5.3.3).
+//! The set-up of a session on a negotiated connection (MS-SMB2 3.2.4.2.3,
+//! 3.2.5.3 to 3.2.5.5).
 //!
-//! Other sessions of the connection go on meanwhile. One request is in flight
-//! at a time, under the tag that the caller chose; the caller hands in what
-//! completes it.
+//! The steps are SESSION_SETUP, TREE_CONNECT, and the validation of the
+//! negotiation if nothing else protects it. The same code binds a further
+//! channel to a session (3.2.4.2.3.1, 3.2.5.3.3).
+//!
+//! Other sessions of the connection continue meanwhile. One request is in
+//! flight at a time, under a tag that the caller chose. The caller passes its
+//! completion back in.
 
 mod answer;
 mod request;
@@ -22,38 +24,38 @@ use crate::status::NtStatus;
 use answer::validated;
 use request::{Step, Unsent};
 
-/// What an answer led to.
+/// The result of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// Send what was appended and wait for the answer.
+    /// Send the appended bytes and wait for the answer.
     NotYet,
-    /// The next request waits for a credit, and nothing was appended: go on with
-    /// [`Opening::resume`] once there is one.
+    /// The next request waits for a credit, and nothing was appended. Call
+    /// [`Opening::resume`] when there is a credit.
     Unfinished,
-    /// The session stands; nothing was appended.
+    /// The session is set up. Nothing was appended.
     Ready(SessionIndex),
 }
 
-/// What becomes of a session that the server let in, when it cannot come about
-/// after all.
+/// The treatment of a session that the server has accepted, if a later step of
+/// the set-up fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Failing {
-    /// It is left to end with its connection.
+    /// The session ends with its connection.
     Left,
-    /// It is logged off.
+    /// The session is logged off.
     LoggedOff,
 }
 
-/// What the session setup is for.
+/// The purpose of the SESSION_SETUP.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// A session of its own.
+    /// A new session.
     New,
-    /// Another channel of a session.
+    /// Another channel of an existing session.
     Channel,
 }
 
-/// A session being set up on a connection.
+/// The set-up of one session on a connection.
 pub struct Opening {
     config: SessionConfig,
     session: SessionIndex,
@@ -66,19 +68,20 @@ pub struct Opening {
     terms: SessionTerms,
     root: Option<Box<Root>>,
     failing: Failing,
-    /// Whether the server has it, as far as we know.
+    /// Whether the server has accepted the session.
     is_let_in: bool,
-    /// Why it cannot come about, while it is logged off.
+    /// The error to return after the log-off.
     failed: Option<HandshakeError>,
 }
 
 impl Opening {
-    /// Begins another session on `connection`, appending its first request.
-    /// Whatever `config` says of negotiation and credits is the connection's.
+    /// Starts another session on `connection` and appends its first request.
+    /// The parts of `config` about negotiation and credits are ignored, because
+    /// the connection has them already.
     ///
     /// # Errors
-    /// When the credentials cannot be used, the terms cannot be had on this
-    /// connection, or no credit is at hand.
+    /// Returns an error if the credentials cannot be used, if the connection
+    /// cannot have these terms, or if no credit is available.
     pub fn start(
         config: SessionConfig,
         connection: &mut Connection,
@@ -89,12 +92,12 @@ impl Opening {
         Self::of(config, authenticator, None, connection, tag, out)
     }
 
-    /// Begins to make `connection` another channel of the session that
-    /// `binding` is from. `config` must name the same user.
+    /// Starts to make `connection` another channel of the session of `binding`.
+    /// `config` must name the same user.
     ///
     /// # Errors
-    /// As for [`Opening::start`], and when the server does not agree to the
-    /// same as on the first connection.
+    /// Returns the errors of [`Opening::start`]. Also returns an error if the
+    /// server did not agree to the terms of the first connection.
     pub fn bind(
         config: SessionConfig,
         binding: Binding,
@@ -148,7 +151,8 @@ impl Opening {
             is_let_in: false,
             failed: None,
         };
-        // The server's hint of mechanisms is not needed: ours is offered as is.
+        // The server's list of mechanisms is not needed, because the offer does
+        // not depend on it.
         if let Err(error) = opening.log_on(&[]) {
             connection.forget(opening.session);
             return Err(error);
@@ -159,27 +163,29 @@ impl Opening {
         }
     }
 
-    /// Logs off what the server let in where the session cannot come about
-    /// afterwards, and tells of the error only then: on connections that go on.
+    /// Makes the set-up log the session off if the server has accepted it and a
+    /// later step fails. The error is returned after the log-off. Use this on
+    /// connections that have other sessions.
     #[must_use]
     pub const fn or_logged_off(mut self) -> Self {
         self.failing = Failing::LoggedOff;
         self
     }
 
-    /// The session being set up.
+    /// Returns the session that is being set up.
     #[must_use]
     pub const fn session(&self) -> SessionIndex {
         self.session
     }
 
-    /// Takes the answer to the request in flight, and appends the next one.
+    /// Processes the answer to the request in flight, and appends the next request.
     ///
     /// # Errors
-    /// When the session cannot come about, after its LOGOFF where that is due
-    /// ([`Opening::or_logged_off`]). The connection has forgotten it then, and
-    /// goes on with its other sessions unless the error is a
-    /// [`HandshakeError::Protocol`].
+    /// Returns an error if the session cannot be set up. With
+    /// [`Opening::or_logged_off`] the error comes after the LOGOFF.
+    ///
+    /// The connection has then forgotten the session. Its other sessions
+    /// continue, unless the error is a [`HandshakeError::Protocol`].
     pub fn receive(
         &mut self,
         connection: &mut Connection,
@@ -201,8 +207,8 @@ impl Opening {
         }
     }
 
-    /// Why the session cannot come about after [`Opened::Unfinished`], where
-    /// nobody is left who could bring a credit. The connection has forgotten it.
+    /// Ends the set-up after [`Opened::Unfinished`], if no other answer can bring a
+    /// credit. Makes the connection forget the session, and returns the error.
     pub fn give_up(&mut self, connection: &mut Connection) -> HandshakeError {
         connection.forget(self.session);
         let next = self.unsent.as_ref().map_or(self.step, Unsent::step);
@@ -210,12 +216,15 @@ impl Opening {
         failed.unwrap_or_else(|| HandshakeError::NoCredit(next.command()))
     }
 
-    /// Whether the server would keep a session of no use. One that binds a
-    /// channel goes on without it; where protocol or authentication failed,
-    /// nobody knows who is at the other end.
+    /// Returns whether the session must be logged off, because the server would
+    /// keep it.
+    ///
+    /// A session survives the failure to bind a channel, so it is not logged
+    /// off. After a failure of protocol or authentication the peer is unknown,
+    /// so nothing is sent.
     fn is_to_be_logged_off(&self, error: &HandshakeError) -> bool {
-        // A session that the server no longer knows needs no LOGOFF, whose answer
-        // nobody could sign.
+        // A session that the server no longer knows needs no LOGOFF. The server
+        // has no key to sign the answer.
         let is_at_fault = matches!(
             error,
             HandshakeError::Protocol(_)
@@ -233,8 +242,8 @@ impl Opening {
             && !is_at_fault
     }
 
-    /// Takes an answer; [`Opened::Unfinished`] where another request is to be
-    /// sent.
+    /// Processes an answer. Returns [`Opened::Unfinished`] if another request
+    /// must be sent.
     fn advance(
         &mut self,
         connection: &mut Connection,
@@ -247,12 +256,12 @@ impl Opening {
                 status: header.status,
             });
         }
-        // A session keeps the id that its first answer gave it.
+        // A session keeps the id of its first answer.
         let known = connection.channel(self.session).session_id;
         if known != 0 && header.session_id != known {
             return Err(ProtocolError::NotAResponse.into());
         }
-        // Verifying takes the signature out of it meanwhile.
+        // A copy, because verifying clears the signature field meanwhile.
         let mut bytes = done.message().to_vec();
         self.check(connection, &mut bytes, done.secrecy())?;
         match self.step {
@@ -273,7 +282,7 @@ impl Opening {
         }
     }
 
-    /// Has what answers the server's `token` sent next.
+    /// Prepares the request that answers the server's `token`.
     fn log_on(&mut self, token: &[u8]) -> Result<(), HandshakeError> {
         let token = self.authenticator.step(token)?;
         self.unsent = Some(Unsent::SessionSetup(token));
@@ -281,8 +290,8 @@ impl Opening {
     }
 }
 
-/// The terms that a session has when nothing else is demanded while it is set
-/// up.
+/// Returns the session's terms for the case that the server requires nothing
+/// more during the set-up.
 fn wanted(config: &SessionConfig, negotiated: &Negotiated) -> Result<SessionTerms, HandshakeError> {
     let Negotiated {
         dialect,
@@ -296,7 +305,7 @@ fn wanted(config: &SessionConfig, negotiated: &Negotiated) -> Result<SessionTerm
         let by = Demand::Client;
         return Err(HandshakeError::NoCipher { by, dialect });
     }
-    // What is encrypted needs no signature, required or not.
+    // An encrypted session needs no signatures, even if the server requires them.
     if server_requires_signing && sign == Policy::Off && encrypt != Policy::Required {
         return Err(HandshakeError::SigningRequired);
     }

@@ -1,4 +1,4 @@
-//! Offers, answers and validations.
+//! Tests of offers, answers and validations.
 
 use super::*;
 use crate::header::{Command, Header};
@@ -27,8 +27,8 @@ fn encoded(offer: &Offer) -> Vec<u8> {
 fn an_offer_of_everything_lies_as_ms_smb2_has_it() {
     let mut expected = vec![36, 0, 5, 0, 1, 0, 0, 0, 0x44, 0, 0, 0];
     expected.extend([0xC1; 16]);
-    // The contexts start 8-aligned behind the dialects, counted from the
-    // header: 64 + 36 + 10 is 110.
+    // The contexts start after the dialects, aligned to 8 bytes from the
+    // header's start: 64 + 36 + 10 is 110.
     expected.extend([112, 0, 0, 0, 4, 0, 0, 0]);
     expected.extend([0x02, 2, 0x10, 2, 0, 3, 2, 3, 0x11, 3, 0, 0]);
     expected.extend([1, 0, 38, 0, 0, 0, 0, 0, 1, 0, 32, 0, 1, 0]);
@@ -69,7 +69,7 @@ fn answer() -> Answer {
     }
 }
 
-/// A NEGOTIATE response with `contexts` of a type and data each.
+/// Makes a NEGOTIATE response with these contexts, each a type and its data.
 fn response(answer: &Answer, contexts: &[(u16, &[u8])]) -> Vec<u8> {
     let mut message = Vec::new();
     Header::request(Command::Negotiate, 0).encode(&mut message);
@@ -131,13 +131,13 @@ fn contexts_that_contradict_each_other_are_refused() {
         (&[other_hash], "hash algorithm"),
         (&[HASH, two_ciphers], "algorithm count"),
         (&[HASH, no_signing], "algorithm count"),
-        // What follows in the message is not the context's.
+        // The bytes after this context belong to the next one.
         (&[HASH, too_short, CIPHER], "context algorithm"),
     ] {
         let error = Answer::decode(&response(&answer(), contexts)).unwrap_err();
         assert!(error.what.contains(what), "{contexts:?}: {error}");
     }
-    // Older dialects have no contexts; what looks like some is not read.
+    // Older dialects have no contexts; bytes that look like contexts are not read.
     let old = Answer {
         revision: Dialect::Smb302 as u16,
         signing: None,
@@ -170,7 +170,7 @@ fn what_was_chosen_must_have_been_offered() {
             (Some(S::AesGmac), Some(C::Aes256Gcm)),
         ),
         (None, None, D::Smb311, (Some(S::AesCmac), None)),
-        // HMAC was not offered; zero is no cipher in common.
+        // HMAC was not offered. Cipher zero means that no cipher is common.
         (Some(0), Some(0), D::Smb311, (None, None)),
         (Some(9), Some(9), D::Smb311, (None, None)),
         (
@@ -210,7 +210,7 @@ fn only_3_1_1_and_pure_smb_2_go_without_validation() {
     }
 }
 
-/// The answer to a validation.
+/// Makes the answer to a validation.
 fn validation(answer: &Answer) -> Vec<u8> {
     let mut message = vec![0; HEADER_LEN];
     message.extend([49, 0, 0, 0]);

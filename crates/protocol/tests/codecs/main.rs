@@ -1,5 +1,5 @@
-//! The codecs against captured traffic, against smb-rs's, and against whatever
-//! bytes there may be.
+//! Tests of the codecs against captured traffic, against smb-rs's codecs, and
+//! with arbitrary bytes.
 
 #[macro_use]
 mod support;

@@ -1,11 +1,12 @@
-//! Captured messages by name (provenance in `fixtures/captures/README.md`), and
-//! values of any kind.
+//! Captured messages by name (see `fixtures/captures/README.md` for their
+//! provenance), and strategies for arbitrary values.
 
 use proptest::prelude::*;
 use smbench_protocol::FileId;
 use smbench_protocol::command::{FileTime, FileTimes};
 
-/// The bytes of a `.hex` file: lines of hex pairs, `#` opens a comment line.
+/// Returns the bytes of a `.hex` file. It has lines of hex pairs, and comment
+/// lines that begin with `#`.
 pub(crate) fn parse_hex(text: &str) -> Vec<u8> {
     text.lines()
         .filter(|line| !line.starts_with('#'))
@@ -14,7 +15,7 @@ pub(crate) fn parse_hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// `captured!("2.1", "read-response")` is that message, header included.
+/// `captured!("2.1", "read-response")` returns that message with its header.
 macro_rules! captured {
     ($set:literal, $name:literal) => {
         $crate::support::parse_hex(include_str!(concat!(
@@ -44,10 +45,10 @@ pub(crate) fn file_times() -> impl Strategy<Value = FileTimes> {
     })
 }
 
-/// `(set and name, bytes)` of each message named.
+/// Defines `all`, which returns `(set and name, bytes)` of each named message.
 macro_rules! all_captured {
     ($($set:literal: [$($name:literal),+ $(,)?]),+ $(,)?) => {
-        /// Every message captured.
+        /// Returns every captured message.
         pub(crate) fn all() -> Vec<(&'static str, Vec<u8>)> {
             vec![$($((concat!($set, "/", $name), captured!($set, $name))),+),+]
         }

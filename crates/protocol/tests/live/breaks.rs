@@ -1,5 +1,5 @@
-//! Leases and oplocks that another client breaks; requests that wait, and are
-//! cancelled.
+//! Leases and oplocks that another client breaks, and requests that wait and
+//! are cancelled.
 
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ fn watch(directory: FileId) -> ChangeNotifyRequest {
     }
 }
 
-/// Cancelled before an interim answer, by message id, and after, by async id.
+/// Cancels by message id before an interim answer, and by async id after one.
 fn cancelled(site: &Site, shield: Shield) {
     let mut peer = Peer::open(site, shield);
     let nothing = name("");
@@ -140,15 +140,15 @@ fn cancelled(site: &Site, shield: Shield) {
     assert_eq!(peer.connection.in_flight(), 0);
 }
 
-/// A client that watches is told of files that were not there before.
+/// A client that watches a directory gets the names of new files.
 fn told(site: &Site, shield: Shield, new: &str) {
     let mut peer = Peer::open(site, shield);
     let nothing = name("");
     let directory = peer.create(root(&nothing)).file_id;
     let tag = peer.send(Command::ChangeNotify, |out| watch(directory).encode(out));
     peer.pending(tag);
-    // Samba passes changes on by way of a daemon, and loses one now and then:
-    // on the wire there is no answer to the request.
+    // Samba forwards changes through a daemon and sometimes loses one. Then the
+    // request gets no answer, so the test makes another file.
     let told = (0..20).find_map(|n| {
         peer.create(file(&name(&format!("{new}-{n}")), &[]));
         peer.answer_within(tag, Duration::from_secs(1))

@@ -1,4 +1,4 @@
-//! Related chains, as servers run them.
+//! Related chains on real servers.
 
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_protocol::command::close::CloseRequest;
@@ -18,11 +18,11 @@ const CLOSE: CloseRequest = CloseRequest {
     flags: 0,
 };
 
-/// CREATE, WRITE and CLOSE in one frame, then CREATE, READ and CLOSE; then one
-/// that fails at its first.
+/// Sends CREATE, WRITE and CLOSE in one frame, then CREATE, READ and CLOSE.
+/// Then it sends a chain whose first request fails.
 fn check(site: &Site, shield: Shield) {
     let mut peer = Peer::open(site, shield);
-    // Names of several lengths leave gaps of several lengths behind them.
+    // Names of different lengths need paddings of different lengths.
     for n in 1..6 {
         let name = name(&"n".repeat(n));
         let create = file(&name, &[]);

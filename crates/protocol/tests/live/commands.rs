@@ -1,5 +1,5 @@
-//! SET_INFO, QUERY_DIRECTORY, IOCTL and create contexts: what was asked for is
-//! what happens.
+//! SET_INFO, QUERY_DIRECTORY, IOCTL and create contexts have the requested
+//! effect on real servers.
 
 use smbench_protocol::command::bodyless::{EMPTY_BODY, EmptyResponse};
 use smbench_protocol::command::create::{

@@ -1,6 +1,8 @@
-//! Chains, breaks, cancellation and the commands that are not simply reads and
-//! writes, against a real Samba and the embedded server, with every kind of
-//! protection: what a server makes of them, not what we think of them.
+//! Tests against a real Samba and the embedded server, with every kind of
+//! protection.
+//!
+//! They cover chains, breaks, cancellation, and the commands other than plain
+//! reads and writes. They show how servers treat our requests.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -12,7 +14,8 @@ mod peer;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 use smbench_protocol::{Dialect, Policy};
 
-/// A Samba, or `None` where it is not installed; the test passes loudly then.
+/// Starts a Samba. Returns `None` with a message if Samba is not installed, and
+/// the test passes.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn samba() -> Option<ScratchSamba> {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
@@ -24,14 +27,14 @@ fn samba() -> Option<ScratchSamba> {
             "server multi channel support = yes".to_owned(),
             "interfaces = \"lo;speed=10000000000,capability=RSS\"".to_owned(),
         ],
-        // Breaks are between clients of this server alone.
+        // Only clients of this server may cause breaks.
         extra_share: vec!["kernel oplocks = no".to_owned()],
         ..SambaOptions::default()
     };
     Some(ScratchSamba::start(options).expect("Samba starts"))
 }
 
-/// How the messages of a session are protected.
+/// The protection of a session's messages.
 #[derive(Clone, Copy, Debug)]
 struct Shield {
     dialect: Dialect,

@@ -1,4 +1,4 @@
-//! A client that waits: one session on one blocking socket.
+//! A blocking client: one session on one socket.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,10 +25,11 @@ use smbench_protocol::{
 
 use crate::Shield;
 
-/// Longer than any server takes; what never comes fails the test by then.
+/// Limit for one answer, longer than any server takes. A missing answer fails the
+/// test after this time.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Where a server is and who may log on.
+/// The address of a server and an account on it.
 pub(crate) struct Site {
     address: SocketAddr,
     user: String,
@@ -55,7 +56,7 @@ impl From<&EmbeddedServer> for Site {
     }
 }
 
-/// What was received, owned.
+/// A received event with owned data.
 #[derive(Debug)]
 pub(crate) enum Got {
     Completed(Answer),
@@ -72,7 +73,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The message of a request that must have succeeded.
+    /// Returns the message of an answer that must be a success.
     pub(crate) fn success(self, what: &str) -> Vec<u8> {
         assert_eq!(self.status, NtStatus::SUCCESS, "{what}");
         self.message
@@ -90,7 +91,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn open(site: &Site, shield: Shield) -> Self {
-        // Leases belong to clients, and clients are told apart by their GUIDs.
+        // Leases belong to clients, and servers identify clients by their GUIDs.
         static CLIENTS: AtomicU8 = AtomicU8::new(1);
         let config = SessionConfig {
             dialects: shield.dialect.into(),
@@ -151,19 +152,20 @@ impl Peer {
         self.next_tag
     }
 
-    /// Sends what has been encoded.
+    /// Sends the encoded requests.
     pub(crate) fn flush(&mut self) {
         self.stream.write_all(&self.out).unwrap();
         self.out.clear();
     }
 
-    /// The next thing to be received that `pick` wants; the others stay.
+    /// Returns the next received event that `pick` accepts. It keeps the others.
     fn next<T>(&mut self, pick: impl Fn(Got) -> Result<T, Got>) -> T {
         self.next_within(pick, LIMIT)
             .unwrap_or_else(|| panic!("nothing came but {:?}", self.got))
     }
 
-    /// The same, or `None` when the server stays silent for so long.
+    /// Returns the next event that `pick` accepts, or `None` if the server
+    /// sends nothing for `silence`.
     fn next_within<T>(
         &mut self,
         pick: impl Fn(Got) -> Result<T, Got>,
@@ -186,7 +188,7 @@ impl Peer {
         }
     }
 
-    /// Takes what has come, or waits for something to come.
+    /// Receives events, and waits if there are none yet.
     fn receive(&mut self) -> Option<()> {
         let mut buffer = vec![0; 1 << 18];
         let len = match self.stream.read(&mut buffer) {
@@ -214,13 +216,14 @@ impl Peer {
         Some(())
     }
 
-    /// The final answer to the request with this tag.
+    /// Returns the final answer to the request with this tag.
     pub(crate) fn answer(&mut self, wanted: u32) -> Answer {
         self.answer_within(wanted, LIMIT)
             .unwrap_or_else(|| panic!("nothing came but {:?}", self.got))
     }
 
-    /// The same, or `None` when the server stays silent for so long.
+    /// Returns the final answer to the request with this tag, or `None` if the
+    /// server sends nothing for `silence`.
     pub(crate) fn answer_within(&mut self, wanted: u32, silence: Duration) -> Option<Answer> {
         let pick = |got| match got {
             Got::Completed(answer) if answer.tag == wanted => Ok(answer),
@@ -229,7 +232,7 @@ impl Peer {
         self.next_within(pick, silence)
     }
 
-    /// Waits until the server says that this one takes longer.
+    /// Waits for the interim answer to the request with this tag.
     pub(crate) fn pending(&mut self, wanted: u32) {
         self.next(|got| match got {
             Got::Pending(tag) if tag == wanted => Ok(()),
@@ -245,7 +248,7 @@ impl Peer {
         })
     }
 
-    /// Sends a request; its tag.
+    /// Sends a request and returns its tag.
     pub(crate) fn send(&mut self, command: Command, body: impl FnOnce(&mut Vec<u8>)) -> u32 {
         let tag = self.tag();
         self.connection
@@ -305,7 +308,7 @@ impl Peer {
     }
 }
 
-/// The data of a READ response.
+/// Returns the data of a READ response.
 pub(crate) fn data_of(message: &[u8]) -> Vec<u8> {
     let response = ReadResponse::decode(message, message.len()).unwrap();
     response.data.unwrap().to_vec()
@@ -315,7 +318,7 @@ pub(crate) fn name(text: &str) -> WireName {
     WireName::new(text).unwrap()
 }
 
-/// A file made or opened for everything.
+/// A request that creates or opens a file with all access rights.
 pub(crate) fn file<'a>(
     name: &'a WireName,
     contexts: &'a [CreateContext],
@@ -332,7 +335,7 @@ pub(crate) fn file<'a>(
     }
 }
 
-/// The share's root.
+/// A request that opens the share's root.
 pub(crate) fn root(name: &WireName) -> CreateRequest<'_, WireName> {
     CreateRequest {
         desired_access: access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES,

@@ -1,4 +1,4 @@
-//! Credential caches: tickets that `kinit` got, in the file formats 3 and 4 of
+//! Credential caches: the tickets that `kinit` got, in file formats 3 and 4 of
 //! MIT Kerberos.
 
 use std::fmt;
@@ -9,10 +9,10 @@ use super::file::{FileReader, MalformedFile};
 use super::principal::Principal;
 use super::ticket::Ticket;
 
-/// What is kept under this realm is settings, not tickets.
+/// The realm of entries that hold settings instead of tickets.
 const SETTINGS_REALM: &str = "X-CACHECONF:";
 
-/// The tickets of one user. `Debug` shows none.
+/// The tickets of one user. `Debug` does not show them.
 #[derive(Clone)]
 pub struct CredentialCache {
     user: Principal,
@@ -33,11 +33,11 @@ enum Version {
 }
 
 impl CredentialCache {
-    /// Reads the content of a cache file. Tickets under keys that cannot be
-    /// used here are left out.
+    /// Reads the content of a cache file. It leaves out tickets whose keys have
+    /// an unsupported encryption type.
     ///
     /// # Errors
-    /// When it is not of format 3 or 4, or damaged.
+    /// Returns an error if the file has another format than 3 or 4, or is damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, MalformedFile> {
         const FORMAT: &str = "no credential cache of format 3 or 4";
         let mut file = FileReader::new(bytes);
@@ -58,13 +58,13 @@ impl CredentialCache {
         Ok(Self { user, tickets })
     }
 
-    /// Whose tickets they are.
+    /// Returns the user that the tickets belong to.
     #[must_use]
     pub const fn user(&self) -> &Principal {
         &self.user
     }
 
-    /// The ticket for `service` that lasts longest.
+    /// Returns the ticket for `service` with the latest expiry time.
     pub(super) fn ticket(&self, service: &Principal) -> Option<&Ticket> {
         self.tickets
             .iter()
@@ -80,8 +80,8 @@ fn principal(file: &mut FileReader<'_>) -> Result<Principal, MalformedFile> {
     file.principal(kind.into(), count as usize, FileReader::counted32)
 }
 
-/// Reads one credential, which is a ticket unless it holds settings or a key
-/// of a kind that is not spoken here.
+/// Reads one credential. Returns `None` if it holds settings, or a key of an
+/// unsupported encryption type.
 fn credential(
     file: &mut FileReader<'_>,
     version: Version,
@@ -147,7 +147,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// A credential with an address and a piece of authorization data.
+    /// Encodes a credential with an address and a piece of authorization data.
     fn credential(ticket: &Ticket, enctype: u16, version: Version) -> Vec<u8> {
         let seconds = |time: SystemTime| {
             let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -179,7 +179,7 @@ pub(super) mod tests {
         .concat()
     }
 
-    /// A cache of format 4 with these tickets, and settings between them.
+    /// Encodes a cache of format 4 with these tickets and settings between them.
     pub(in super::super) fn cache(user: &Principal, tickets: &[Ticket]) -> Vec<u8> {
         file(user, tickets, Version::V4)
     }
@@ -187,7 +187,8 @@ pub(super) mod tests {
     fn file(user: &Principal, tickets: &[Ticket], version: Version) -> Vec<u8> {
         let mut bytes = match version {
             Version::V3 => vec![5, 3],
-            // With a header of one field: the KDC's clock is off by nothing.
+            // The header has one field, the difference to the KDC's clock,
+            // which is zero.
             Version::V4 => [&[5, 4, 0, 12, 0, 1, 0, 8][..], &[0; 8]].concat(),
         };
         bytes.extend(name(user));
@@ -255,14 +256,14 @@ pub(super) mod tests {
             assert_eq!(error.offset, offset, "{error}");
         }
         for len in 0..whole.len() {
-            // A file that ends with its user, or with a credential, is whole.
+            // A file that ends after its user, or after a credential, is complete.
             let ends_well = [36 + 7, whole.len()].contains(&len);
             let parsed = CredentialCache::parse(&whole[..len]);
             if let Ok(cache) = parsed {
                 assert!(ends_well || cache.tickets.is_empty(), "{len}");
             }
         }
-        // Four thousand million components, of which none is there.
+        // A name claims four thousand million components, but has none.
         let liar = [&[5, 3][..], &[0, 0, 0, 1], &[0xff; 4], &[0, 0, 0, 1, b'R']].concat();
         assert!(CredentialCache::parse(&liar).is_err());
     }

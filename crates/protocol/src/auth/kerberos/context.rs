@@ -1,5 +1,5 @@
-//! The exchange with the file server: AP-REQ and AP-REP as GSS-API tokens
-//! (RFC 4121), with mutual authentication and a key of this session alone.
+//! The exchange with the file server: AP-REQ and AP-REP as GSS-API tokens (RFC
+//! 4121), with mutual authentication and a separate key per session.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,15 +11,15 @@ use super::messages::{self, ApReplyPart, Authenticator, KrbError, MUTUAL_REQUIRE
 use super::ticket::{ServiceTicket, Stamp};
 use crate::wire::DecodeError;
 
-/// The type of checksum that carries GSS-API flags instead (RFC 4121 4.1.1).
+/// Type of the checksum that carries GSS-API flags instead (RFC 4121 4.1.1).
 const CHECKSUM_GSS: i64 = 0x8003;
-/// GSS_C_MUTUAL, REPLAY, SEQUENCE, CONF and INTEG.
+/// The GSS-API flags MUTUAL, REPLAY, SEQUENCE, CONF and INTEG.
 const GSS_FLAGS: u32 = 0x3e;
 const AP_REQ_TOKEN: [u8; 2] = [1, 0];
 const AP_REP_TOKEN: [u8; 2] = [2, 0];
 const ERROR_TOKEN: [u8; 2] = [3, 0];
 
-/// MIC tokens (RFC 4121 4.2.6.1).
+/// Constants of MIC tokens (RFC 4121 4.2.6.1).
 mod mic {
     pub(super) const ID: [u8; 2] = [4, 4];
     pub(super) const HEADER_LEN: usize = 16;
@@ -29,7 +29,7 @@ mod mic {
     pub(super) const USAGE_INITIATOR: u32 = 25;
 }
 
-/// The client's half of one exchange.
+/// The client's side of one exchange.
 pub(in super::super) struct Initiator {
     ticket: Arc<ServiceTicket>,
     stamp: Stamp,
@@ -38,15 +38,15 @@ pub(in super::super) struct Initiator {
     server: Server,
 }
 
-/// What is known of the server.
+/// Whether the server has proven its identity.
 enum Server {
     Unproven,
-    /// It has proven who it is, and may have chosen the key.
+    /// The server has proven its identity, and may have chosen the key.
     Proven(Option<Key>),
 }
 
 impl Initiator {
-    /// Begins; the token to send.
+    /// Starts an exchange and returns the first token to send.
     pub(in super::super) fn start(
         ticket: Arc<ServiceTicket>,
         now: SystemTime,
@@ -60,7 +60,7 @@ impl Initiator {
         let this = Self {
             stamp: ticket.stamp(now),
             subkey: Key::random(ticket.ticket.key.enctype()),
-            // Some servers take the number for a signed one.
+            // Keep the number small, because some servers read it as a signed one.
             sequence: u32::from_be_bytes(sequence) >> 2,
             server: Server::Unproven,
             ticket,
@@ -84,7 +84,7 @@ impl Initiator {
         Ok((this, token))
     }
 
-    /// Takes the server's token, which proves that it could read ours.
+    /// Processes the server's token, which proves that the server could read ours.
     pub(in super::super) fn finish(&mut self, token: &[u8]) -> Result<(), KerberosError> {
         let (_, token) = spnego::unframed(token)?;
         let (id, message) = token.split_first_chunk().ok_or(DecodeError {
@@ -123,8 +123,8 @@ impl Initiator {
         matches!(self.server, Server::Proven(_))
     }
 
-    /// The session's key: the server's where it chose one (MS-SMB2 3.2.5.3,
-    /// RFC 4121 2).
+    /// Returns the session's key. It is the server's key if the server chose
+    /// one (MS-SMB2 3.2.5.3, RFC 4121 2).
     fn key(&self) -> &Key {
         match &self.server {
             Server::Proven(Some(key)) => key,
@@ -143,7 +143,7 @@ impl Initiator {
         }
     }
 
-    /// The first MIC token that we send.
+    /// Makes the first MIC token that the client sends.
     pub(in super::super) fn mic(&self, data: &[u8]) -> Vec<u8> {
         let mut token = vec![0xff; mic::HEADER_LEN];
         token[..2].copy_from_slice(&mic::ID);
@@ -154,7 +154,7 @@ impl Initiator {
         token
     }
 
-    /// Whether a MIC token is the server's, of `data`.
+    /// Returns whether a MIC token is the server's and protects `data`.
     pub(in super::super) fn verifies(&self, data: &[u8], token: &[u8]) -> bool {
         let Some((header, checksum)) = token.split_at_checked(mic::HEADER_LEN) else {
             return false;
@@ -194,7 +194,7 @@ mod tests {
         }))
     }
 
-    /// What the server reads in the client's token: time, subkey, first number.
+    /// Reads the client's token as the server does: time, subkey, first number.
     fn read_by_server(token: &[u8], key: &Key) -> (SystemTime, i64, Key, i64) {
         let (mechanism, token) = spnego::unframed(token).unwrap();
         assert_eq!(mechanism, spnego::KERBEROS);
@@ -272,7 +272,7 @@ mod tests {
         spnego::framed(spnego::KERBEROS, &[&id[..], message].concat())
     }
 
-    /// A MIC of the server's.
+    /// Makes a MIC token of the server.
     fn server_mic(key: &Key, flags: u8, data: &[u8]) -> Vec<u8> {
         let mut mic = vec![4, 4, flags, 0xff, 0xff, 0xff, 0xff, 0xff];
         mic.extend([0; 8]);
@@ -313,7 +313,7 @@ mod tests {
                 let good = server_mic(expected, flags, b"mechanisms");
                 assert!(initiator.verifies(b"mechanisms", &good));
                 assert!(!initiator.verifies(b"others", &good));
-                // Our own, sent back.
+                // The client's own token, sent back.
                 assert!(!initiator.verifies(b"mechanisms", &mic));
                 assert!(!initiator.verifies(b"mechanisms", &good[..10]));
             }
@@ -335,7 +335,7 @@ mod tests {
             ),
             ap_rep(&key, seconds, microseconds + 1, None),
             ap_rep(&key, seconds + Duration::from_secs(1), microseconds, None),
-            // The token of the client itself.
+            // The client's own token, sent back.
             sent,
         ] {
             assert_eq!(initiator.finish(&reply).unwrap_err(), unproven);

@@ -1,6 +1,7 @@
 //! AES in CBC mode with ciphertext stealing and a zero initial vector, as
-//! Kerberos uses it (RFC 3962 5, RFC 8009 5): the last two blocks are always
-//! swapped.
+//! Kerberos uses it (RFC 3962 5, RFC 8009 5).
+//!
+//! The last two blocks are always swapped.
 
 use aws_lc_rs::cipher::{
     AES_128, AES_256, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext,
@@ -10,7 +11,7 @@ use aws_lc_rs::iv::FixedLength;
 
 pub(super) const BLOCK_LEN: usize = 16;
 
-/// `key` has 16 or 32 bytes.
+/// Makes an unbound AES key from 16 or 32 bytes.
 fn unbound(key: &[u8]) -> UnboundCipherKey {
     let algorithm = if key.len() == 32 { &AES_256 } else { &AES_128 };
     UnboundCipherKey::new(algorithm, key)
@@ -22,7 +23,7 @@ pub(super) fn encrypt_block(key: &[u8], block: &mut [u8; BLOCK_LEN]) {
     encrypt_blocks(key, block);
 }
 
-/// CBC over whole blocks.
+/// Encrypts whole blocks in CBC mode.
 fn encrypt_blocks(key: &[u8], blocks: &mut [u8]) {
     let iv = EncryptionContext::Iv128(FixedLength::from([0; BLOCK_LEN]));
     EncryptingKey::cbc(unbound(key))
@@ -37,7 +38,7 @@ fn decrypt_blocks(key: &[u8], blocks: &mut [u8]) {
         .unwrap_or_else(|_| unreachable!("whole blocks always decrypt"));
 }
 
-/// Encrypts at least one block.
+/// Encrypts `data`, which has at least one block.
 pub(super) fn encrypt(key: &[u8], mut data: Vec<u8>) -> Vec<u8> {
     let len = data.len();
     data.resize(len.next_multiple_of(BLOCK_LEN), 0);
@@ -52,19 +53,21 @@ pub(super) fn encrypt(key: &[u8], mut data: Vec<u8>) -> Vec<u8> {
     data
 }
 
-/// Decrypts, or `None` for less than one block.
+/// Decrypts `data`. Returns `None` if it is shorter than one block.
 pub(super) fn decrypt(key: &[u8], mut data: Vec<u8>) -> Option<Vec<u8>> {
     let len = data.len();
     if len <= BLOCK_LEN {
         (len == BLOCK_LEN).then(|| decrypt_blocks(key, &mut data))?;
         return Some(data);
     }
-    // On the wire: ..., last block, what was left of the one before it.
+    // The wire order at the end is: the last block, then the rest of the block
+    // before it.
     let last = (len - 1) / BLOCK_LEN * BLOCK_LEN;
     let stolen_from = last - BLOCK_LEN;
     let mut block = data[stolen_from..last].to_vec();
     decrypt_blocks(key, &mut block);
-    // The padding was zero, so its place shows the end of the block before.
+    // The padding was zero, so the decrypted padding is the end of the block
+    // before.
     let mut before = data[last..].to_vec();
     before.extend_from_slice(&block[len - last..]);
     let end = data[stolen_from..last].to_vec();
@@ -81,7 +84,7 @@ mod tests {
     use super::super::hex;
     use super::*;
 
-    /// RFC 3962 appendix B.
+    /// The examples of RFC 3962 appendix B.
     #[test]
     fn the_vectors_of_rfc_3962_come_out() {
         let key = b"chicken teriyaki";

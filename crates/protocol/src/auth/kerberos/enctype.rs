@@ -1,8 +1,8 @@
-//! Encryption types: keys from passwords, encryption and checksums by AES with
-//! HMAC-SHA-1 (RFC 3961, RFC 3962) and with HMAC-SHA-2 (RFC 8009).
+//! Encryption types: keys from passwords, encryption and checksums, with AES
+//! and HMAC-SHA-1 (RFC 3961, RFC 3962) or HMAC-SHA-2 (RFC 8009).
 //!
-//! Those with DES and RC4 are not here: they are broken, and no server of the
-//! last decade needs them.
+//! Not here: DES and RC4. They are broken, and no server of the last decade
+//! needs them.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -12,8 +12,8 @@ use aws_lc_rs::{hmac, pbkdf2, rand};
 
 use super::cts::{self, BLOCK_LEN};
 
-/// What a key derived from the base key is for (RFC 3961 5.3): the last byte
-/// of the constant it is derived with.
+/// The use of a key that is derived from the base key (RFC 3961 5.3). The value
+/// is the last byte of the constant that it is derived with.
 #[derive(Clone, Copy)]
 enum Purpose {
     Checksum = 0x99,
@@ -21,10 +21,11 @@ enum Purpose {
     Integrity = 0x55,
 }
 
-/// The most rounds of key stretching that a KDC may ask for: a second's work.
+/// The most rounds of key stretching that a KDC may ask for: about one second
+/// of work.
 const ITERATIONS_MAX: u32 = 1 << 20;
 
-/// How a key encrypts.
+/// An encryption type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Enctype {
     Aes128Sha1,
@@ -34,7 +35,7 @@ pub(super) enum Enctype {
 }
 
 impl Enctype {
-    /// In the order of preference.
+    /// All supported types in order of preference.
     pub(super) const ALL: [Self; 4] = [
         Self::Aes256Sha1,
         Self::Aes128Sha1,
@@ -57,7 +58,8 @@ impl Enctype {
         }
     }
 
-    /// The checksum that goes with it.
+    /// Returns the number of the checksum type that belongs to this encryption
+    /// type.
     pub(super) const fn checksum_number(self) -> u8 {
         match self {
             Self::Aes128Sha1 => 15,
@@ -104,7 +106,7 @@ impl Enctype {
     }
 }
 
-/// A key and how it encrypts. `Debug` shows no key.
+/// A key and its encryption type. `Debug` does not show the key.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Key {
     enctype: Enctype,
@@ -118,7 +120,7 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// A key as it came, or `None` where its length is wrong.
+    /// Makes a key from its bytes. Returns `None` if their number is wrong.
     pub(super) fn new(enctype: Enctype, bytes: &[u8]) -> Option<Self> {
         (bytes.len() == enctype.key_len()).then(|| Self {
             enctype,
@@ -132,8 +134,8 @@ impl Key {
         Self { enctype, bytes }
     }
 
-    /// The key of a password; `parameters` are the KDC's, of four bytes, or
-    /// empty for the default. `None` where they make no sense.
+    /// Makes the key of a password. `parameters` are the KDC's: four bytes, or
+    /// empty for the default. Returns `None` if they are invalid.
     pub(super) fn from_password(
         enctype: Enctype,
         password: &str,
@@ -202,7 +204,7 @@ impl Key {
         constant[4] = purpose as u8;
         let len = match purpose {
             Purpose::Encryption => self.enctype.key_len(),
-            // RFC 8009 cuts these to the length of the hash it uses.
+            // RFC 8009 truncates these keys to the length of the MAC.
             _ if !self.enctype.is_sha1() => self.enctype.mac_len(),
             _ => self.enctype.key_len(),
         };
@@ -218,14 +220,14 @@ impl Key {
         context.sign().as_ref().to_vec()
     }
 
-    /// The checksum of `data`.
+    /// Returns the checksum of `data`.
     pub(super) fn checksum(&self, usage: u32, data: &[&[u8]]) -> Vec<u8> {
         let mut mac = self.mac(&self.derive_for(usage, Purpose::Checksum), data);
         mac.truncate(self.enctype.mac_len());
         mac
     }
 
-    /// Whether `checksum` is the one of `data`.
+    /// Returns whether `checksum` is the checksum of `data`.
     pub(super) fn verifies(&self, usage: u32, data: &[&[u8]], checksum: &[u8]) -> bool {
         verify_slices_are_equal(&self.checksum(usage, data), checksum).is_ok()
     }
@@ -245,7 +247,8 @@ impl Key {
         encrypted
     }
 
-    /// What was encrypted, or `None` for another key, another usage or damage.
+    /// Decrypts data. Returns `None` for another key, another usage or damaged
+    /// data.
     pub(super) fn decrypt(&self, usage: u32, encrypted: &[u8]) -> Option<Vec<u8>> {
         let len = encrypted.len().checked_sub(self.enctype.mac_len())?;
         let (encrypted, mac) = encrypted.split_at(len);
@@ -255,7 +258,8 @@ impl Key {
         Some(confounded[BLOCK_LEN..].to_vec())
     }
 
-    /// RFC 3961 authenticates what is encrypted, RFC 8009 what comes of it.
+    /// Returns the MAC of an encryption. RFC 3961 authenticates the data before
+    /// encryption, RFC 8009 the data after it.
     fn integrity(&self, usage: u32, confounded: &[u8], encrypted: &[u8]) -> Vec<u8> {
         let key = self.derive_for(usage, Purpose::Integrity);
         let mut mac = if self.enctype.is_sha1() {
@@ -268,14 +272,15 @@ impl Key {
     }
 }
 
-/// Fills with what nobody can predict.
+/// Fills `bytes` with cryptographically random values.
 pub(super) fn fill_random(bytes: &mut [u8]) {
     rand::fill(bytes).unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
 }
 
-/// Stretches or folds to a block (RFC 3961 5.1): copies of `data`, each rotated
-/// by 13 bits more, one after the other, added up block by block in one's
-/// complement.
+/// Stretches or folds `data` to one block (RFC 3961 5.1).
+///
+/// It writes copies of `data` one after the other, each rotated by 13 more
+/// bits. Then it adds them up block by block in one's complement.
 fn n_fold(data: &[u8]) -> [u8; BLOCK_LEN] {
     let bits = data.len() * 8;
     let bit = |at: usize| data[at / 8] >> (7 - at % 8) & 1;
@@ -289,7 +294,7 @@ fn n_fold(data: &[u8]) -> [u8; BLOCK_LEN] {
         });
         sum[at % BLOCK_LEN] += u32::from(byte);
     }
-    // The carry out of the first byte comes back in at the last.
+    // The carry out of the first byte is added to the last byte.
     while sum.iter().any(|&byte| byte > 0xff) {
         for at in (0..BLOCK_LEN).rev() {
             let carry = sum[at] >> 8;
@@ -319,7 +324,7 @@ mod tests {
         Key::new(enctype, &hex(bytes)).unwrap()
     }
 
-    /// RFC 3961 appendix A.1 has one vector of 128 bits, which is also the
+    /// RFC 3961 appendix A.1 has one vector of 128 bits. It is also the
     /// constant of string-to-key.
     #[test]
     fn folding_gives_the_vector_of_rfc_3961() {
@@ -329,7 +334,7 @@ mod tests {
         );
     }
 
-    /// RFC 3962 appendix B.
+    /// The examples of RFC 3962 appendix B.
     #[test]
     fn passwords_give_the_keys_of_rfc_3962() {
         for (iterations, password, salt, aes128, aes256) in [
@@ -372,7 +377,7 @@ mod tests {
         }
     }
 
-    /// RFC 8009 appendix A.
+    /// The examples of RFC 8009 appendix A.
     #[test]
     fn passwords_give_the_keys_of_rfc_8009() {
         let mut salt = hex("10df9dd783e5bc8acea1730e74355f61");
@@ -408,7 +413,7 @@ mod tests {
     const SHA2_128: &str = "3705d96080c17728a0e800eab6e0d23c";
     const SHA2_256: &str = "6d404d37faf79f9df0d33568d320669800eb4836472ea8a026d16b7182460c52";
 
-    /// RFC 8009 appendix A.
+    /// The examples of RFC 8009 appendix A.
     #[test]
     fn derived_keys_are_those_of_rfc_8009() {
         for (enctype, base, checksum, encryption, integrity) in [
@@ -438,7 +443,7 @@ mod tests {
         }
     }
 
-    /// RFC 8009 appendix A.
+    /// The examples of RFC 8009 appendix A.
     #[test]
     fn encryption_gives_the_vectors_of_rfc_8009() {
         let key = key(Enctype::Aes128Sha2, SHA2_128);
@@ -467,7 +472,7 @@ mod tests {
         }
     }
 
-    /// RFC 8009 appendix A, and for SHA-1 the vectors of MIT's own tests.
+    /// The examples of RFC 8009 appendix A, and for SHA-1 those of MIT's own tests.
     #[test]
     fn checksums_are_the_published_ones() {
         let counting: Vec<u8> = (0..0x15).collect();

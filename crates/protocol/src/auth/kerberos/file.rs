@@ -1,10 +1,10 @@
-//! Reading the big-endian files of MIT Kerberos, which may hold anything.
+//! Reads the big-endian files of MIT Kerberos. Their content is untrusted.
 
 use std::fmt;
 
 use super::principal::Principal;
 
-/// A keytab or credential cache that is none, or is damaged.
+/// Error for a file that is damaged, or is not a keytab or credential cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedFile {
     pub(super) what: &'static str,
@@ -19,11 +19,11 @@ impl fmt::Display for MalformedFile {
     }
 }
 
-/// A cursor over a file, or a record of it.
+/// A cursor over a file or over one record of it.
 #[derive(Clone, Copy)]
 pub(super) struct FileReader<'a> {
     bytes: &'a [u8],
-    /// Where `bytes` begins in the file.
+    /// Offset of `bytes` in the file.
     offset: usize,
 }
 
@@ -59,7 +59,7 @@ impl<'a> FileReader<'a> {
         Ok(taken)
     }
 
-    /// The next `len` bytes as a record of their own.
+    /// Returns a reader over the next `len` bytes as a separate record.
     pub(super) fn record(&mut self, len: usize, what: &'static str) -> Result<Self, MalformedFile> {
         let offset = self.offset;
         let bytes = self.take(len, what)?;
@@ -84,19 +84,19 @@ impl<'a> FileReader<'a> {
         self.array(what).map(u32::from_be_bytes)
     }
 
-    /// Bytes behind their number in 16 bits.
+    /// Reads bytes that follow their 16-bit length.
     pub(super) fn counted16(&mut self, what: &'static str) -> Result<&'a [u8], MalformedFile> {
         let len = self.u16(what)?;
         self.take(len.into(), what)
     }
 
-    /// Bytes behind their number in 32 bits.
+    /// Reads bytes that follow their 32-bit length.
     pub(super) fn counted32(&mut self, what: &'static str) -> Result<&'a [u8], MalformedFile> {
         let len = self.u32(what)?;
         self.take(len as usize, what)
     }
 
-    /// A principal of `count` components whose texts `counted` reads.
+    /// Reads a principal of `count` components. `counted` reads each text.
     pub(super) fn principal(
         &mut self,
         kind: i64,
@@ -110,7 +110,7 @@ impl<'a> FileReader<'a> {
             String::from_utf8(bytes.to_vec()).map_err(|_| error)
         };
         let realm = text()?;
-        // Nothing is reserved by the number that a file states.
+        // The file states `count`, so no memory is reserved by it.
         let mut components = Vec::new();
         for _ in 0..count {
             components.push(text()?);

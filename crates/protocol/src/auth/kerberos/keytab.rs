@@ -1,4 +1,4 @@
-//! Keytabs: the long-term keys of principals, in the format 2 of MIT Kerberos.
+//! Keytabs: the long-term keys of principals, in file format 2 of MIT Kerberos.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::enctype::{Enctype, Key};
 use super::file::{FileReader, MalformedFile};
 use super::principal::Principal;
 
-/// The keys in a keytab file that can be used here. `Debug` shows none.
+/// The usable keys of a keytab file. `Debug` does not show them.
 #[derive(Clone)]
 pub struct Keytab {
     entries: Vec<Entry>,
@@ -16,7 +16,7 @@ pub struct Keytab {
 struct Entry {
     principal: Principal,
     version: u32,
-    /// Absent where it is for an encryption type that is not spoken here.
+    /// `None` for an unsupported encryption type.
     key: Option<Key>,
 }
 
@@ -30,7 +30,7 @@ impl Keytab {
     /// Reads the content of a keytab file.
     ///
     /// # Errors
-    /// When it is not of format 2, or damaged.
+    /// Returns an error if the file has another format than 2, or is damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, MalformedFile> {
         let mut file = FileReader::new(bytes);
         let version = file.error("no keytab of format 2");
@@ -44,7 +44,7 @@ impl Keytab {
             let entry = file.record(size, "truncated keytab entry")?;
             match len {
                 0 => break,
-                // What was deleted leaves a hole.
+                // A deleted entry leaves a hole, which has a negative length.
                 ..0 => {}
                 _ => entries.push(Entry::parse(entry)?),
             }
@@ -52,7 +52,7 @@ impl Keytab {
         Ok(Self { entries })
     }
 
-    /// Whose keys are in it, each once, in the order of the file.
+    /// Returns the principals in the file's order, each once.
     #[must_use]
     pub fn principals(&self) -> Vec<&Principal> {
         let mut principals = Vec::new();
@@ -64,7 +64,7 @@ impl Keytab {
         principals
     }
 
-    /// The newest keys of `principal`, one for each encryption type.
+    /// Returns the newest keys of `principal`, one for each encryption type.
     pub(super) fn keys(&self, principal: &Principal) -> Vec<Key> {
         Enctype::ALL
             .into_iter()
@@ -85,14 +85,14 @@ impl Entry {
     fn parse(mut entry: FileReader<'_>) -> Result<Self, MalformedFile> {
         const WHAT: &str = "malformed keytab entry";
         let count = entry.u16(WHAT)?;
-        // The type of the name comes after the name.
+        // The name type follows the name, so it is not known yet.
         let principal = entry.principal(1, count.into(), FileReader::counted16)?;
         entry.take(8, WHAT)?;
         let short_version = entry.u8(WHAT)?;
         let enctype = entry.u16(WHAT)?;
         let malformed_key = entry.error("malformed key");
         let key = entry.counted16(WHAT)?;
-        // A longer number follows where the eight bits may not do.
+        // A 32-bit version follows if eight bits may not be enough.
         let version = match entry.len() {
             0..4 => 0,
             _ => entry.u32(WHAT)?,
@@ -119,7 +119,8 @@ mod tests {
     use super::super::hex;
     use super::*;
 
-    /// An entry as ktutil writes it: one component, kvno in 8 and in 32 bits.
+    /// Encodes an entry as ktutil does: one component, the version in 8 and in
+    /// 32 bits.
     fn entry(name: &str, version: u8, enctype: u16, key: &[u8]) -> Vec<u8> {
         let counted = |text: &[u8]| {
             let mut bytes = (text.len() as u16).to_be_bytes().to_vec();
@@ -167,8 +168,8 @@ mod tests {
         assert_eq!(format!("{keytab:?}"), "Keytab(5 keys)");
     }
 
-    /// Written by MIT's ktutil 1.20: `addent -password -p ann@EXAMPLE.COM -k 1
-    /// -e aes128-cts-hmac-sha1-96`, password `pw`.
+    /// MIT's ktutil 1.20 wrote this file, with the password `pw` and the command
+    /// `addent -password -p ann@EXAMPLE.COM -k 1 -e aes128-cts-hmac-sha1-96`.
     #[test]
     fn a_file_of_ktutil_is_read() {
         let file = hex(KTUTIL);
@@ -195,7 +196,7 @@ mod tests {
         let short_key = keytab(&[entry("ann", 2, 17, &[2; 15])]);
         let error = Keytab::parse(&short_key).unwrap_err().to_string();
         assert!(error.starts_with("malformed key at byte"), "{error}");
-        // The smallest number there is has no positive counterpart.
+        // The smallest 32-bit number has no positive counterpart.
         assert!(Keytab::parse(b"\x05\x02\x80\x00\x00\x00").is_err());
     }
 

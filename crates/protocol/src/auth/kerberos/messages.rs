@@ -22,7 +22,7 @@ pub(super) const ENC_TGS_REP_PART: u8 = 26;
 const ENC_AP_REP_PART: u8 = 27;
 const KRB_ERROR: u8 = 30;
 
-/// What keys are used for (RFC 4120 7.5.1).
+/// Key usage numbers (RFC 4120 7.5.1).
 pub(super) mod usage {
     pub(in super::super) const AS_REQ_TIMESTAMP: u32 = 1;
     pub(in super::super) const AS_REP: u32 = 3;
@@ -40,15 +40,15 @@ pub(super) mod preauth {
     pub(in super::super) const ETYPE_INFO2: i64 = 19;
 }
 
-/// KDC option: the KDC may refer to another realm.
+/// KDC option: the KDC may refer the client to another realm.
 pub(super) const CANONICALIZE: u32 = 0x0001_0000;
-/// AP option: the server is to prove who it is.
+/// AP option: the server must prove its identity.
 pub(super) const MUTUAL_REQUIRED: u32 = 0x2000_0000;
 
-/// What a client asks a KDC for.
+/// The parameters of a client's request to a KDC.
 pub(super) struct KdcRequest<'a> {
     pub(super) options: u32,
-    /// Only in an AS-REQ.
+    /// The user; only in an AS-REQ.
     pub(super) client: Option<&'a Principal>,
     pub(super) service: &'a Principal,
     pub(super) until: SystemTime,
@@ -57,7 +57,7 @@ pub(super) struct KdcRequest<'a> {
 }
 
 impl KdcRequest<'_> {
-    /// `KDC-REQ-BODY` (5.4.1).
+    /// Encodes `KDC-REQ-BODY` (5.4.1).
     pub(super) fn body(&self) -> Vec<u8> {
         let client = self
             .client
@@ -79,7 +79,7 @@ impl KdcRequest<'_> {
     }
 }
 
-/// AS-REQ or TGS-REQ around an encoded body (5.4.1).
+/// Encodes AS-REQ or TGS-REQ around an encoded body (5.4.1).
 pub(super) fn kdc_request(message: u8, preauth: &[(i64, Vec<u8>)], body: &[u8]) -> Vec<u8> {
     let data: Vec<_> = preauth
         .iter()
@@ -103,7 +103,7 @@ pub(super) fn kdc_request(message: u8, preauth: &[(i64, Vec<u8>)], body: &[u8]) 
     der::application(message, &request)
 }
 
-/// `EncryptedData` (5.2.9) of something for `usage`.
+/// Encrypts `plain` for `usage` and encodes it as `EncryptedData` (5.2.9).
 pub(super) fn encrypted(key: &Key, usage: u32, plain: &[u8]) -> Vec<u8> {
     der::sequence(&[
         der::context(0, &der::integer(key.enctype().number().into())),
@@ -111,7 +111,7 @@ pub(super) fn encrypted(key: &Key, usage: u32, plain: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// `PA-ENC-TS-ENC` (5.2.7.2).
+/// Encodes `PA-ENC-TS-ENC` (5.2.7.2).
 pub(super) fn timestamp(stamp: Stamp) -> Vec<u8> {
     der::sequence(&[
         der::context(0, &der::time(stamp.seconds())),
@@ -126,15 +126,15 @@ fn encryption_key(key: &Key) -> Vec<u8> {
     ])
 }
 
-/// What proves the possession of a ticket's key (5.5.1).
+/// The proof that the client has a ticket's key (5.5.1).
 pub(super) struct Authenticator<'a> {
     pub(super) stamp: Stamp,
     pub(super) checksum: (i64, &'a [u8]),
-    /// A key of this use alone, and the first number of its sequence.
+    /// A key for this exchange only, and the first sequence number.
     pub(super) subkey: Option<(&'a Key, u32)>,
 }
 
-/// AP-REQ (5.5.1).
+/// Encodes AP-REQ (5.5.1).
 pub(super) fn ap_request(
     ticket: &Ticket,
     options: u32,
@@ -169,7 +169,7 @@ pub(super) fn ap_request(
     der::application(AP_REQ, &request)
 }
 
-/// `EncryptedData` as received.
+/// Received `EncryptedData`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Encrypted<'a> {
     pub(super) enctype: i64,
@@ -186,7 +186,7 @@ impl<'a> Encrypted<'a> {
         Ok(Self { enctype, cipher })
     }
 
-    /// What is inside, for a key of the same type.
+    /// Decrypts the content, if `key` is of the same type.
     pub(super) fn decrypt(&self, key: &Key, usage: u32) -> Option<Vec<u8>> {
         (self.enctype == key.enctype().number().into())
             .then(|| key.decrypt(usage, self.cipher))
@@ -194,7 +194,7 @@ impl<'a> Encrypted<'a> {
     }
 }
 
-/// Pre-authentication data as received: types and values.
+/// Received pre-authentication data: types and values.
 type Preauth<'a> = Vec<(i64, &'a [u8])>;
 
 fn preauth_data<'a>(list: &mut Der<'a>) -> Result<Preauth<'a>, DecodeError> {
@@ -226,7 +226,7 @@ pub(super) struct KdcReply<'a> {
 /// KRB-ERROR (5.9.1).
 pub(super) struct KrbError<'a> {
     pub(super) code: i64,
-    /// By the clock of who sends it.
+    /// The sender's time.
     pub(super) time: SystemTime,
     pub(super) client_realm: Option<&'a str>,
     pub(super) text: &'a str,
@@ -234,7 +234,7 @@ pub(super) struct KrbError<'a> {
 }
 
 impl<'a> KdcAnswer<'a> {
-    /// Reads the answer to a request whose reply is `expected`.
+    /// Decodes an answer. `expected` is the message type of a successful reply.
     pub(super) fn decode(bytes: &'a [u8], expected: u8) -> Result<Self, DecodeError> {
         if bytes.first() == Some(&der::application_tag(KRB_ERROR)) {
             return KrbError::decode(bytes).map(Self::Error);
@@ -252,7 +252,7 @@ impl<'a> KdcAnswer<'a> {
         let realm = fields.field(3, WHAT)?.string(WHAT)?;
         let client = Principal::decode(realm, &mut fields.field(4, WHAT)?)?;
         let ticket = fields.field(5, WHAT)?;
-        // Only that it is one, so that nonsense does not travel on.
+        // Check only that it is a ticket, so that no other data is passed on.
         { ticket }.expect(der::application_tag(TICKET), "Kerberos ticket")?;
         let part = Encrypted::decode(&mut fields.field(6, WHAT)?)?;
         Ok(Self::Reply(KdcReply {
@@ -284,7 +284,8 @@ impl<'a> KrbError<'a> {
         for number in 8..=10 {
             fields.optional_field(number, WHAT)?;
         }
-        // Some servers put other kinds of text here: better none than an error.
+        // Some servers send another kind of text here. An empty text is better
+        // than an error.
         let text = match fields.optional_field(11, WHAT)? {
             Some(mut field) => field.string(WHAT).unwrap_or_default(),
             None => "",
@@ -302,20 +303,20 @@ impl<'a> KrbError<'a> {
         })
     }
 
-    /// The ways to prove oneself that KDC_ERR_PREAUTH_REQUIRED lists.
+    /// Returns the methods of proof that KDC_ERR_PREAUTH_REQUIRED lists.
     pub(super) fn methods(&self) -> Result<Preauth<'a>, DecodeError> {
         preauth_data(&mut Der::new(self.data))
     }
 }
 
-/// How a KDC makes a key of a password (5.2.7.5).
+/// The parameters by which a KDC makes a key from a password (5.2.7.5).
 pub(super) struct EtypeInfo<'a> {
     pub(super) enctype: Enctype,
     pub(super) salt: Option<&'a [u8]>,
     pub(super) parameters: &'a [u8],
 }
 
-/// The entries of ETYPE-INFO2 that are spoken here, in the KDC's order.
+/// Decodes the supported entries of ETYPE-INFO2, in the KDC's order.
 pub(super) fn etype_info(bytes: &[u8]) -> Result<Vec<EtypeInfo<'_>>, DecodeError> {
     const WHAT: &str = "ETYPE-INFO2";
     let mut list = Der::new(bytes).sequence(WHAT)?;
@@ -340,9 +341,9 @@ pub(super) fn etype_info(bytes: &[u8]) -> Result<Vec<EtypeInfo<'_>>, DecodeError
     Ok(known)
 }
 
-/// What only the client can read in a KDC's reply (5.4.2).
+/// The part of a KDC's reply that only the client can decrypt (5.4.2).
 pub(super) struct ReplyPart {
-    /// `None` for a type that was not asked for.
+    /// `None` for a type that was not requested.
     pub(super) key: Option<Key>,
     pub(super) nonce: i64,
     pub(super) starts: SystemTime,
@@ -354,7 +355,7 @@ impl ReplyPart {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const WHAT: &str = "KDC reply part";
         let mut message = Der::new(bytes);
-        // Old KDCs mark the one as the other (RFC 4120 5.4.2).
+        // Old KDCs use the tag of TGS replies for AS replies too (RFC 4120 5.4.2).
         let inner = match message.optional(der::application_tag(ENC_AS_REP_PART), WHAT)? {
             Some(inner) => inner,
             None => message.expect(der::application_tag(ENC_TGS_REP_PART), WHAT)?,
@@ -384,7 +385,7 @@ impl ReplyPart {
     }
 }
 
-/// `EncryptionKey` (5.2.9), or `None` for a type that is not spoken here.
+/// Decodes `EncryptionKey` (5.2.9). Returns `None` for an unsupported type.
 fn decode_key(field: &mut Der<'_>) -> Result<Option<Key>, DecodeError> {
     const WHAT: &str = "Kerberos key";
     let mut fields = field.sequence(WHAT)?;
@@ -393,7 +394,7 @@ fn decode_key(field: &mut Der<'_>) -> Result<Option<Key>, DecodeError> {
     Ok(Enctype::from_number(enctype).and_then(|enctype| Key::new(enctype, bytes)))
 }
 
-/// AP-REP (5.5.2): what is encrypted in it.
+/// Decodes AP-REP (5.5.2) and returns its encrypted part.
 pub(super) fn ap_reply(bytes: &[u8]) -> Result<Encrypted<'_>, DecodeError> {
     const WHAT: &str = "Kerberos AP-REP";
     let mut fields = Der::new(bytes)

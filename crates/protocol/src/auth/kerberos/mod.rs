@@ -1,10 +1,11 @@
-//! Kerberos 5 (RFC 4120) as a client of file servers needs it: tickets from
-//! KDCs, and their use in GSS-API tokens (RFC 4121).
+//! Kerberos 5 (RFC 4120) for clients of file servers: tickets from KDCs, and
+//! their use in GSS-API tokens (RFC 4121).
 //!
-//! Hand-made on the crate's cryptography rather than on a library of types:
-//! what exists in Rust knows neither keytabs nor caches nor HMAC-SHA-2, and
-//! panics on some malformed tokens. Nothing here does I/O or reads a clock.
-//! Not here: FAST, PKINIT, user-to-user, and the types DES and RC4.
+//! It is written by hand on the crate's cryptography. The existing Rust
+//! libraries support neither keytabs nor caches nor HMAC-SHA-2, and panic on
+//! some malformed tokens. Nothing here does I/O or reads a clock.
+//!
+//! Not here: FAST, PKINIT, user-to-user, and the encryption types DES and RC4.
 
 mod ccache;
 mod context;
@@ -27,7 +28,8 @@ pub use principal::Principal;
 pub use request::{TicketRequest, TicketStep};
 pub use ticket::ServiceTicket;
 
-/// Reads what only a key opens, for the fuzz targets.
+/// Decodes `bytes` as each message part that is only readable with a key, for
+/// the fuzz targets.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn decode_opened(bytes: &[u8]) {
     let _ = messages::ReplyPart::decode(bytes);

@@ -1,20 +1,20 @@
-//! Names of users and services.
+//! Principals: the names of users and services.
 
 use std::fmt;
 
 use super::super::der::{self, Der};
 use crate::wire::DecodeError;
 
-/// A user: KRB5-NT-PRINCIPAL (RFC 4120 6.2).
+/// Name type of a user: KRB5-NT-PRINCIPAL (RFC 4120 6.2).
 const NAME_USER: i64 = 1;
-/// A service and its instance: KRB5-NT-SRV-INST.
+/// Name type of a service and its instance: KRB5-NT-SRV-INST.
 const NAME_SERVICE: i64 = 2;
 
 /// A user or a service in a realm, such as `ann@EXAMPLE.COM` or
 /// `cifs/files.example.com@EXAMPLE.COM`.
 ///
-/// Two are equal when realm and name are; the type of name, which no one
-/// relies on, does not count.
+/// Two principals are equal if realm and name are equal. The name type does not
+/// count, because no implementation relies on it.
 #[derive(Clone, Debug)]
 pub struct Principal {
     realm: String,
@@ -37,14 +37,13 @@ impl fmt::Display for Principal {
 }
 
 impl Principal {
-    /// The principal of a user, whose name may have an instance
-    /// (`ann/admin`).
+    /// Makes the principal of a user. The name may have an instance (`ann/admin`).
     #[must_use]
     pub fn user(name: &str, realm: &str) -> Self {
         Self::named(NAME_USER, name, realm)
     }
 
-    /// The principal of a service, such as `cifs/HOST`.
+    /// Makes the principal of a service, such as `cifs/HOST`.
     #[must_use]
     pub fn service(name: &str, realm: &str) -> Self {
         Self::named(NAME_SERVICE, name, realm)
@@ -66,13 +65,13 @@ impl Principal {
         }
     }
 
-    /// The service in `realm` that gives tickets for services of `of`.
+    /// Returns the service in `realm` that grants tickets for services of `of`.
     pub(super) fn ticket_granting(realm: &str, of: &str) -> Self {
         let components = vec!["krbtgt".to_owned(), of.to_owned()];
         Self::new(NAME_SERVICE, realm.to_owned(), components)
     }
 
-    /// The realm for which this service gives tickets, if it gives any.
+    /// Returns the realm that this service grants tickets for, if it grants any.
     pub(super) fn grants_for(&self) -> Option<&str> {
         match &self.components[..] {
             [service, realm] if service == "krbtgt" => Some(realm),
@@ -80,24 +79,24 @@ impl Principal {
         }
     }
 
-    /// Where the principal belongs to.
+    /// Returns the realm that the principal belongs to.
     #[must_use]
     pub fn realm(&self) -> &str {
         &self.realm
     }
 
-    /// The name without the realm.
+    /// Returns the name without the realm.
     #[must_use]
     pub fn name(&self) -> String {
         self.components.join("/")
     }
 
-    /// What a password is salted with where the KDC does not say (RFC 4120 4).
+    /// Returns the salt of passwords if the KDC names none (RFC 4120 4).
     pub(super) fn default_salt(&self) -> Vec<u8> {
         (self.realm.clone() + &self.components.concat()).into_bytes()
     }
 
-    /// `PrincipalName` (RFC 4120 5.2.2).
+    /// Encodes `PrincipalName` (RFC 4120 5.2.2).
     pub(super) fn encode_name(&self) -> Vec<u8> {
         let components: Vec<_> = self
             .components
@@ -114,7 +113,8 @@ impl Principal {
         der::general_string(&self.realm)
     }
 
-    /// Reads a `PrincipalName` of a realm that was read before or after it.
+    /// Decodes a `PrincipalName`. The caller reads its realm, which is a
+    /// separate field.
     pub(super) fn decode(realm: &str, name: &mut Der<'_>) -> Result<Self, DecodeError> {
         const WHAT: &str = "Kerberos principal";
         let mut fields = name.sequence(WHAT)?;

@@ -1,8 +1,8 @@
-//! From a password, a keytab or a cache to the ticket for a file server: the
+//! Gets the ticket for a file server from a password, a keytab or a cache: the
 //! exchanges with KDCs (RFC 4120 3.1, 3.3), one message at a time.
 //!
-//! Without I/O and without a clock: a [`TicketRequest`] says what to send to
-//! the KDC of which realm, and takes what came back.
+//! Not here: I/O and the clock. A [`TicketRequest`] returns the message to send
+//! and the realm of the KDC, and takes the KDC's answer.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,12 +17,13 @@ use super::messages::{
 use super::principal::Principal;
 use super::ticket::{ServiceTicket, Stamp, Ticket};
 
-/// How long a ticket is asked to last; a KDC gives what it allows.
+/// Lifetime to request for a ticket. A KDC may grant less.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
-/// Realms that may refer to one another before it is called endless.
+/// Number of referrals between realms that are followed before they count as
+/// endless.
 const REFERRALS_MAX: u32 = 8;
 
-/// Error codes with a meaning of their own here (RFC 4120 7.5.9).
+/// Error codes that are handled specially (RFC 4120 7.5.9).
 mod code {
     pub(super) const CLIENT_EXPIRED: i64 = 1;
     pub(super) const CLIENT_UNKNOWN: i64 = 6;
@@ -38,14 +39,14 @@ mod code {
     pub(super) const WRONG_REALM: i64 = 68;
 }
 
-/// What proves who the user is. Not `Debug`: it holds secrets.
+/// The proof of the user's identity. It is not `Debug`, because it holds secrets.
 enum Proof {
     Password(String),
     Keys(Vec<Key>),
 }
 
 impl Proof {
-    /// The encryption types it has keys for.
+    /// Returns the encryption types that it has keys for.
     fn enctypes(&self) -> Vec<Enctype> {
         match self {
             Self::Password(_) => Enctype::ALL.to_vec(),
@@ -76,23 +77,25 @@ impl Proof {
     }
 }
 
-/// What comes next.
+/// The next step of a ticket request.
 #[derive(Debug)]
 pub enum TicketStep {
-    /// Send the message to a KDC of the realm and hand its answer to
-    /// [`TicketRequest::receive`]. Over TCP, both follow their length in four
-    /// bytes, most significant first (RFC 4120 7.2.2).
+    /// Send the message to a KDC of the realm, and pass its answer to
+    /// [`TicketRequest::receive`].
+    ///
+    /// Over TCP, request and answer follow their length in four bytes, most
+    /// significant byte first (RFC 4120 7.2.2).
     Ask {
-        /// Whose KDC.
+        /// Realm of the KDC.
         realm: String,
         /// The message, without its length.
         message: Vec<u8>,
     },
-    /// Here it is.
+    /// The ticket is granted.
     Granted(ServiceTicket),
 }
 
-/// A ticket being asked for.
+/// A ticket request in progress.
 pub struct TicketRequest {
     user: Principal,
     service: Principal,
@@ -101,16 +104,16 @@ pub struct TicketRequest {
 }
 
 enum Stage {
-    /// Asking for a ticket-granting ticket; with the key that was proven, once
-    /// the KDC wants proof.
+    /// Waits for a ticket-granting ticket. `proven` is the key that was used as
+    /// a proof, if the KDC asked for one.
     User { proof: Proof, proven: Option<Key> },
-    /// Asking for the service's ticket, or for a ticket-granting one of
-    /// another realm on the way.
+    /// Waits for the service's ticket, or for a ticket-granting ticket of
+    /// another realm on the way to it.
     Service { granting: Ticket, referrals: u32 },
 }
 
 impl TicketRequest {
-    /// Begins with the user's password.
+    /// Starts a request with the user's password.
     #[must_use]
     pub fn with_password(
         user: Principal,
@@ -121,10 +124,11 @@ impl TicketRequest {
         Self::as_user(user, Proof::Password(password.to_owned()), service, now)
     }
 
-    /// Begins with the user's keys.
+    /// Starts a request with the user's keys.
     ///
     /// # Errors
-    /// When the keytab has none, or none that is spoken here.
+    /// Returns an error if the keytab has no key of the user, or none of a
+    /// supported encryption type.
     pub fn with_keytab(
         user: Principal,
         keytab: &Keytab,
@@ -141,11 +145,12 @@ impl TicketRequest {
         })
     }
 
-    /// Begins with what `kinit` has got. The service's ticket itself is taken
-    /// where it is there.
+    /// Starts a request with the tickets that `kinit` got. If the cache has the
+    /// service's ticket, no KDC is asked.
     ///
     /// # Errors
-    /// When the cache has no ticket that can be used, or it is over.
+    /// Returns an error if the cache has no usable ticket, or the ticket has
+    /// expired.
     pub fn with_cache(
         cache: &CredentialCache,
         service: Principal,
@@ -158,7 +163,7 @@ impl TicketRequest {
         let own = cache.ticket(&service).filter(valid);
         let mut request = Self {
             service,
-            // Replaced below, or never used again.
+            // These values are replaced below or never used.
             stage: Stage::User {
                 proof: Proof::Keys(Vec::new()),
                 proven: None,
@@ -202,10 +207,10 @@ impl TicketRequest {
         (request, step)
     }
 
-    /// Takes a KDC's answer to the message last asked to be sent.
+    /// Processes a KDC's answer to the last message.
     ///
     /// # Errors
-    /// When the KDC refuses, or when what came is not its answer.
+    /// Returns an error if the KDC refuses, or if the bytes are not its answer.
     pub fn receive(&mut self, answer: &[u8], now: SystemTime) -> Result<TicketStep, KerberosError> {
         let expected = match self.stage {
             Stage::User { .. } => AS_REP,
@@ -240,7 +245,7 @@ impl TicketRequest {
     ) -> Result<Ticket, KerberosError> {
         let part = match proven {
             Some(key) => reply.part.decrypt(key, usage::AS_REP),
-            // A KDC that wants no proof may still say how keys are made.
+            // A KDC that requires no proof may still state how to make the key.
             None => {
                 let info = reply
                     .preauth
@@ -250,9 +255,9 @@ impl TicketRequest {
                     Some((_, info)) => messages::etype_info(info)?,
                     None => defaults(reply.part.enctype),
                 };
-                // There is to be one, of the reply's type (RFC 4120 5.2.7.5).
-                // Making a key takes long enough once; anyone could forge a
-                // reply that asks for thousands.
+                // There should be one entry of the reply's type (RFC 4120 5.2.7.5).
+                // Use only the first, because making a key is slow and an attacker
+                // could forge a reply with thousands of entries.
                 infos
                     .iter()
                     .find(|info| i64::from(info.enctype.number()) == reply.part.enctype)
@@ -290,7 +295,7 @@ impl TicketRequest {
         })
     }
 
-    /// The service's own ticket, or one for another realm's KDC on the way.
+    /// Processes the service's own ticket, or a ticket for another realm's KDC.
     fn service_reply(
         &mut self,
         ticket: Ticket,
@@ -304,7 +309,8 @@ impl TicketRequest {
             return Err(KerberosError::EndlessReferral(next.to_owned()));
         }
         if ticket.service.realm() == self.service.realm() {
-            // Asked for the service, its KDC named the realm it is in.
+            // The service's KDC was asked, and answered that the service is in
+            // another realm.
             self.service = Principal::service(&self.service.name(), next);
         }
         Ok(self.ask_for_service(ticket, referrals + 1, now))
@@ -388,7 +394,7 @@ impl TicketRequest {
         Err(self.refusal(error, now))
     }
 
-    /// The key that the KDC lets the user prove.
+    /// Returns the key for the proof that the KDC accepts.
     fn key_for(&self, proof: &Proof, error: &KrbError<'_>) -> Result<Key, KerberosError> {
         let methods = error.methods()?;
         let value = |kind| methods.iter().find(|(found, _)| *found == kind);
@@ -441,7 +447,7 @@ impl TicketRequest {
     }
 }
 
-/// What a KDC that says nothing about keys means.
+/// Returns the default key parameters, for a KDC that names none.
 fn defaults(enctype: i64) -> Vec<EtypeInfo<'static>> {
     Enctype::from_number(enctype)
         .map(|enctype| EtypeInfo {
@@ -458,7 +464,7 @@ fn distance(one: SystemTime, other: SystemTime) -> Duration {
         .unwrap_or_else(|error| error.duration())
 }
 
-/// Unpredictable, and positive in any reading.
+/// Makes a random number that is positive as signed and as unsigned.
 fn nonce() -> u32 {
     let mut bytes = [0; 4];
     fill_random(&mut bytes);

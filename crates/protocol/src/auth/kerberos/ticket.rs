@@ -1,4 +1,4 @@
-//! Tickets, and the right to use one for thousands of sessions.
+//! Tickets, and the use of one ticket for thousands of sessions.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::enctype::Key;
 use super::principal::Principal;
 
-/// A ticket with the key that proves its possession. `Debug` shows no key.
+/// A ticket with the key that proves its possession. `Debug` does not show the key.
 #[derive(Clone, Debug)]
 pub(super) struct Ticket {
     pub(super) client: Principal,
@@ -15,15 +15,15 @@ pub(super) struct Ticket {
     pub(super) key: Key,
     pub(super) starts: SystemTime,
     pub(super) expires: SystemTime,
-    /// As the KDC made it; only the service can look inside.
+    /// The ticket as the KDC encoded it. Only the service can read it.
     pub(super) encoded: Vec<u8>,
 }
 
-/// The ticket of a user for a file server. It is fetched once and serves any
-/// number of sessions until it expires.
+/// A user's ticket for a file server. It is fetched once, and any number of
+/// sessions may use it until it expires.
 pub struct ServiceTicket {
     pub(super) ticket: Ticket,
-    /// When it was last used, in microseconds since 1970.
+    /// The time of the last use, in microseconds since 1970.
     last_used_us: AtomicU64,
 }
 
@@ -44,33 +44,33 @@ impl ServiceTicket {
         }
     }
 
-    /// Who logs on with it.
+    /// Returns the user that logs on with the ticket.
     #[must_use]
     pub const fn client(&self) -> &Principal {
         &self.ticket.client
     }
 
-    /// Where it is good for.
+    /// Returns the service that the ticket is for.
     #[must_use]
     pub const fn service(&self) -> &Principal {
         &self.ticket.service
     }
 
-    /// From when on.
+    /// Returns the start of the ticket's validity.
     #[must_use]
     pub const fn starts(&self) -> SystemTime {
         self.ticket.starts
     }
 
-    /// Until when.
+    /// Returns the end of the ticket's validity.
     #[must_use]
     pub const fn expires(&self) -> SystemTime {
         self.ticket.expires
     }
 
-    /// The time to state on use: `now`, or a little later where it was used in
-    /// this microsecond already. Servers take two uses at the same time for a
-    /// replay (RFC 4120 3.2.3).
+    /// Returns the time to state for this use: `now`, or a little later if that
+    /// microsecond was used already. Servers treat two uses with the same time
+    /// as a replay (RFC 4120 3.2.3).
     pub(super) fn stamp(&self, now: SystemTime) -> Stamp {
         let now = now
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -86,7 +86,7 @@ impl ServiceTicket {
     }
 }
 
-/// A time as Kerberos states it, in microseconds since 1970.
+/// A time as Kerberos encodes it, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp(u64);
 

@@ -1,19 +1,19 @@
-//! Copies that never leave the server (MS-SMB2 2.2.31.1, 2.2.32.1, 2.2.32.3):
-//! a key for the source, then ranges to copy from it.
+//! Copies inside the server (MS-SMB2 2.2.31.1, 2.2.32.1, 2.2.32.3): one request
+//! gets a key for the source, and further requests name the ranges to copy.
 
 use super::encode_fixed;
 use crate::FileId;
 use crate::wire::{DecodeError, Reader};
 
-/// Bytes an answer to FSCTL_SRV_REQUEST_RESUME_KEY may have: the key, and a
+/// Largest output of FSCTL_SRV_REQUEST_RESUME_KEY in bytes: the key, and a
 /// context that no server sends.
 pub const RESUME_KEY_OUTPUT_MAX: u32 = 32;
 
 const CHUNK_LEN: usize = 24;
 const RESPONSE_LEN: u32 = 12;
 
-/// Stands for an open file that is copied from. Asked for with
-/// FSCTL_SRV_REQUEST_RESUME_KEY and no input.
+/// A key that identifies an open file to copy from.
+/// FSCTL_SRV_REQUEST_RESUME_KEY returns it; that request has no input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResumeKey(pub [u8; 24]);
 
@@ -21,7 +21,7 @@ impl ResumeKey {
     /// Reads the output of FSCTL_SRV_REQUEST_RESUME_KEY.
     ///
     /// # Errors
-    /// When it is too short.
+    /// Returns an error if the output is too short.
     pub fn decode(output: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(output);
         let key = Self(reader.array("resume key")?);
@@ -33,32 +33,34 @@ impl ResumeKey {
 /// One range to copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyChunk {
-    /// Its first byte in the source.
+    /// Offset of the first byte in the source.
     pub source: u64,
-    /// Its first byte in the target.
+    /// Offset of the first byte in the target.
     pub target: u64,
-    /// Bytes; a server takes 1 MiB or more.
+    /// Length in bytes. A server accepts at least 1 MiB.
     pub length: u32,
 }
 
-/// Copies ranges into an open file.
+/// A request to copy ranges into an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyChunkRequest<'a> {
-    /// FSCTL_SRV_COPYCHUNK, where the target is open for reading as well, or
+    /// FSCTL_SRV_COPYCHUNK if the target is also open for reading; otherwise
     /// FSCTL_SRV_COPYCHUNK_WRITE.
     pub code: u32,
     /// The open to copy to.
     pub target: FileId,
     /// The open to copy from.
     pub source: ResumeKey,
-    /// The ranges; a server takes 16 or more, and 16 MiB or more in all.
+    /// The ranges. A server accepts at least 16 ranges and at least 16 MiB in
+    /// total.
     pub chunks: &'a [CopyChunk],
 }
 
 impl CopyChunkRequest<'_> {
-    /// Appends the body.
+    /// Appends the body to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        // Servers take 256 chunks at most; no frame holds 2^32 bytes of them.
+        // The casts are safe: servers accept at most 256 chunks, and no frame
+        // holds 2^32 bytes of them.
         let count = self.chunks.len() as u32;
         let input_len = 32 + count * CHUNK_LEN as u32;
         encode_fixed(self.code, self.target, input_len, RESPONSE_LEN, out);
@@ -75,15 +77,17 @@ impl CopyChunkRequest<'_> {
     }
 }
 
-/// What was copied. With STATUS_INVALID_PARAMETER, what the server takes at
-/// most (MS-SMB2 2.2.32.1): chunks, bytes per chunk, bytes in all.
+/// The result of a copy.
+///
+/// With STATUS_INVALID_PARAMETER the fields hold the server's limits instead
+/// (MS-SMB2 2.2.32.1): chunks, bytes per chunk, total bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyChunkResponse {
-    /// Chunks written.
+    /// Number of chunks written.
     pub chunks: u32,
-    /// Bytes of the last chunk written, where that was not all of it.
+    /// Bytes written of the last chunk, if it was only written in part.
     pub chunk_bytes: u32,
-    /// Bytes written in all.
+    /// Total number of bytes written.
     pub total_bytes: u32,
 }
 
@@ -91,7 +95,7 @@ impl CopyChunkResponse {
     /// Reads the output of either code.
     ///
     /// # Errors
-    /// When it is too short.
+    /// Returns an error if the output is too short.
     pub fn decode(output: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(output);
         Ok(Self {

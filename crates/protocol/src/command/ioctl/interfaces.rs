@@ -1,39 +1,42 @@
 //! The server's network interfaces (MS-SMB2 2.2.32.5), for several connections
-//! per session. Asked for with FSCTL_QUERY_NETWORK_INTERFACE_INFO, no input,
-//! and a file id of all ones.
+//! per session.
+//!
+//! The request is FSCTL_QUERY_NETWORK_INTERFACE_INFO, without input and with a
+//! file id of all ones.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::wire::{DecodeError, Linked, Reader};
 
 /// RSS_CAPABLE in [`NetworkInterface::capability`]: the interface spreads
-/// connections over processors, so several to it are worth it.
+/// connections over processors. So several connections to it are useful.
 pub const RSS_CAPABLE: u32 = 0x0000_0001;
-/// RDMA_CAPABLE in [`NetworkInterface::capability`].
+/// RDMA_CAPABLE in [`NetworkInterface::capability`]: the interface supports RDMA.
 pub const RDMA_CAPABLE: u32 = 0x0000_0002;
 
-/// An address the server can be reached at. An interface with several has
-/// several of these, under one index.
+/// An address of the server. An interface with several addresses has several of
+/// these, with the same index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkInterface {
     /// The server's number for the interface.
     pub index: u32,
     /// Zero, [`RSS_CAPABLE`], [`RDMA_CAPABLE`] or both.
     pub capability: u32,
-    /// Bits per second.
+    /// Speed of the link in bits per second.
     pub link_speed: u64,
-    /// Its address. A link-local one cannot be reached without the client's
-    /// own name for the link.
+    /// The address. A link-local address is not usable without the client's own
+    /// name for the link.
     pub address: IpAddr,
 }
 
-/// Interfaces in the output of the IOCTL; addresses of families other than
-/// IPv4 and IPv6 are passed over. After an error there are no more.
+/// An iterator over the interfaces in the output of the IOCTL.
+///
+/// It skips addresses other than IPv4 and IPv6, and ends after an error.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkInterfaces<'a>(Linked<'a>);
 
 impl<'a> NetworkInterfaces<'a> {
-    /// Reads `output`.
+    /// Makes an iterator over `output`.
     #[must_use]
     pub const fn new(output: &'a [u8]) -> Self {
         Self(Linked::new(output))
@@ -54,7 +57,7 @@ impl Iterator for NetworkInterfaces<'_> {
     }
 }
 
-/// Reads one entry; how many bytes of it count.
+/// Reads one entry. Returns it with the number of bytes that it uses.
 fn read_interface(entry: Reader<'_>) -> Result<(Option<NetworkInterface>, usize), DecodeError> {
     const INTERNETWORK: u16 = 0x0002;
     const INTERNETWORK_V6: u16 = 0x0017;

@@ -1,5 +1,5 @@
-//! Once its buffers have grown, a connection takes no memory for a message,
-//! whatever the command.
+//! After its buffers have grown, a connection allocates no memory for a message
+//! of any command.
 
 use super::*;
 use crate::FileId;
@@ -20,12 +20,12 @@ const FILE: FileId = FileId {
     volatile: 2,
 };
 
-/// What outlives the messages.
+/// The state that remains between messages.
 struct Warm {
     connection: Connection,
     out: Vec<u8>,
     name: WireName,
-    /// A frame of the server's, made anew for each answer.
+    /// The server's frame, which each answer overwrites.
     answer: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl Warm {
         }
     }
 
-    /// Sends one of everything, in chains and alone; how many there are.
+    /// Sends one request of each kind, in chains and alone.
     fn send(&mut self, n: u32) {
         let Self {
             connection,
@@ -135,7 +135,7 @@ impl Warm {
             .unwrap();
     }
 
-    /// Answers everything in flight, one with an interim answer before.
+    /// Answers everything in flight. One request gets an interim answer first.
     fn answer(&mut self, first_id: u64) {
         const COMMANDS: [Command; 8] = [
             Command::Create,
@@ -164,7 +164,7 @@ impl Warm {
         }
     }
 
-    /// Gives the connection one message as its server protects it.
+    /// Passes the connection one message, protected as its server does.
     fn receive(&mut self, header: &Header) {
         let Self {
             connection, answer, ..
@@ -191,7 +191,8 @@ impl Warm {
         };
         match connection.receive(message).unwrap() {
             Event::Completed(done) => {
-                // Zeros are no good answers; decoders say so without memory.
+                // A body of zeros is not a valid answer. Decoders reject it
+                // without allocating.
                 assert!(GrantedContexts::decode(done.message()).is_ok());
                 assert!(QueryDirectoryResponse::decode(done.message()).is_err());
             }

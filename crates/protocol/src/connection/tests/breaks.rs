@@ -1,4 +1,4 @@
-//! What the server sends without being asked.
+//! Messages that the server sends without a request.
 
 use super::*;
 use crate::FileId;

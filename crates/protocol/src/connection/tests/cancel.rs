@@ -1,10 +1,10 @@
-//! CANCEL, and the interim answers that give it a name to use.
+//! CANCEL, and the interim answers that give it an async id.
 
 use super::*;
 
 const TAG: u32 = 40;
 
-/// A connection with an ECHO before, and the request to be cancelled.
+/// Makes a connection with an ECHO in flight and the request to cancel.
 fn waiting(protection: Protection) -> (Connection, Header) {
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
     let mut out = Vec::new();
@@ -67,7 +67,7 @@ fn after_it_by_the_async_id_and_signed_or_encrypted_like_all_else() {
         let (mut connection, request) = waiting(protection);
         let plain = !matches!(connection.sessions[0].protection, Protection::Encrypted(_));
         if plain {
-            // Interim answers are unsigned in a signed session, too.
+            // Interim answers are unsigned in a signed session too.
             for async_id in [0xA1, 0xA2] {
                 let outcome = receive_all(&mut connection, &interim(&request, async_id));
                 assert_eq!(outcome, Ok(vec![Outcome::Pending { tag: TAG }]));

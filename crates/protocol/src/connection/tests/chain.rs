@@ -19,7 +19,7 @@ const CLOSE: CloseRequest = CloseRequest {
     flags: 0,
 };
 
-/// A body of 13 bytes, a READ of two credits, a CLOSE.
+/// Sends a chain: a CREATE with a body of 13 bytes, a READ of two credits, a CLOSE.
 fn chain(connection: &mut Connection, out: &mut Vec<u8>) -> Result<(), NoCredit> {
     connection
         .chain(SessionIndex::FIRST, out)
@@ -82,7 +82,7 @@ fn a_chain_is_one_frame_of_messages_that_each_stand_alone() {
     }
 }
 
-/// Answers in the order given, as one compound of padded messages.
+/// Makes one compound of these answers, in this order and padded.
 fn compound(answers: &[Vec<u8>], sign: bool) -> Vec<u8> {
     let mut all = Vec::new();
     for (n, answer) in answers.iter().enumerate() {
@@ -182,7 +182,7 @@ fn a_tampered_member_of_a_compound_is_detected() {
         })
         .collect();
     let mut frame = compound(&answers, true);
-    // In the padding of the second answer.
+    // This byte is in the padding of the second answer.
     frame[72 + 71] ^= 1;
     let outcome = receive(&mut connection, &frame);
     assert_eq!(outcome, Err(ProtocolError::Signature("READ")));
@@ -203,7 +203,7 @@ fn without_credit_for_all_nothing_is_sent() {
         let after = (out.clone(), connection.credits, connection.in_flight());
         assert_eq!(after, before);
 
-        // Nor if it is given up, or empty.
+        // The same holds for a chain that is dropped, and for an empty one.
         drop(
             connection
                 .chain(SessionIndex::FIRST, &mut out)
@@ -253,7 +253,7 @@ fn before_multi_credit_requests_each_message_of_a_chain_costs_one() {
     assert_eq!(ids, [(0, 0), (1, 0), (2, 0)]);
 }
 
-/// The bytes of a captured message; provenance in `fixtures/captures`.
+/// The bytes of a captured message; `fixtures/captures` states its provenance.
 macro_rules! captured {
     ($name:literal) => {
         unhex(include_str!(concat!(
@@ -273,7 +273,8 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// smbtorture's CREATE, WRITE and CLOSE in one frame, and Samba's answer.
+/// A captured CREATE, WRITE and CLOSE of smbtorture in one frame, and Samba's
+/// answer.
 #[test]
 fn a_captured_compound_comes_out_and_its_answer_is_understood() {
     let theirs = captured!("compound-request");
@@ -312,7 +313,7 @@ fn a_captured_compound_comes_out_and_its_answer_is_understood() {
         .unwrap();
     let mut ours = out[PREFIX_LEN..].to_vec();
     for start in [0, 184, 184 + 1136] {
-        // The credits asked for, and the priority that smbtorture sets.
+        // Copy the credits asked for, and the priority that smbtorture sets.
         for field in [14..16, 16..17] {
             let field = start + field.start..start + field.end;
             let flags = field.len() == 1;

@@ -1,4 +1,4 @@
-//! Further tree connects, and validating the negotiation once more.
+//! Further tree connects, and another validation of the negotiation.
 
 use smb_msg::TreeConnectRequest as Theirs;
 
@@ -17,13 +17,13 @@ fn further(dialect: Dialect, protection: Protection) -> Connection {
     connection
 }
 
-/// The only message in `out`, without its prefix.
+/// Returns the only message in `out`, without its prefix.
 fn only(out: &[u8]) -> (Header, Vec<u8>) {
     let message = out[PREFIX_LEN..].to_vec();
     (Header::decode(&message).unwrap(), message)
 }
 
-/// The answer to a TREE_CONNECT with message id 0: tree 77.
+/// Makes the answer to a TREE_CONNECT with message id 0: tree 77.
 fn connected(status: NtStatus, sign: bool) -> Vec<u8> {
     let header = Header {
         status,
@@ -40,7 +40,7 @@ fn connected(status: NtStatus, sign: bool) -> Vec<u8> {
     message
 }
 
-/// What `message` means to `connection`; of a TREE_CONNECT, its tree.
+/// Passes `message` to `connection`. Returns the tree of a TREE_CONNECT.
 fn told(connection: &mut Connection, message: &[u8]) -> Result<TreeId, ProtocolError> {
     let mut frame = (message.len() as u32).to_be_bytes().to_vec();
     frame.extend_from_slice(message);
@@ -101,7 +101,7 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
     assert_eq!(header.command, Command::TreeDisconnect);
     assert!(!header.flags.contains(Flags::SIGNED));
     assert_eq!(message[HEADER_LEN..], EMPTY_BODY);
-    // Other requests go on to their own tree.
+    // Other requests still go to their own tree.
     out.clear();
     connection
         .request(SessionIndex::FIRST, Command::Echo, 1, 6, &mut out, |out| {

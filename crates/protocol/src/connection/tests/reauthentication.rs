@@ -1,4 +1,4 @@
-//! Authenticating again while other requests are in flight.
+//! Re-authentication while other requests are in flight.
 
 use std::time::SystemTime;
 
@@ -8,10 +8,11 @@ use crate::credit::Payment;
 
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 const IS_NULL: u16 = 2;
-/// A SPNEGO response that says "go on" and nothing else.
+/// A SPNEGO response with the state "accept-incomplete" and nothing else.
 const GO_ON: [u8; 9] = [0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 1];
 
-/// A session of nobody's, signed so that it shows what goes on signed.
+/// Makes an anonymous session. It is signed, so that tests see which messages
+/// stay signed.
 fn anonymous() -> Connection {
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::Signed(signer()));
     connection.sessions[0].terms.logon = Logon::Anonymous;
@@ -19,7 +20,7 @@ fn anonymous() -> Connection {
     connection
 }
 
-/// Begins, and returns the request.
+/// Starts a re-authentication and returns the request.
 fn begin(connection: &mut Connection) -> Header {
     let mut out = Vec::new();
     let begun =
@@ -96,7 +97,7 @@ fn a_session_goes_on_where_it_was() {
         .continue_reauthentication(SessionIndex::FIRST, &mut out)
         .unwrap();
     let second = request(&out);
-    // Asked once more, it has nothing more to say.
+    // The second call sends nothing, because there is no new token.
     connection
         .continue_reauthentication(SessionIndex::FIRST, &mut out)
         .unwrap();
@@ -109,7 +110,7 @@ fn a_session_goes_on_where_it_was() {
     let answered = signed(answer_to(&between, NtStatus::SUCCESS, Flags::SIGNED));
     assert_eq!(receive(&mut connection, &answered), Ok(()));
     assert_eq!(connection.in_flight(), 0);
-    // The next time is like the first.
+    // The session can be re-authenticated again.
     begin(&mut connection);
 }
 

@@ -1,4 +1,4 @@
-//! Several sessions on a connection, and several connections for a session.
+//! Several sessions on one connection, and several connections for one session.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -18,7 +18,7 @@ fn keys(preauth: &PreauthHash) -> KeySource<'_> {
     }
 }
 
-/// Another session, on the connection of the first.
+/// Adds another session to the connection of the first.
 fn join(connection: &mut Connection, protection: Protection, root: Option<Root>) -> SessionIndex {
     connection.add(Channel {
         session_id: OTHER_ID,
@@ -57,10 +57,11 @@ fn each_session_has_its_own_id_tree_and_protection() {
             *header
         },
     );
-    // Credits and message ids are the connection's.
+    // Credits and message ids belong to the connection.
     assert_eq!(requests.map(|header| header.message_id), [0, 1]);
     let plain = |request: &Header| answer_to(request, NtStatus::SUCCESS, Flags(0));
-    // The first session takes no unsigned answer, and none as the other.
+    // The first session accepts neither an unsigned answer nor one of the other
+    // session.
     let outcome = receive(&mut connection, &plain(&requests[0]));
     assert_eq!(outcome, Err(ProtocolError::Signature("ECHO")));
     let as_other = Header {
@@ -101,7 +102,7 @@ fn encrypted_frames_are_opened_with_their_sessions_keys() {
         server.seal(&mut sealed);
         assert_eq!(receive(&mut connection, &sealed), Ok(()));
     }
-    // An answer that comes encrypted, but by the other session's key.
+    // An answer that is encrypted with the key of the other session.
     let out = echo(&mut connection, SessionIndex::FIRST, 7);
     let server = transform(cipher).reversed();
     let request = sent(&out, Some(&server))[0].0;
@@ -121,7 +122,7 @@ fn a_place_is_free_again_once_its_requests_are_answered() {
     connection.forget(first);
     let second = join(&mut connection, Protection::None, None);
     assert_ne!(second, first);
-    // Not even to the session that has its id now.
+    // The answer is not accepted for the new session at the same index either.
     let answered = answer_to(&asked, NtStatus::SUCCESS, Flags(0));
     assert_eq!(
         receive(&mut connection, &answered),
@@ -133,7 +134,7 @@ fn a_place_is_free_again_once_its_requests_are_answered() {
     assert!(next != first && next != second);
 }
 
-/// A connection with a session that has keys for further channels.
+/// Makes a connection with a session that has keys for further channels.
 fn bindable(cipher: Cipher) -> (Connection, SessionIndex) {
     let preauth = PreauthHash::default();
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
@@ -239,7 +240,7 @@ fn a_channel_takes_the_same_server_on_the_same_terms() {
     };
     assert_eq!(request.command, Command::SessionSetup);
     assert_eq!(request.session_id, OTHER_ID);
-    // SMB2_SESSION_FLAG_BINDING, and the session's own signature.
+    // Check SMB2_SESSION_FLAG_BINDING and the session's own signature.
     assert_eq!(bytes[66], 1);
     let signer = Signer::new(
         SigningAlgorithm::AesCmac,

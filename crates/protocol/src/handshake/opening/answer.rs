@@ -1,5 +1,5 @@
-//! What the answers to those requests mean: whether they may be believed, and the
-//! keys and terms of the session.
+//! The answers of the set-up: the check of their protection, and the session's
+//! keys and terms.
 
 use smb_msg::{SessionSetupResponse, ShareType, TreeConnectResponse};
 
@@ -17,8 +17,8 @@ use crate::setup;
 use crate::status::NtStatus;
 
 impl Opening {
-    /// An answer is to be protected as its request was; what ends the log-on
-    /// has rules of its own.
+    /// Checks that an answer has the protection of its request. The last answer
+    /// of the log-on has separate rules.
     pub(super) fn check(
         &self,
         connection: &mut Connection,
@@ -67,7 +67,8 @@ impl Opening {
             if self.config.signing == Policy::Required {
                 return Err(HandshakeError::CannotSign(logon));
             }
-            // Whatever the server requires of others (MS-SMB2 3.2.5.3.1).
+            // The server's signing requirement does not apply to these sessions
+            // (MS-SMB2 3.2.5.3.1).
             self.terms.signing = None;
         }
         if response.session_flags.encrypt_data() {
@@ -79,7 +80,8 @@ impl Opening {
         Ok(Opened::Unfinished)
     }
 
-    /// The connection is a channel of the session, if it is the same user's.
+    /// Completes a bound channel, if the log-on is of the same kind as the
+    /// session's.
     fn bound(
         &mut self,
         logon: Logon,
@@ -91,9 +93,11 @@ impl Opening {
         Ok(self.validate(connection))
     }
 
-    /// The server is satisfied; makes sure that we are, and keys the session,
-    /// or its channel: that has a signing key of its own, and of the session
-    /// all else.
+    /// Completes the authentication: verifies the server, and derives the keys
+    /// of the session or of its channel.
+    ///
+    /// A channel has its own signing key and shares everything else with the
+    /// session.
     fn authenticated(
         &mut self,
         connection: &mut Connection,
@@ -115,9 +119,9 @@ impl Opening {
             preauth: &self.preauth,
         };
         let signer = Signer::new(signing_algorithm, &keys.signing());
-        // 3.1.1 always signs this answer: it is what proves that nobody
-        // tampered with the negotiation (MS-SMB2 3.2.5.3.1). So does whoever
-        // binds a channel (3.2.5.3.3).
+        // 3.1.1 always signs this answer. The signature proves that the
+        // negotiation was not changed (MS-SMB2 3.2.5.3.1). The answer that
+        // binds a channel is always signed too (3.2.5.3.3).
         let must_be_signed = self.terms.signing.is_some()
             || dialect == Dialect::Smb311
             || self.purpose == Purpose::Channel;
@@ -138,7 +142,7 @@ impl Opening {
         Ok(())
     }
 
-    /// Encrypts from the next message on.
+    /// Enables encryption for the next message and all later ones.
     fn encrypt(&mut self, connection: &mut Connection, by: Demand) -> Result<(), HandshakeError> {
         if self.config.encryption == Policy::Off {
             return Err(HandshakeError::EncryptionRequired);
@@ -162,7 +166,7 @@ impl Opening {
         bytes: &[u8],
     ) -> Result<(), HandshakeError> {
         if header.flags.contains(Flags::ASYNC) {
-            // Its TreeId would be read out of an AsyncId.
+            // An async header has an AsyncId in the place of the TreeId.
             return Err(ProtocolError::NotAResponse.into());
         }
         let response: TreeConnectResponse = setup::decode(bytes, "TREE_CONNECT response")?;
@@ -176,8 +180,8 @@ impl Opening {
         Ok(())
     }
 
-    /// Has the negotiation validated, by the first session that has a key to
-    /// prove it with, where nothing better protects it.
+    /// Requests the validation of the negotiation, if nothing better protects it.
+    /// The first session with a key does this, because the key proves the answer.
     pub(super) fn validate(&mut self, connection: &mut Connection) -> Opened {
         let has_key = connection.keys(self.session).signer.is_some();
         let unvalidated = connection.unvalidated().filter(|_| has_key);
@@ -196,20 +200,21 @@ impl Opening {
     }
 }
 
-/// Whether the server stands by its answer to NEGOTIATE.
+/// Checks that the server confirms its answer to NEGOTIATE.
 pub(super) fn validated(
     connection: &Connection,
     status: NtStatus,
     bytes: &[u8],
 ) -> Result<(), HandshakeError> {
-    // Where the server knows no validation, its signature has shown that it is
-    // the server who says so.
+    // An error status means that the server does not know the request. The
+    // answer's signature has proven that it is the server's.
     if status != NtStatus::SUCCESS {
         return Ok(());
     }
     let confirmed = match connection.unvalidated() {
         Some(unvalidated) => unvalidated.answer.is_confirmed_by(bytes)?,
-        // Two sessions asked at the same time, and the other was told.
+        // Two sessions sent the request at the same time, and the other one has
+        // the result.
         None => Confirmed::Yes,
     };
     match confirmed {

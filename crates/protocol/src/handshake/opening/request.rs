@@ -1,4 +1,4 @@
-//! The requests that set a session up, and what protects them.
+//! The requests that set a session up, and their protection.
 
 use smb_msg::{
     NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SetupRequestFlags,
@@ -33,30 +33,30 @@ impl Step {
         }
     }
 
-    /// Whether `status` lets the set-up go on.
+    /// Returns whether the set-up can continue after `status`.
     pub(super) fn accepts(self, status: NtStatus) -> bool {
         match self {
             _ if status == NtStatus::SUCCESS => true,
             Self::SessionSetup => status == NtStatus::MORE_PROCESSING_REQUIRED,
-            // A server of SMB 2 that knows no validation says so in one of
-            // these ways, and in a signed answer (MS-SMB2 3.2.5.5).
+            // An SMB 2 server without this request answers with one of these
+            // codes, and signs the answer (MS-SMB2 3.2.5.5).
             Self::Validate => matches!(
                 status,
                 NtStatus::NOT_SUPPORTED | NtStatus::INVALID_DEVICE_REQUEST | NtStatus::FILE_CLOSED
             ),
             Self::TreeConnect => false,
-            // Whatever the server says, there is nothing more to be done.
+            // No further step follows, so every status is accepted.
             Self::LogOff => true,
         }
     }
 }
 
-/// A request that is to be sent as soon as there is a credit for it.
+/// A request to send as soon as there is a credit.
 pub(super) enum Unsent {
-    /// With this token.
+    /// A SESSION_SETUP with this token.
     SessionSetup(Vec<u8>),
     TreeConnect,
-    /// Of this offer.
+    /// A validation of this offer.
     Validate(Offer),
     LogOff,
 }
@@ -73,7 +73,7 @@ impl Unsent {
 }
 
 impl Opening {
-    /// Appends the request that waited for a credit, if there is one now.
+    /// Appends the request that waits for a credit, if there is a credit now.
     pub fn resume(&mut self, connection: &mut Connection, out: &mut Vec<u8>) -> Opened {
         let Some(unsent) = self.unsent.take() else {
             return Opened::NotYet;
@@ -123,23 +123,23 @@ impl Opening {
         )
     }
 
-    /// What protects the request of `step`, and its answer.
+    /// Returns the protection of the request of `step` and of its answer.
     fn shield(&self, step: Step, keys: &Keys, dialect: Dialect) -> Shield {
         match step {
             Step::SessionSetup if self.purpose == Purpose::Channel => Shield::Signature,
             Step::SessionSetup => Shield::None,
             _ if self.terms.encryption.is_some() => Shield::Encryption,
             _ if keys.signer.is_none() => Shield::None,
-            // 3.1.1 requires a signed TREE_CONNECT from every authenticated
-            // session, signing or not (MS-SMB2 3.2.4.1.1).
+            // 3.1.1 requires a signed TREE_CONNECT in every authenticated session,
+            // even if the session is unsigned otherwise (MS-SMB2 3.2.4.1.1).
             Step::TreeConnect if dialect == Dialect::Smb311 => Shield::Signature,
             Step::TreeConnect | Step::LogOff if self.terms.signing.is_none() => Shield::None,
             Step::TreeConnect | Step::Validate | Step::LogOff => Shield::Signature,
         }
     }
 
-    /// Appends the request of `step`, whose answer is awaited next and for which
-    /// there is a credit.
+    /// Appends the request of `step`. There must be a credit, and its answer is
+    /// expected next.
     fn send(
         &mut self,
         step: Step,

@@ -1,6 +1,7 @@
-//! SET_INFO, QUERY_DIRECTORY, CHANGE_NOTIFY and IOCTL. smb-msg keeps the fields
-//! of breaks to itself and gives those of oplocks a wrong size; captures and
-//! properties cover breaks.
+//! SET_INFO, QUERY_DIRECTORY, CHANGE_NOTIFY and IOCTL.
+//!
+//! Not here: breaks. smb-msg keeps their fields private, and gives oplock
+//! breaks a wrong size. Captures and properties cover them.
 
 use std::io::Cursor;
 use std::net::IpAddr;
@@ -36,14 +37,14 @@ use crate::support::{file_id, file_times};
 
 const NAME: &str = "\\PC{1,12}(\\\\\\PC{1,12}){0,2}";
 
-/// What smb-msg writes of a list of entries or of anything else.
+/// Returns the bytes that smb-msg writes for a value, such as a list of entries.
 fn bytes_of(value: &impl for<'a> BinWrite<Args<'a> = ()>) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     value.write_le(&mut bytes).expect("smb-msg writes");
     bytes.into_inner()
 }
 
-/// The output of FSCTL_QUERY_NETWORK_INTERFACE_INFO (MS-SMB2 2.2.32.5).
+/// Encodes the output of FSCTL_QUERY_NETWORK_INTERFACE_INFO (MS-SMB2 2.2.32.5).
 fn interface_list(interfaces: &[(IpAddr, u32, u64, bool)]) -> Vec<u8> {
     const ENTRY_LEN: u32 = 152;
     let mut bytes = Vec::new();
@@ -158,7 +159,7 @@ proptest! {
             .expect("a QUERY_DIRECTORY");
         prop_assert_eq!(read, theirs::QueryDirectoryRequest {
             file_information_class: their_class,
-            // smb-msg has REOPEN at 0x08, where MS-SMB2 has 0x10.
+            // smb-msg has REOPEN at 0x08, but MS-SMB2 has it at 0x10.
             flags: theirs::QueryDirectoryFlags::from_bytes([flags]),
             file_index: 0,
             file_id: their_id(directory),
@@ -305,7 +306,8 @@ proptest! {
         );
     }
 
-    /// smb-msg keeps fields of addresses to itself: both read the same bytes.
+    /// smb-msg keeps fields of addresses private, so both sides read the same
+    /// bytes.
     #[test]
     fn network_interfaces(
         interfaces in prop::collection::vec(any::<(IpAddr, u32, u64, bool)>(), 1..6),
@@ -332,7 +334,7 @@ proptest! {
         input in prop::collection::vec(any::<u8>(), 0..50),
         output_max in any::<u32>(),
     ) {
-        // A code that smb-msg has no structure for.
+        // smb-msg has no structure for this code.
         let request = IoctlRequest { code: 0x0009_0000, file_id, input: &input, output_max };
         let read = read_by_them(Command::Ioctl, |out| request.encode(out))
             .to_ioctl()

@@ -43,7 +43,7 @@ fn asks_oplock(level: bool) -> (OplockLevel, theirs::OplockLevel) {
 proptest! {
     #[test]
     fn create_request(
-        // Without a leading separator, as on the wire; any script, any plane.
+        // Without a leading separator, as on the wire; characters of any script.
         name in "(\\PC{1,12}(\\\\\\PC{1,12}){0,3})?",
         (desired_access, file_attributes, share_access, options) in any::<(u32, u32, u32, u32)>(),
         disposition in disposition(),
@@ -62,8 +62,8 @@ proptest! {
         };
         let read = read_by_them(Command::Create, |out| {
             request.encode(out).expect("short");
-            // smb-msg looks for contexts at the next multiple of 8 even when
-            // there are none, and fails when the message ends before it.
+            // smb-msg looks for contexts at the next multiple of 8, even if
+            // there are none. It fails if the message ends before that.
             out.resize(out.len().next_multiple_of(8), 0);
         })
             .to_create()

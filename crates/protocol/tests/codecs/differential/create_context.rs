@@ -1,7 +1,9 @@
-//! Create contexts. smb-msg names `DHnC` wrongly, keeps the fields of `DH2C` to
-//! itself, and loses its place behind a context without data, which must be the
-//! last for it, and takes a V2 lease without flags for a V1 one; captures and
-//! properties cover those.
+//! Create contexts, as far as smb-msg supports them.
+//!
+//! Captures and properties cover the rest:
+//! - smb-msg gives `DHnC` a wrong name, and keeps the fields of `DH2C` private.
+//! - It can read a context without data only as the last one.
+//! - It reads a V2 lease without flags as a V1 lease.
 
 use proptest::prelude::*;
 use smb_fscc::{FileAccessMask, FileAttributes};
@@ -56,7 +58,7 @@ proptest! {
             share_access: 0,
             disposition: Disposition::Open,
             options: 0,
-            // smb-msg does not know the level that goes with a lease.
+            // smb-msg does not know the oplock level of a lease.
             oplock: OplockLevel::None,
             contexts: &contexts,
         };

@@ -1,9 +1,9 @@
-//! The codecs against `smb-msg`, an independent implementation: what we encode
-//! it must read as we meant it, what it writes we must read as it meant it.
+//! The codecs compared with `smb-msg`, an independent implementation. Each side
+//! must read the other side's bytes with the same meaning.
 //!
-//! Fields stay within what smb-msg can express. It writes and reads CLOSE with
-//! POSTQUERY_ATTRIB only, numbers oplock levels beyond II wrongly for CREATE,
-//! and refuses empty READ responses; golden bytes and properties cover those.
+//! Fields stay within the limits of smb-msg. It supports CLOSE with
+//! POSTQUERY_ATTRIB only, numbers the oplock levels of CREATE above II wrongly, and
+//! refuses empty READ responses. Golden bytes and properties cover those cases.
 
 mod control;
 mod create;
@@ -21,7 +21,7 @@ use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::header::{Command, Flags, Header};
 use smbench_protocol::{FileId, NtStatus};
 
-/// A request of ours as smb-msg reads it.
+/// Encodes a request with this crate and reads it with smb-msg.
 fn read_by_them(command: Command, encode: impl FnOnce(&mut Vec<u8>)) -> RequestContent {
     let mut message = Vec::new();
     Header::request(command, 7).encode(&mut message);
@@ -32,7 +32,7 @@ fn read_by_them(command: Command, encode: impl FnOnce(&mut Vec<u8>)) -> RequestC
     request.content
 }
 
-/// A response of theirs, to be read by us.
+/// Encodes a response with smb-msg, for this crate to read.
 fn written_by_them(command: theirs::Command, content: impl Into<ResponseContent>) -> Vec<u8> {
     let mut response = PlainResponse::new_with_command(content.into(), command);
     response.header.flags.set_server_to_redir(true);

@@ -86,7 +86,8 @@ fn info_class() -> impl Strategy<Value = (InfoType, u8, theirs::InfoType, ClassO
     ])
 }
 
-/// `smb_msg::QueryInfoClass` cannot be cloned, which proptest needs.
+/// A copy of `smb_msg::QueryInfoClass`, which cannot be cloned as proptest
+/// requires.
 #[derive(Clone, Copy, Debug)]
 enum ClassOfTheirs {
     File(QueryFileInfoClass),
@@ -124,8 +125,8 @@ proptest! {
         });
     }
 
-    /// smb-msg keeps the fields of this one to itself: it can only write what
-    /// it has read.
+    /// smb-msg keeps the fields of this response private. So it can write only
+    /// a response that it has read.
     #[test]
     fn query_info_response(data in prop::collection::vec(any::<u8>(), 1..500)) {
         let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! OPLOCK_BREAK, of oplocks and of leases.
+//! OPLOCK_BREAK for oplocks and for leases.
 
 use smbench_protocol::LeaseState;
 use smbench_protocol::command::create::OplockLevel;

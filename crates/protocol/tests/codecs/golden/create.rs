@@ -39,7 +39,7 @@ fn create_request_of_a_file() {
     ] {
         let theirs = &captured[HEADER_LEN..];
         assert_eq!(theirs[..ours.len()], ours);
-        // smbclient adds two zero bytes that NameLength does not count.
+        // smbclient appends two zero bytes that NameLength does not count.
         assert_eq!(theirs[ours.len()..], [0, 0]);
     }
 }

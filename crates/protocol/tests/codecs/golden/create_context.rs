@@ -1,4 +1,4 @@
-//! Contexts of CREATE: what smbtorture asked for, what Samba granted.
+//! Contexts of CREATE: requests of smbtorture and answers of Samba.
 
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
@@ -12,25 +12,26 @@ use smbench_protocol::{LeaseKey, LeaseState, NtStatus};
 
 use super::{body, id};
 
-/// The key smbtorture gives its leases.
+/// The key of smbtorture's leases.
 pub(super) const KEY: LeaseKey = LeaseKey([
     0x0d, 0xf0, 0xdd, 0xe0, 0xfe, 0x0f, 0xdc, 0xba, 0xf2, 0x0f, 0x22, 0x1f, 0x01, 0xf0, 0x23, 0x45,
 ]);
 
-/// What smbtorture opens files with.
+/// The access rights that smbtorture asks for.
 const FULL_ACCESS: u32 = 0x001f_01ff;
-/// And its options: FILE_SYNCHRONOUS_IO_NONALERT, which means nothing to a
-/// server, beside the ones that do.
+/// The options of smbtorture. The first is FILE_SYNCHRONOUS_IO_NONALERT, which
+/// servers ignore.
 const OPTIONS: u32 = 0x20
     | options::FILE_SEQUENTIAL_ONLY
     | options::FILE_NON_DIRECTORY_FILE
     | options::FILE_OPEN_REPARSE_POINT;
 
-/// Ours, as text and encoded before, against theirs.
+/// Compares this crate's request, with the name as text and encoded, with the
+/// captured one.
 fn check(captured: &[u8], request: CreateRequest<'_>) {
     let mut theirs = captured[HEADER_LEN..].to_vec();
-    // smbtorture sometimes, and in a reconnect always, impersonates
-    // anonymously; we do not.
+    // smbtorture sometimes uses anonymous impersonation, and always in a
+    // reconnect. This crate never does.
     theirs[4] = 2;
     let ours = body(|out| request.encode(out).expect("a short name"));
     assert_eq!(ours, theirs);
@@ -148,8 +149,8 @@ fn durable<'a>(name: &'a str, contexts: &'a [CreateContext]) -> CreateRequest<'a
     }
 }
 
-/// A reconnect in smbtorture states nothing but the name and the handle; its
-/// disposition is the one numbered zero.
+/// Makes a reconnect as smbtorture does: only with the name and the handle. Its
+/// disposition has the number zero.
 fn reconnect<'a>(name: &'a str, contexts: &'a [CreateContext]) -> CreateRequest<'a> {
     CreateRequest {
         name,
@@ -210,7 +211,7 @@ fn a_durable_handle_of_smb_3_and_its_reconnect() {
     };
     assert_eq!(GrantedContexts::decode(&response), Ok(granted));
 
-    // smbtorture gives it the wrong GUID on purpose.
+    // smbtorture uses a wrong GUID here on purpose.
     let back = CreateContext::DurableReconnectV2 {
         file_id: opened.file_id,
         create_guid: [0; 16],

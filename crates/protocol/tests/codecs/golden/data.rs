@@ -63,7 +63,7 @@ fn close() {
         (
             FileId::RELATED,
             captured!("2.1", "close-compound-request"),
-            // The last message of a compound, padded to 8 bytes by Samba.
+            // Samba pads the last message of a compound to 8 bytes.
             captured!("2.1", "close-compound-response"),
         ),
         (
@@ -100,7 +100,8 @@ fn read() {
         .encode(out);
     });
     let mut theirs = captured!("2.1", "read-request")[HEADER_LEN..].to_vec();
-    // smbclient leaves Padding zero; we ask for the data right after the body.
+    // smbclient sets Padding to zero. This crate asks for the data directly
+    // after the body.
     assert_eq!(theirs[2], 0);
     theirs[2] = READ_RESPONSE_FIXED as u8;
     assert_eq!(ours, theirs);
@@ -225,7 +226,7 @@ fn a_waiting_lock_is_answered_twice() {
         assert_eq!(interim.message_id, last.message_id);
         assert_eq!(interim.async_or_tree, last.async_or_tree);
         assert_eq!((interim.credits, last.credits), (1, 0));
-        // Its one byte of ErrorData is 0x21, which ByteCount does not count.
+        // The one byte of ErrorData is 0x21. ByteCount does not count it.
         assert_eq!(pending.len(), HEADER_LEN + 9);
         assert_eq!(
             ErrorResponse::decode(&pending),

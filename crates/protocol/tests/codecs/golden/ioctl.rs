@@ -1,4 +1,4 @@
-//! IOCTL: copies on the server, network interfaces, the validation of a
+//! IOCTL: copies inside the server, network interfaces, and the validation of a
 //! negotiation.
 
 use smbench_protocol::FileId;
@@ -13,8 +13,8 @@ use smbench_protocol::header::HEADER_LEN;
 
 use super::{body, id};
 
-/// smbclient says where the output of a request would be, if it had any; we
-/// and smbtorture do not.
+/// Clears the output offset of a request. smbclient sets it to the place where
+/// output would be. smbtorture and this crate leave it zero.
 fn without_output_offset(captured: &[u8]) -> Vec<u8> {
     let mut theirs = captured[HEADER_LEN..].to_vec();
     assert_eq!(theirs[40..44], [0; 4], "no output");
@@ -106,8 +106,8 @@ fn network_interfaces() {
         output_max: 0x10000,
     };
     let mut theirs = captured!("3.1.1", "interfaces-request")[HEADER_LEN..].to_vec();
-    // smbtorture points nowhere with the input it does not have, smbclient and
-    // we to where it would be.
+    // Without input, smbtorture sets the input offset to zero. smbclient and
+    // this crate set it to the place where input would be.
     assert_eq!(theirs[24], 0);
     theirs[24] = 0x78;
     assert_eq!(theirs, body(|out| request.encode(out)));

@@ -1,5 +1,5 @@
-//! The codecs against real Samba 4.17 traffic, in SMB 2.1 unsigned and 3.1.1
-//! signed and not. Provenance: `fixtures/captures/README.md`.
+//! The codecs compared with captured traffic of Samba 4.17: SMB 2.1 unsigned, and
+//! 3.1.1 signed and unsigned. See `fixtures/captures/README.md` for its provenance.
 
 mod breaks;
 mod create;
@@ -51,9 +51,9 @@ fn every_captured_header_survives_decode_and_encode() {
         let again = body(|out| header.encode(out));
         assert_eq!(again[..48], message[..48], "{name}");
         assert_eq!(again[48..], [0; 16], "{name}: the signature is left zero");
-        // Interim responses go unsigned even in a signed session (MS-SMB2
-        // 3.2.5.1.3), and Samba leaves garbage where the signature would be.
-        // The validation of a negotiation is signed in any session (3.2.5.5).
+        // Interim responses are unsigned even in a signed session (MS-SMB2
+        // 3.2.5.1.3). Samba leaves random bytes in their signature field. The
+        // validation of a negotiation is signed in every session (3.2.5.5).
         let signed = name.contains("validate")
             || name.starts_with("3.1.1-signed") && header.status != NtStatus::PENDING;
         assert_eq!(header.flags.contains(Flags::SIGNED), signed, "{name}");
@@ -90,12 +90,13 @@ fn header_fields() {
     assert_eq!(related.next_command, 0);
 }
 
-/// `fox.txt` as opened for writing, in either capture.
+/// The handle of `fox.txt`, opened for writing, in the 2.1 capture.
 const FOX_21: FileId = FileId {
     persistent: 0x3443_3478,
     volatile: 0x836f_665c,
 };
 
+/// The handle of `fox.txt`, opened for writing, in the 3.1.1 capture.
 const FOX_311: FileId = FileId {
     persistent: 0x469f_fa2d,
     volatile: 0x1cb8_a276,
@@ -127,7 +128,7 @@ fn errors_without_data() {
             data: &[],
         });
         assert_eq!(ErrorResponse::decode(&message), nothing);
-        // Some servers leave the uncounted byte out.
+        // Some servers omit the byte that is not counted.
         assert_eq!(
             ErrorResponse::decode(&message[..message.len() - 1]),
             nothing

@@ -1,4 +1,4 @@
-//! CHANGE_NOTIFY and what cancels it.
+//! CHANGE_NOTIFY and its cancellation.
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::bodyless::{EMPTY_BODY, EmptyResponse};

@@ -1,4 +1,4 @@
-//! QUERY_DIRECTORY in its classes.
+//! QUERY_DIRECTORY with its information classes.
 
 use smbench_protocol::command::create::attributes;
 use smbench_protocol::command::query_directory::{

@@ -27,11 +27,11 @@ fn query_info_of_a_file() {
     ] {
         let info = QueryInfoResponse::decode(&response).expect("decodes");
         assert_eq!(info.data.len(), 124);
-        // FileAllInformation (MS-FSCC 2.4.2): basic information of 40 bytes,
+        // FileAllInformation (MS-FSCC 2.4.2) has 40 bytes of basic information,
         // then AllocationSize and EndOfFile.
         assert_eq!(info.data[40..48], 4096u64.to_le_bytes());
         assert_eq!(info.data[48..56], 45u64.to_le_bytes());
-        // It ends in the name.
+        // The file's name is at the end.
         assert_eq!(info.data[122..], *b"t\0");
     }
 }

@@ -1,4 +1,4 @@
-//! SET_INFO, and the security that QUERY_INFO tells.
+//! SET_INFO, and security descriptors from QUERY_INFO.
 
 use smbench_protocol::command::create::attributes;
 use smbench_protocol::command::query_info::{

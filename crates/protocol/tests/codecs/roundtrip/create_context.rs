@@ -1,4 +1,4 @@
-//! Contexts of CREATE responses: any that a server may grant, and lies.
+//! Contexts of CREATE responses: valid ones of any kind, and wrong ones.
 
 use proptest::prelude::*;
 use smbench_protocol::command::create_context::{
@@ -8,10 +8,10 @@ use smbench_protocol::{LeaseKey, LeaseState, NtStatus};
 
 use super::Body;
 
-/// Where the contexts of a CREATE response lie when nothing is in between.
+/// Offset of the contexts of a CREATE response without a gap before them.
 const CONTEXTS_AT: usize = 152;
 
-/// A CREATE response with `area` at the stated place.
+/// Makes a CREATE response with this offset and length, followed by `area`.
 fn response(offset: u32, len: u32, area: &[u8]) -> Vec<u8> {
     Body::new(89)
         .bytes(&[0; 78])
@@ -26,7 +26,7 @@ fn decode(area: &[u8]) -> Result<GrantedContexts, usize> {
     GrantedContexts::decode(&message).map_err(|error| error.offset)
 }
 
-/// One context, padded to 8 bytes; `next` of zero for the last.
+/// Makes one context, padded to 8 bytes. `next` is zero for the last one.
 fn context(next: u32, name: &[u8], data: &[u8]) -> Vec<u8> {
     let data_at = (16 + name.len()).next_multiple_of(8);
     let mut context = next.to_le_bytes().to_vec();
@@ -131,7 +131,7 @@ proptest! {
         }
     }
 
-    /// A good chain with one byte changed gets deeper than noise does.
+    /// A valid chain with one changed byte reaches more code than random bytes.
     #[test]
     fn a_damaged_chain_never_panics(at in any::<prop::sample::Index>(), value in any::<u8>()) {
         let mut area = area(&[
@@ -167,24 +167,25 @@ fn chains_that_lie() {
         area
     };
     for (area, offset) in [
-        // Next into itself, off its alignment, to the end and beyond.
+        // NextCommand points into the context itself, to an unaligned place, to
+        // the end, and beyond the end.
         (with(0, &[8]), CONTEXTS_AT),
         (with(0, &[20]), CONTEXTS_AT),
         (with(0, &[32]), CONTEXTS_AT + 32),
         (with(0, &[0xF8, 0xFF, 0xFF, 0xFF]), CONTEXTS_AT + 32),
-        // Name and data out of the area.
+        // Name or data lies outside the area.
         (with(4, &[30]), CONTEXTS_AT),
         (with(10, &[32]), CONTEXTS_AT),
         (with(12, &[9]), CONTEXTS_AT),
         (with(12, &[0xFF; 4]), CONTEXTS_AT),
-        // A length that no version of it has.
+        // No version has these lengths.
         (with(12, &[7]), CONTEXTS_AT + 24),
         (context(0, b"RqLs", &[0; 48]), CONTEXTS_AT + 24),
         (context(0, b"QFid", &[]), CONTEXTS_AT + 24),
     ] {
         assert_eq!(decode(&area), Err(offset), "{area:?}");
     }
-    // Inside the fixed part; past the message.
+    // The area lies inside the fixed part, or past the message.
     for (offset, len) in [(144, 8), (152, 33), (160, 32), (u32::MAX, u32::MAX)] {
         let message = response(offset, len, &good);
         let error = GrantedContexts::decode(&message).expect_err("a lie");

@@ -1,4 +1,4 @@
-//! No bytes a peer may send make a decoder panic or blame a place outside them.
+//! No bytes of a peer make a decoder panic, or return an error outside the message.
 
 use proptest::prelude::*;
 use smbench_protocol::command::bodyless::EmptyResponse;
@@ -30,7 +30,7 @@ struct Decoder {
     name: &'static str,
     structure_size: u16,
     decode: fn(&[u8]) -> Result<(), DecodeError>,
-    /// A good response, and how many bytes of it the decoder needs.
+    /// A valid response, and the number of its bytes that the decoder needs.
     sample: fn() -> (Vec<u8>, usize),
 }
 
@@ -115,7 +115,7 @@ const DECODERS: [Decoder; 19] = [
         structure_size: 49,
         decode: |message| {
             let response = IoctlResponse::decode(message)?;
-            // What the output means is another question.
+            // The decoders of the output are also run.
             let _ = ResumeKey::decode(response.output);
             let _ = CopyChunkResponse::decode(response.output);
             for interface in NetworkInterfaces::new(response.output).flat_map(Result::err) {
@@ -185,7 +185,7 @@ const CLASSES: [DirectoryClass; 6] = [
     DirectoryClass::IdFullDirectory,
 ];
 
-/// Runs every decoder; a panic fails the test by itself.
+/// Runs every decoder. A panic fails the test.
 fn check_all(message: &[u8]) {
     for decoder in &DECODERS {
         if let Err(error) = (decoder.decode)(message) {
@@ -205,7 +205,8 @@ proptest! {
         check_all(&message);
     }
 
-    /// Random bytes almost never pass the first check; these do.
+    /// Random bytes almost never pass the first check, so these have the right
+    /// structure size.
     #[test]
     fn arbitrary_fields(
         which in 0..DECODERS.len(),
@@ -255,8 +256,8 @@ fn every_truncation_of_every_capture() {
     }
 }
 
-/// A response cut within what its decoder needs is refused, with an error that
-/// points into what is there.
+/// A response that is cut within the bytes its decoder needs is refused. The
+/// error's offset lies inside the message.
 #[test]
 fn truncated_responses_are_refused() {
     for decoder in &DECODERS {
@@ -272,7 +273,7 @@ fn truncated_responses_are_refused() {
 
 #[test]
 fn lengths_that_lie() {
-    // Offsets into the header or the body's own fields.
+    // Offsets that point into the header or into the body's own fields.
     let read = Body::new(17).bytes(&[79, 0]).u32(1).u64(0).u64(0).0;
     assert_eq!(
         ReadResponse::decode(&read, read.len()).map_err(|error| error.offset),
@@ -283,7 +284,7 @@ fn lengths_that_lie() {
         QueryInfoResponse::decode(&query).map_err(|error| error.offset),
         Err(66)
     );
-    // Lengths past the end, up to the largest that can be stated.
+    // Lengths that point past the end, up to the largest value.
     for length in [9, u32::MAX] {
         let query = Body::new(9).bytes(&[72, 0]).u32(length).u64(0).0;
         assert_eq!(
@@ -301,7 +302,7 @@ fn lengths_that_lie() {
             Err(68)
         );
     }
-    // An answer of no bytes may point anywhere.
+    // The offset of an empty answer may have any value.
     let empty = Body::new(9).bytes(&[0xFF, 0xFF]).u32(0).0;
     assert_eq!(
         QueryInfoResponse::decode(&empty),

@@ -1,5 +1,5 @@
-//! Lists whose entries say where the next one is: listings, changes, network
-//! interfaces.
+//! Lists whose entries hold the offset of the next entry: directory listings,
+//! changes, network interfaces.
 
 use proptest::prelude::*;
 use smbench_protocol::command::change_notify::{Change, ChangeNotifyResponse};
@@ -9,7 +9,7 @@ use smbench_protocol::command::query_directory::{DirectoryClass, QueryDirectoryR
 
 use super::Body;
 
-/// A response that is nothing but its output.
+/// Makes a response that consists of its output.
 fn output(bytes: &[u8]) -> Vec<u8> {
     Body::new(9)
         .bytes(&[72, 0])
@@ -18,7 +18,7 @@ fn output(bytes: &[u8]) -> Vec<u8> {
         .0
 }
 
-/// One entry: `fixed` after the offset of the next, then the name.
+/// Makes one entry: the offset of the next entry, then `fixed`, then the name.
 fn entry(next: u32, fixed: &[u8], name: &[u8]) -> Vec<u8> {
     [&next.to_le_bytes(), fixed, name].concat()
 }
@@ -28,7 +28,7 @@ fn change(next: u32, action: u32, name: &[u8]) -> Vec<u8> {
     entry(next, &fixed, name)
 }
 
-/// An error's offset in place of the error.
+/// Decodes changes, and returns an error's offset instead of the error.
 fn changes(list: &[u8]) -> Vec<Result<(u32, Vec<u8>), usize>> {
     let message = output(list);
     let response = ChangeNotifyResponse::decode(&message).expect("a good response");
@@ -43,7 +43,7 @@ fn changes(list: &[u8]) -> Vec<Result<(u32, Vec<u8>), usize>> {
 }
 
 proptest! {
-    /// Entries behind gaps of any size come out one by one.
+    /// Entries with gaps of any size between them are decoded one by one.
     #[test]
     fn changes_with_gaps(
         entries in prop::collection::vec(
@@ -67,8 +67,8 @@ proptest! {
         prop_assert_eq!(changes(&list), expected);
     }
 
-    /// However an output of a fixed length is put together, it holds no more
-    /// entries than fit, and no error points out of it.
+    /// An output of a fixed length holds no more entries than fit, whatever its
+    /// bytes are. No error points outside it.
     #[test]
     fn arbitrary_lists_end(
         list in prop::collection::vec(
@@ -93,8 +93,8 @@ proptest! {
 #[test]
 fn lists_that_lie() {
     let good = || Ok((1, b"ab".to_vec()));
-    // The last entry where it should be, overlapping the one before, at the
-    // end, beyond it, at the farthest there is.
+    // The next entry is at the right place, overlaps this entry, is at the end,
+    // is beyond the end, and has the largest offset.
     for (next, expected) in [
         (14, vec![good(), good()]),
         (13, vec![Err(0)]),
@@ -106,7 +106,7 @@ fn lists_that_lie() {
         let list = [change(next, 1, b"ab"), change(0, 1, b"ab")].concat();
         assert_eq!(changes(&list), expected, "{next}");
     }
-    // A name that ends beyond the output; what came before it counts.
+    // A name that ends beyond the output. The entries before it are still returned.
     let mut list = [change(14, 1, b"ab"), change(0, 1, b"ab")].concat();
     list[14 + 8] = 3;
     assert_eq!(changes(&list), [good(), Err(14 + 12)]);
@@ -117,8 +117,7 @@ fn lists_that_lie() {
 
 #[test]
 fn a_file_number_must_lie_inside_its_entry() {
-    // FileIdFullDirectoryInformation with nothing behind the length of the
-    // name.
+    // FileIdFullDirectoryInformation that ends after the length of the name.
     let message = output(&entry(0, &[0; 60], &[]));
     let response = QueryDirectoryResponse::decode(&message).expect("a good response");
     let mut entries = response.entries(DirectoryClass::IdFullDirectory);

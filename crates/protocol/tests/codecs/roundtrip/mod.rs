@@ -1,5 +1,5 @@
-//! Properties of the codecs: what was encoded decodes to the same, wherever its
-//! parts lie.
+//! Properties of the codecs: encoded values decode to the same values, at any
+//! place of their parts.
 
 mod create_context;
 mod hostile;
@@ -18,8 +18,8 @@ use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 
 use crate::support::{file_id, file_times};
 
-/// A response message out of little-endian fields, after a header of zeros:
-/// the body decoders do not look at it.
+/// Builds a response from little-endian fields. The header is zero, because
+/// decoders of bodies ignore it.
 struct Body(Vec<u8>);
 
 impl Body {
@@ -138,7 +138,8 @@ proptest! {
         );
     }
 
-    /// Data behind a gap, whole and with only `kept` bytes not discarded.
+    /// The data follows a gap. It is complete, or only `kept` bytes were not
+    /// discarded.
     #[test]
     fn read_response(
         gap in 0u8..=175,

@@ -1,4 +1,4 @@
-//! Requests: where their parts lie, and what does not fit.
+//! Requests: the places of their parts, and fields that are too long.
 
 use proptest::prelude::*;
 use smbench_protocol::command::WireName;
@@ -41,8 +41,9 @@ fn u32_at(message: &[u8], at: usize) -> usize {
 }
 
 proptest! {
-    /// Contexts start at an aligned place behind the name, follow each other
-    /// aligned, and end with the message, whatever its place in the buffer.
+    /// Contexts start at an aligned place after the name. They follow each
+    /// other aligned, and end with the message. The message's place in the
+    /// buffer has no effect.
     #[test]
     fn create_request_contexts(
         name in "\\PC{0,40}",
@@ -80,7 +81,7 @@ proptest! {
         }
     }
 
-    /// A name encoded before gives the same bytes as the text.
+    /// An encoded name gives the same bytes as the text.
     #[test]
     fn create_request_of_a_wire_name(name in "\\PC{0,40}", contexts in contexts()) {
         let text = CreateRequest { contexts: &contexts, ..named(&name) };
@@ -120,7 +121,7 @@ fn requests_that_do_not_fit_leave_the_buffer_alone() {
     assert_eq!(named(&longest).encode(&mut fits), Ok(()));
     assert_eq!(fits.len(), 3 + 56 + 2 * 32_767);
 
-    // One unit more; a character beyond the BMP takes two.
+    // One UTF-16 unit too many. A character beyond the BMP takes two units.
     for name in ["n".repeat(32_768), "𝄞".repeat(16_384)] {
         let error = named(&name).encode(&mut out).expect_err("too long");
         assert_eq!((error.what, error.len), ("file name", 65_536));

@@ -1,4 +1,4 @@
-//! Against a KDC made here of the same parts, which checks what it is sent.
+//! Tests against a KDC that is built from the same parts and checks each request.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn asked(step: TicketStep) -> (String, Vec<u8>) {
     }
 }
 
-/// The data that prove something, and the body.
+/// Splits a request into its pre-authentication data and its body.
 fn parts(message: &[u8], kind: u8) -> (Vec<(i64, Vec<u8>)>, Vec<u8>) {
     let mut fields = Der::new(message)
         .expect(der::application_tag(kind), "request")
@@ -75,7 +75,7 @@ fn nonce_of(body: &[u8]) -> i64 {
     fields.field(7, "nonce").unwrap().integer("nonce").unwrap()
 }
 
-/// A KDC's reply, for the tests to get wrong in places.
+/// A KDC's reply. Tests change fields to make it wrong.
 struct Reply {
     kind: u8,
     key: Key,
@@ -174,7 +174,7 @@ fn info(enctype: i64, salt: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// KDC_ERR_PREAUTH_REQUIRED as MIT sends it: RC4 first, then AES-256.
+/// Makes KDC_ERR_PREAUTH_REQUIRED as MIT sends it: RC4 first, then AES-256.
 fn preauth_required() -> Vec<u8> {
     let infos = der::sequence(&[info(23, b"x"), info(18, SALT)]);
     let methods = der::sequence(&[
@@ -185,7 +185,7 @@ fn preauth_required() -> Vec<u8> {
     error(code::PREAUTH_REQUIRED, &methods)
 }
 
-/// Goes on to the point where the service's ticket is asked for.
+/// Advances to the point where the service's ticket is requested.
 fn authenticated() -> (TicketRequest, Vec<u8>) {
     let (mut request, first) = password(PASSWORD);
     let (_, message) = asked(first);
@@ -229,7 +229,8 @@ fn a_password_leads_to_a_ticket() {
     assert_eq!(ticket.expires(), now() + Duration::from_secs(600));
 }
 
-/// The authenticator is of the granting ticket's key and protects the body.
+/// Checks that the authenticator uses the granting ticket's key and protects
+/// the body.
 fn check_proof(request: &[u8], body: &[u8]) {
     let mut fields = Der::new(request)
         .expect(der::application_tag(14), "AP-REQ")
@@ -272,8 +273,8 @@ fn check_proof(request: &[u8], body: &[u8]) {
     assert!(session_key().verifies(usage::TGS_REQ_CHECKSUM, &[body], checksum));
 }
 
-/// The reply to a request without proof, encrypted under a key of `salt`, with
-/// what it says of how keys are made.
+/// Makes the reply to a request without proof. It is encrypted with a key of
+/// `salt`, and carries `infos` about making keys.
 fn unproven_reply(body: &[u8], salt: &[u8], infos: &[Vec<u8>]) -> Vec<u8> {
     let reply = Reply {
         key: Key::from_password(Enctype::Aes256Sha1, PASSWORD, salt, &[]).unwrap(),
@@ -283,7 +284,7 @@ fn unproven_reply(body: &[u8], salt: &[u8], infos: &[Vec<u8>]) -> Vec<u8> {
     if infos.is_empty() {
         return encoded;
     }
-    // Puts the data where they belong: between type and realm.
+    // Insert the data between the type and the realm.
     let infos = pa_data(preauth::ETYPE_INFO2, &der::sequence(infos));
     let data = der::context(2, &der::sequence(&[infos]));
     let mut outer = Der::new(&encoded).expect(0x6b, "reply").unwrap();
@@ -300,8 +301,7 @@ fn unproven_reply(body: &[u8], salt: &[u8], infos: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn a_kdc_that_wants_no_proof_is_answered_with_the_password_too() {
-    // With the salt it names, also behind another type, and with the one it
-    // leaves to be known.
+    // The salt may be named alone, named after another type, or left out.
     let default = ann().default_salt();
     for (salt, infos) in [
         (SALT, vec![info(18, SALT)]),
@@ -317,7 +317,7 @@ fn a_kdc_that_wants_no_proof_is_answered_with_the_password_too() {
 
 #[test]
 fn a_reply_makes_no_more_than_one_key() {
-    // Each would take a while, and anyone may have sent the reply.
+    // Making a key is slow, and an attacker may have sent the reply.
     let (mut request, step) = password(PASSWORD);
     let (_, body) = parts(&asked(step).1, AS_REQ);
     let infos = [info(18, b"wrong"), info(18, SALT)];
@@ -393,7 +393,7 @@ fn each_refusal_has_its_name() {
         let (mut request, _) = password(PASSWORD);
         let found = request.receive(&error(code, b""), now()).unwrap_err();
         assert_eq!(found, expected);
-        // A stranger's text goes to a terminal.
+        // The text of an untrusted peer is printed on a terminal.
         assert!(!found.to_string().contains('\u{7}'));
     }
     for (code, expected) in [
@@ -410,7 +410,7 @@ fn each_refusal_has_its_name() {
         let found = request.receive(&error(code, b""), now()).unwrap_err();
         assert_eq!(found, expected);
     }
-    // Only certificates are taken, or only old keys.
+    // The KDC accepts only certificates, or only old keys.
     let only = |methods: &[Vec<u8>]| {
         let (mut request, _) = password(PASSWORD);
         let error = error(code::PREAUTH_REQUIRED, &der::sequence(methods));
