@@ -74,15 +74,6 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// A gain as published tables print it: the nearest whole percent, halves away
-/// from zero: `86 %`.
-#[must_use]
-pub fn gain(percent: f64) -> String {
-    let whole = percent.round();
-    // Never "-0 %".
-    format!("{} %", if whole == 0.0 { 0.0 } else { whole })
-}
-
 /// A change with its sign: `+5.2 %`, `-0.3 %`, `+120 %`.
 #[must_use]
 pub fn change(percent: f64) -> String {
@@ -357,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_have_a_sign_and_gains_are_whole() {
+    fn changes_have_a_sign() {
         for (percent, text) in [
             (5.24, "+5.2 %"),
             (-0.06, "-0.1 %"),
@@ -370,15 +361,6 @@ mod tests {
             assert_eq!(change(percent), text);
         }
         assert_eq!(changes(-0.84, 0.0), "-0.8 to 0.0 %");
-        for (percent, text) in [
-            (85.66, "86 %"),
-            (2.5, "3 %"),
-            (-2.5, "-3 %"),
-            (-0.4, "0 %"),
-            (100.0, "100 %"),
-        ] {
-            assert_eq!(gain(percent), text);
-        }
     }
 
     #[test]
