@@ -74,6 +74,18 @@ pub fn percent(value: f64) -> String {
     }
 }
 
+/// A utilisation of CPUs, with one decimal: `61.7 %`.
+///
+/// As with [`percent`], nothing is rounded to none or to all.
+#[must_use]
+pub fn utilisation(percent: f64) -> String {
+    match format!("{percent:.1}").as_str() {
+        "0.0" if percent > 0.0 => "<0.1 %".to_owned(),
+        "100.0" if percent < 100.0 => ">99.9 %".to_owned(),
+        text => format!("{text} %"),
+    }
+}
+
 /// A change with its sign: `+5.2 %`, `-0.3 %`, `+120 %`.
 #[must_use]
 pub fn change(percent: f64) -> String {
@@ -344,6 +356,21 @@ mod tests {
             (0.006, "0.01 %"),
         ] {
             assert_eq!(percent(value), text);
+        }
+    }
+
+    #[test]
+    fn utilisations_have_one_decimal() {
+        for (percent, text) in [
+            (31.0, "31.0 %"),
+            (63.36, "63.4 %"),
+            (100.0, "100.0 %"),
+            (0.0, "0.0 %"),
+            (0.04, "<0.1 %"),
+            (99.96, ">99.9 %"),
+            (200.0, "200.0 %"),
+        ] {
+            assert_eq!(utilisation(percent), text);
         }
     }
 

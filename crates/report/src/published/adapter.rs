@@ -117,7 +117,7 @@ impl<'a> Pattern<'a> {
             Cell::or_dash(rank.map(Cell::count)),
             Cell::number(row.throughput_mbps, format!("{mark}{traffic}")),
             Cell::of(row.ops_per_s, units::rate),
-            Cell::of(row.cpu_percent, units::percent),
+            Cell::of(row.cpu_percent, units::utilisation),
             Cell::of(row.index(), units::index),
             Cell::of(row.us_per_op, units::cpu_us),
         ]

@@ -203,7 +203,7 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
             row.name.as_str().into(),
             Cell::of(Some(row.throughput_mbps), units::throughput),
             Cell::of(row.ops_per_s, units::rate),
-            Cell::of(row.cpu_percent, units::percent),
+            Cell::of(row.cpu_percent, units::utilisation),
             Cell::of(row.index(), units::index),
             Cell::of(row.ops_per_percent(), units::rate),
             Cell::of(row.us_per_op, units::cpu_us),

@@ -142,7 +142,7 @@ fn figures(
     vec![
         Cell::count(row.clients.into()),
         Cell::of(busy, units::cores),
-        Cell::of(percent, units::percent),
+        Cell::of(percent, units::utilisation),
         Cell::of(us_per_op, units::cpu_us),
         for_each(row.throughput_mbps),
         for_each(row.ops_per_s),

@@ -95,8 +95,8 @@ fn servers_are_ranked_by_efficiency_in_each_pattern() {
     );
     // 1250 operations of 4 KiB per second are 40.96 Mbit/s, and one is a flush.
     let row = |at: usize| columns(at).join(" ");
-    assert_eq!(row(2), "transmit, 4 KiB frugal 1 16.4 501 10 % 1.64 1996");
-    assert!(row(3).starts_with("transmit, 4 KiB fast 2 41.0 1251 50 % 0.82 "));
+    assert_eq!(row(2), "transmit, 4 KiB frugal 1 16.4 501 10.0 % 1.64 1996");
+    assert!(row(3).starts_with("transmit, 4 KiB fast 2 41.0 1251 50.0 % 0.82 "));
     assert!(row(4).starts_with("transmit, 4 KiB unknown - "), "{text}");
     assert!(row(4).ends_with(" - - -"), "{text}");
     assert_eq!(row(5), "duplex, 8 MiB fast - - - - - -");
@@ -186,7 +186,7 @@ fn servers_of_other_studies_are_ranked_by_efficiency_in_each_profile() {
     let rows: Vec<_> = transmit.lines().skip(2).take(3).collect();
     for (row, begin) in rows
         .iter()
-        .zip(["1 frugal 16.4 501 10 % 1.64", "2 fast ", "- unknown "])
+        .zip(["1 frugal 16.4 501 10.0 % 1.64", "2 fast ", "- unknown "])
     {
         let words: Vec<_> = row.split_whitespace().collect();
         assert!(words.join(" ").starts_with(begin), "{transmit}");

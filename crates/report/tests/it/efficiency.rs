@@ -99,10 +99,10 @@ fn the_table_shows_what_a_rank_comes_from() {
     let top: Vec<_> = text.lines().take(5).collect();
     assert_snapshot!(top.join("\n"), @"
     file server
-    rank  name                         Mbit/s  ops/s      CPU    P/E  ops/s per %  us/op
-       1  Alacritech 1000x1              1138      -  23.96 %  47.52            -      -
-       2  Intel PRO/1000 MT              1103      -  63.63 %  17.34            -      -
-       3  Surecom EP-320GTX (NS)         1109      -  67.28 %  16.48            -      -
+    rank  name                         Mbit/s  ops/s     CPU    P/E  ops/s per %  us/op
+       1  Alacritech 1000x1              1138      -  24.0 %  47.52            -      -
+       2  Intel PRO/1000 MT              1103      -  63.6 %  17.34            -      -
+       3  Surecom EP-320GTX (NS)         1109      -  67.3 %  16.48            -      -
     ");
     let printed: Vec<_> = table
         .rows
@@ -132,10 +132,10 @@ fn runs_are_ranked_by_their_peaks_and_unmeasured_ones_last() {
     .collect();
     assert_eq!(names(&ranked(&rows)), ["faster", "slower", "nobody looked"]);
     assert_snapshot!(efficiency("", &rows).to_text(), @"
-    rank  name           Mbit/s  ops/s   CPU   P/E  ops/s per %  us/op
-       1  faster           32.8   1001  25 %  1.31         40.0    999
-       2  slower           16.4    501  25 %  0.66         20.0   1996
-       -  nobody looked   204.8   6251     -     -            -      -
+    rank  name           Mbit/s  ops/s     CPU   P/E  ops/s per %  us/op
+       1  faster           32.8   1001  25.0 %  1.31         40.0    999
+       2  slower           16.4    501  25.0 %  0.66         20.0   1996
+       -  nobody looked   204.8   6251       -     -            -      -
     P/E: Mbit/s for each percent of the server's CPUs; higher is better
     CPU: of the server, in percent of all its CPUs
     no rank: no use of the server's CPUs was measured
@@ -181,10 +181,10 @@ fn processes_and_machines_are_ranked_apart() {
     ];
     assert_snapshot!(efficiency("", &rows).to_text(), @"
     rank  name     Mbit/s  ops/s      CPU    P/E  ops/s per %  us/op  CPU of
-       1  fast       1000      -  33.33 %  30.00            -      -  processes
-       2  slow       1000      -    100 %  10.00            -      -  processes
-       1  all        1000      -     50 %  20.00            -      -  machine
-       2  other      1000      -    200 %   5.00            -      -  machine
+       1  fast       1000      -   33.3 %  30.00            -      -  processes
+       2  slow       1000      -  100.0 %  10.00            -      -  processes
+       1  all        1000      -   50.0 %  20.00            -      -  machine
+       2  other      1000      -  200.0 %   5.00            -      -  machine
        -  unknown    1000      -        -      -            -      -  -
     P/E: Mbit/s for each percent of the server's CPUs; higher is better
     CPU: of the server, in percent of all its CPUs

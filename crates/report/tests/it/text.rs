@@ -377,7 +377,7 @@ fn cpu_of_server_and_generator_have_the_same_columns() {
     assert_snapshot!(of, @"
     all that its machine did, as told by http://files.example:9100/metrics; 4 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
-          1        1.00    25 %   1996          0.66         20.0
+          1        1.00  25.0 %   1996          0.66         20.0
 
     CPU of the generator: that of smbench itself; 2 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
@@ -463,7 +463,7 @@ fn cpu_of_the_server_is_told_with_what_it_bought() {
     assert_snapshot!(section.unwrap(), @"
     CPU of the server: all that its machine did, as told by http://files.example:9100/metrics; 4 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
-          4        1.00    25 %   1996          0.66         20.0
+          4        1.00  25.0 %   1996          0.66         20.0
           8           -       -      -             -            -
     -: not measured: it did not answer: timeout
     ");
