@@ -14,7 +14,7 @@ mod tables;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
-pub use efficiency::{CpuOf, Efficiency, Ranked, efficiency, efficiency_at_peaks, ranked};
+pub use efficiency::{CpuOf, Efficiency, Merit, Ranked, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 

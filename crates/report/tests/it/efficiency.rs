@@ -7,7 +7,7 @@ use smbench_report::published::{CpuOf, Efficiency, Ranked, efficiency, ranked};
 use smbench_report::render;
 use smbench_report::table::Table;
 
-use crate::samples::{document, on_a_busy_server, point, run};
+use crate::samples::{document, metadata_point, on_a_busy_server, point, run};
 
 /// Adapter; Mbit/s and P/E index under the file-server pattern, and under the
 /// web-server pattern, as printed. 20 clients, one server.
@@ -143,6 +143,24 @@ fn runs_are_ranked_by_their_peaks_and_unmeasured_ones_last() {
     assert_eq!(Efficiency::of_run("x", &document(&run(Vec::new()))), None);
 }
 
+/// Of work without data no Mbit/s is shown, and nothing is ranked by them.
+#[test]
+fn runs_without_data_are_ranked_by_their_operations() {
+    let metadata = |echos| document(&run(vec![on_a_busy_server(metadata_point(4, echos))]));
+    let rows: Vec<_> = [("slower", 100), ("faster", 300)]
+        .into_iter()
+        .filter_map(|(name, echos)| Efficiency::of_run(name, &metadata(echos)))
+        .collect();
+    assert_eq!(names(&ranked(&rows)), ["faster", "slower"]);
+    assert_snapshot!(efficiency("", &rows).to_text(), @"
+    rank  name    ops/s     CPU  ops/s per %  us/op
+       1  faster    600  25.0 %         24.0   1667
+       2  slower    200  25.0 %         8.00   5000
+    ops/s per %: operations per second for each percent of the server's CPUs; higher is better
+    CPU: of the server, in percent of all its CPUs
+    ");
+}
+
 #[test]
 fn what_is_printed_alike_is_ranked_alike() {
     let of = |name, index| Efficiency::of_index(name, 1000.0, index);
@@ -188,7 +206,7 @@ fn processes_and_machines_are_ranked_apart() {
        -  unknown    1000      -        -      -            -      -  -
     P/E: Mbit/s for each percent of the server's CPUs; higher is better
     CPU: of the server, in percent of all its CPUs
-    CPU of some is of the processes that serve, of others of the whole machine, which is more: their P/E do not compare, and they are ranked apart
+    CPU of some is of the processes that serve, of others of the whole machine, which is more: the two do not compare, and are ranked apart
     no rank: no use of the server's CPUs was measured
     ");
 }
@@ -208,7 +226,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     let rows = [Efficiency::of_run("x", &both).unwrap()];
     let text = efficiency("", &rows).to_text();
     assert!(
-        text.contains("CPU of x: of two kinds over its passes, so no P/E\n"),
+        text.contains("CPU of x: of two kinds over its passes, so no rank\n"),
         "{text}"
     );
     assert!(!text.contains("measured"), "{text}");
