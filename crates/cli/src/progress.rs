@@ -1,7 +1,7 @@
 //! How far a run is, in a line on the terminal; silent where there is none.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use smbench_engine::run::{Point, Progress, Stage};
+use smbench_engine::run::{Live, Point, Progress, Stage};
 use smbench_report::units;
 
 /// Whether progress is shown.
@@ -121,15 +121,23 @@ fn describe(progress: &Progress) -> String {
                 Stage::RampDown => "ramp-down",
             };
             format!(
-                "{}, {stage} {:.0}/{:.0} s, {} Mbit/s, p99 {}",
+                "{}, {stage} {:.0}/{:.0} s, {}, p99 {}",
                 which(point),
                 elapsed.as_secs_f64(),
                 total.as_secs_f64(),
-                units::throughput(live.throughput_mbps),
+                height(live),
                 units::latency(live.p99.as_nanos() as f64)
             )
         }
         Progress::CleaningUp => "removing files from the share".to_owned(),
+    }
+}
+
+/// Throughput, or operations per second where they move no data.
+fn height(live: &Live) -> String {
+    match live.throughput_mbps == 0.0 && live.ops_per_s > 0.0 {
+        true => format!("{} ops/s", units::rate(live.ops_per_s)),
+        false => format!("{} Mbit/s", units::throughput(live.throughput_mbps)),
     }
 }
 
@@ -145,8 +153,6 @@ fn which(point: &Point) -> String {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use smbench_engine::run::Live;
 
     use super::*;
 
@@ -168,6 +174,10 @@ mod tests {
                 p99: Duration::from_micros(1234),
             },
         };
+        let mut without_data = running;
+        if let Progress::Running { live, .. } = &mut without_data {
+            live.throughput_mbps = 0.0;
+        }
         for (progress, text, part) in [
             (Progress::Connecting, "connecting", 0.0),
             (
@@ -190,6 +200,11 @@ mod tests {
             (
                 running,
                 "point 2/4: 4 clients, measuring 2/4 s, 941.3 Mbit/s, p99 1.23 ms",
+                0.5,
+            ),
+            (
+                without_data,
+                "point 2/4: 4 clients, measuring 2/4 s, 9000 ops/s, p99 1.23 ms",
                 0.5,
             ),
             (Progress::CleaningUp, "removing files from the share", 1.0),

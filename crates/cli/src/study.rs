@@ -42,7 +42,8 @@ pub(crate) fn text(study: &Study) -> String {
     sections.join("\n")
 }
 
-/// The result that came closest to what the generator can do, if that is known.
+/// The result that came closest to what the generator can do, or did more than the
+/// calibration found possible; `None` where that is not known.
 fn reached(study: &Study) -> Option<String> {
     let calibration = study.calibration.as_ref()?;
     let results = study.results.iter();
@@ -56,7 +57,10 @@ fn reached(study: &Study) -> Option<String> {
     });
     let (name, profile, reached) =
         reached.max_by(|one, other| one.2.percent.total_cmp(&other.2.percent))?;
-    let place = format!("closest to the generator's limit: {profile} on {name}");
+    let place = match reached.is_usable() {
+        true => format!("closest to the generator's limit: {profile} on {name}"),
+        false => format!("the generator's limit is not known: {profile} on {name}"),
+    };
     Some(format!(
         "{}\n{}",
         plain(&place),

@@ -129,6 +129,14 @@ pub struct Reached {
     pub text: String,
 }
 
+impl Reached {
+    /// Whether the calibration can be a limit: no run did more than it found possible.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.percent <= 100.0
+    }
+}
+
 impl CalibrationDoc {
     /// The document as indented JSON with a final newline.
     #[must_use]
@@ -258,7 +266,45 @@ impl CalibrationDoc {
             return None;
         }
         let ceiling = like.ops_per_s.filter(|ops_per_s| *ops_per_s > 0.0)?;
-        let beside = |target: CeilingTarget| {
+        let machine = run.machine.as_ref();
+        let elsewhere = match machine.is_some_and(|machine| machine.is_same(&self.machine)) {
+            true => "",
+            false => " (calibrated on another machine, or before it changed)",
+        };
+        let most = format!(
+            "at most {} {}s of {} per second with {}",
+            units::rate(ceiling),
+            like.op,
+            bytes(like.bytes.into()),
+            counted(like.threads.into(), "thread")
+        );
+        let peak = format!(
+            "{} of {} on average",
+            units::rate(row.ops_per_s),
+            bytes(size.round() as u64)
+        );
+        let percent = row.ops_per_s / ceiling * 100.0;
+        let mut reached = Reached {
+            percent,
+            text: format!(
+                "calibration: this machine did {most}, against the embedded server on its own \
+                 cores{}; the peak, {peak}, reached {} of that{elsewhere}",
+                self.beside(like),
+                units::percent(percent)
+            ),
+        };
+        if !reached.is_usable() {
+            reached.text = format!(
+                "calibration: not usable{elsewhere}: it found {most}, but the peak of this run is \
+                 {peak}; repeat `smbench calibrate`"
+            );
+        }
+        Some(reached)
+    }
+
+    /// What was done with the same operations on targets that cost less, in brackets.
+    fn beside(&self, like: &CeilingDoc) -> String {
+        let of = |target: CeilingTarget| {
             let mut ceilings = self.ceilings.iter();
             let same = ceilings.find(|other| {
                 (other.target, &other.op, other.bytes, other.threads)
@@ -270,33 +316,12 @@ impl CalibrationDoc {
                 target.name()
             ))
         };
-        let others = [CeilingTarget::Loopback, CeilingTarget::Null];
-        let others: Vec<_> = others.into_iter().filter_map(beside).collect();
-        let others = match others.is_empty() {
+        let targets = [CeilingTarget::Loopback, CeilingTarget::Null];
+        let others: Vec<_> = targets.into_iter().filter_map(of).collect();
+        match others.is_empty() {
             true => String::new(),
             false => format!(" ({})", others.join(", ")),
-        };
-        let machine = run.machine.as_ref();
-        let elsewhere = match machine.is_some_and(|machine| machine.is_same(&self.machine)) {
-            true => "",
-            false => " (calibrated on another machine, or before it changed)",
-        };
-        let percent = row.ops_per_s / ceiling * 100.0;
-        let beyond = match percent > 100.0 {
-            true => ": something disturbed the calibration, or these operations are lighter",
-            false => "",
-        };
-        let text = format!(
-            "calibration: this machine did at most {} {} per second with {}, against the embedded \
-             server on its own cores{others}; the peak, {} of {} on average, reached {} of that{beyond}{elsewhere}",
-            units::rate(ceiling),
-            format_args!("{}s of {}", like.op, bytes(like.bytes.into())),
-            counted(like.threads.into(), "thread"),
-            units::rate(row.ops_per_s),
-            bytes(size.round() as u64),
-            units::percent(percent)
-        );
-        Some(Reached { percent, text })
+        }
     }
 
     /// The ceiling of all SMB that is most like these operations.

@@ -8,8 +8,8 @@
 //! - [`metric`]: what is compared, by name
 //! - [`compare`]: runs held against each other
 //! - [`calibration`]: what a machine can generate at most
-//! - [`published`]: the tables of published studies: gains, scaling, tuning, dips,
-//!   efficiency
+//! - [`published`]: the tables of published studies: changes from a baseline, scaling,
+//!   dips, efficiency
 //! - [`study`]: runs of several servers that belong together
 //! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the one place that prints numbers

@@ -74,13 +74,16 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// A gain as published tables print it: the nearest whole percent, halves away
-/// from zero: `86 %`.
+/// A utilisation of CPUs, with one decimal: `61.7 %`.
+///
+/// As with [`percent`], nothing is rounded to none or to all.
 #[must_use]
-pub fn gain(percent: f64) -> String {
-    let whole = percent.round();
-    // Never "-0 %".
-    format!("{} %", if whole == 0.0 { 0.0 } else { whole })
+pub fn utilisation(percent: f64) -> String {
+    match format!("{percent:.1}").as_str() {
+        "0.0" if percent > 0.0 => "<0.1 %".to_owned(),
+        "100.0" if percent < 100.0 => ">99.9 %".to_owned(),
+        text => format!("{text} %"),
+    }
 }
 
 /// A change with its sign: `+5.2 %`, `-0.3 %`, `+120 %`.
@@ -357,7 +360,22 @@ mod tests {
     }
 
     #[test]
-    fn changes_have_a_sign_and_gains_are_whole() {
+    fn utilisations_have_one_decimal() {
+        for (percent, text) in [
+            (31.0, "31.0 %"),
+            (63.36, "63.4 %"),
+            (100.0, "100.0 %"),
+            (0.0, "0.0 %"),
+            (0.04, "<0.1 %"),
+            (99.96, ">99.9 %"),
+            (200.0, "200.0 %"),
+        ] {
+            assert_eq!(utilisation(percent), text);
+        }
+    }
+
+    #[test]
+    fn changes_have_a_sign() {
         for (percent, text) in [
             (5.24, "+5.2 %"),
             (-0.06, "-0.1 %"),
@@ -370,15 +388,6 @@ mod tests {
             assert_eq!(change(percent), text);
         }
         assert_eq!(changes(-0.84, 0.0), "-0.8 to 0.0 %");
-        for (percent, text) in [
-            (85.66, "86 %"),
-            (2.5, "3 %"),
-            (-2.5, "-3 %"),
-            (-0.4, "0 %"),
-            (100.0, "100 %"),
-        ] {
-            assert_eq!(gain(percent), text);
-        }
     }
 
     #[test]

@@ -30,8 +30,8 @@ Exit codes:
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Result documents, or folders of studies; all are held against the first. The servers of a
-    /// single study are held against its first
+    /// Result documents, or folders of studies; the first is the baseline. In a single study the
+    /// baseline is the server that its comparisons name, or its first
     #[arg(value_name = "RESULT|STUDY", required = true, value_parser = paths())]
     pub(crate) results: Vec<PathBuf>,
     /// End with exit code 1 if a change is like this, such as 'throughput < -5%'; repeatable

@@ -4,7 +4,8 @@
 //! ```text
 //! suite file -> SuiteSpec    spec, source        as written
 //!  + flags   -> Suite        resolve, given,     judged: plans, hosts, the study's document
-//!                            servers
+//!                            servers,
+//!                            comparisons
 //!            -> Folder       folder, sittings,   what is measured already, and what is not
 //!                            difference
 //!            -> passes       runner, host,       one engine run each, on one server; before them
@@ -15,6 +16,7 @@
 //! ([`smbench_report::study`]), and what is measured ([`smbench_engine`]).
 
 mod client;
+mod comparisons;
 mod difference;
 mod folder;
 mod given;

@@ -9,15 +9,15 @@ use smbench_engine::plan::{Limits, Place, Plan, PlanError};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
-use smbench_report::study::{ComparisonDoc, StudyDoc, TransferDoc};
+use smbench_report::study::{StudyDoc, TransferDoc};
 
 use super::client;
+use super::comparisons::comparison;
 use super::folder::Slot;
 use super::given::{given_fields, options, quick};
 use super::host::Host;
 use super::servers::hosts;
 use super::source::Source;
-use super::spec::{ComparisonEntry, NAMED};
 use super::transfers::{self, Transfer};
 use crate::args::{SuiteArgs, SuiteLoadArgs, command_line};
 use crate::failure::Failure;
@@ -312,40 +312,4 @@ fn plan(
         }
         place => Failure::Plan(PlanError { place, problem }),
     })
-}
-
-/// The servers of a comparison; `None` where it is left with fewer than two.
-fn comparison(entry: &ComparisonEntry, hosts: &[Host]) -> Result<Option<ComparisonDoc>, String> {
-    let mut found: Vec<&Host> = Vec::new();
-    match &entry.servers {
-        None => found.extend(hosts),
-        Some(names) => {
-            for name in names {
-                let before = found.len();
-                found.extend(hosts.iter().filter(|host| match name.as_str() {
-                    NAMED => host.named,
-                    name => host.name == name,
-                }));
-                if found.len() == before && name != NAMED {
-                    return Err(format!(
-                        "comparison `{}`: there is no server `{name}`",
-                        entry.title
-                    ));
-                }
-            }
-        }
-    }
-    found.retain(|host| entry.flush.is_none_or(|flush| host.flush == flush));
-    let servers: Vec<_> = found.iter().map(|host| host.name.clone()).collect();
-    if let Some(name) = twice(&servers) {
-        return Err(format!(
-            "comparison `{}` has server `{name}` twice",
-            entry.title
-        ));
-    }
-    Ok((servers.len() > 1).then(|| ComparisonDoc {
-        title: entry.title.clone(),
-        kind: entry.kind,
-        servers,
-    }))
 }

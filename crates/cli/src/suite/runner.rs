@@ -10,7 +10,8 @@ use std::time::Duration;
 use smbench_engine::run::RunError;
 use smbench_engine::{Cancel, SessionError, run};
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::units::{counted, plain, throughput};
+use smbench_report::text::height;
+use smbench_report::units::{counted, plain};
 use smbench_report::{RunDoc, render};
 
 use super::folder::{Folder, Remains, Slot, slots};
@@ -357,9 +358,9 @@ impl Keep for Pass<'_> {
         line.within(format!("{place}, {} left", left.told()));
         if let (Points::Told, Some(point)) = (*points, doc.load_points.last()) {
             complain(format_args!(
-                "{place}, {}: {} Mbit/s; {} left",
+                "{place}, {}: {}; {} left",
                 counted(point.clients.into(), "client"),
-                throughput(point.throughput_mbps),
+                height(&doc, point),
                 left.told()
             ));
         }

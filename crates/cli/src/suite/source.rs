@@ -236,7 +236,11 @@ mod tests {
             ("[run]\nduratoin = \"3s\"", "unknown field `duratoin`"),
             ("clients = \"0\"", "asks for zero clients"),
             ("[transfers]\nmodes = [\"both\"]", "unknown variant `both`"),
-            ("[[comparisons]]\ntitle = \"x\"", "missing field `kind`"),
+            ("[[comparisons]]\nservers = []", "missing field `title`"),
+            (
+                "[[comparisons]]\ntitle = \"x\"\nkind = \"more\"",
+                "unknown variant `more`",
+            ),
             ("[[servers]]\npassword = \"x\"", "unknown field `password`"),
             ("[[servers]]\nflush = \"maybe\"", "unknown variant `maybe`"),
         ] {

@@ -23,7 +23,8 @@
 //! samba = ["strict sync = no"] # a scratch Samba with these lines in smb.conf
 //! [[comparisons]]
 //! title = "NAS over Samba"
-//! kind = "gain"                # or "scaling", "tuning"
+//! kind = "change"              # the default; or "scaling"
+//! baseline = "Samba"           # the first server when absent
 //! servers = ["NAS", "Samba"]
 //! ```
 //!
@@ -172,8 +173,11 @@ pub(super) struct ServerEntry {
 pub(super) struct ComparisonEntry {
     /// What a report calls it.
     pub(super) title: String,
-    /// What is done.
+    /// How servers are compared; [`ComparisonKind::Gain`] is refused.
+    #[serde(default)]
     pub(super) kind: ComparisonKind,
+    /// The server that the others are compared with; the first when absent.
+    pub(super) baseline: Option<String>,
     /// Names of servers, or [`NAMED`] for those of the command line; all of them
     /// when absent.
     pub(super) servers: Option<Vec<String>>,

@@ -65,9 +65,10 @@ fn sizes_and_directions_become_a_ranked_table() {
         "duplex, 2 MiB",
         "Samba takes READ up to 1 MiB and WRITE up to 1 MiB: left out transmit, 2 MiB; receive",
         "CPU of Samba: the processes that serve; ",
-        // The embedded server of the test is a process that does other things.
-        "closest to the generator's limit: ",
-        "calibration: this machine did at most ",
+        // The embedded server of the test is a process that does other things, and the
+        // calibration may be too low for the suite.
+        "generator's limit",
+        "calibration: ",
     ] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }

@@ -89,9 +89,16 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
         said.succeeded();
         said.stdout
     };
-    let line = "calibration: this machine did at most ";
-    assert!(run(&["--out=results"]).contains(line));
-    assert!(!run(&["--out=results", "--calibration=off"]).contains(line));
+    // One of so short windows may be too low for the run.
+    let is_told = |said: &str| {
+        let lines = [
+            "calibration: this machine did at most ",
+            "calibration: not usable",
+        ];
+        lines.iter().any(|line| said.contains(line))
+    };
+    assert!(is_told(&run(&["--out=results"])));
+    assert!(!is_told(&run(&["--out=results", "--calibration=off"])));
     let profile = "read_percent = 0\n[files]\nsize = \"1MiB\"\n\
                    [[sizes]]\nsize = \"64KiB\"\nweight = 100\n";
     place.write("writes.toml", profile);
@@ -101,7 +108,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
         "{written}"
     );
     let elsewhere = run(&["--out=other", "--calibration=results/calibration.json"]);
-    assert!(elsewhere.contains(line), "{elsewhere}");
+    assert!(is_told(&elsewhere), "{elsewhere}");
     // What is not a result is not taken for one.
     let said = place.smbench(&["report", "results"]);
     said.succeeded();
@@ -113,7 +120,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     place.write("results/calibration.json", "{");
     let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
     let said = run(&["--out=results"]);
-    assert!(said.contains(told) && !said.contains(line), "{said}");
+    assert!(said.contains(told) && !is_told(&said), "{said}");
 }
 
 /// The other end of bare sockets has as many as clients want, whatever the soft

@@ -1,4 +1,4 @@
-//! Servers held against each other, as the study asks for it.
+//! Servers compared with each other, as the study asks for it.
 
 use smbench_report::published::asked_for;
 use smbench_report::study::{ComparisonDoc, Study, slug};
@@ -27,7 +27,7 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Option<Section
 
 fn part(study: &Study, profile: &Profile<'_>, at: usize, comparison: &ComparisonDoc) -> Section {
     let mut part = Section::new(format!("{}: {}", comparison.title, profile.name));
-    let is_in = |server: &Measured<'_>| comparison.servers.iter().any(|name| name == server.name);
+    let is_in = |server: &Measured<'_>| comparison.rows().any(|name| name == server.name);
     let stem = format!("{}-{:02}-{}", profile.stem, at + 1, slug(&comparison.title));
     let mut plot = curves::height_plot(profile, &stem, is_in);
     plot.title = format!("{}: {}", comparison.title, plot.title);

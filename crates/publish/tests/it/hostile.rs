@@ -37,7 +37,7 @@ fn text_stays_text() {
     study.doc.servers[0].notes = vec![EVIL.to_owned()];
     study.doc.servers[0].settings = vec![EVIL.to_owned()];
     study.doc.servers[0].client = vec![EVIL.to_owned()];
-    study.doc.comparisons = vec![comparison(EVIL, ComparisonKind::Gain, &[EVIL])];
+    study.doc.comparisons = vec![comparison(EVIL, ComparisonKind::Change, &[EVIL])];
 
     let folder = tempfile::tempdir().unwrap();
     let written = save(&study, folder.path()).unwrap();

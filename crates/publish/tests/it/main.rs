@@ -7,6 +7,7 @@
 
 mod browser;
 mod chromium;
+mod direction;
 mod gaps;
 mod hostile;
 mod page;

@@ -3,7 +3,7 @@
 
 use smbench_publish::{Block, Report, report};
 use smbench_report::doc::ServerCpuDoc;
-use smbench_report::study::{ComparisonKind, Study};
+use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
 
 use crate::samples::{comparison, curve, study};
@@ -60,7 +60,10 @@ fn has(tables: &[&Table], name: &str, cell: &str) -> bool {
 #[test]
 fn gains_of_flush_policies() {
     let mut study = of_peaks(&[HONOURS[0], HONOURS[1], IGNORES[0], IGNORES[1]]);
-    let gain = |title, servers: [&str; 2]| comparison(title, ComparisonKind::Gain, &servers);
+    let gain = |title, servers: [&str; 2]| ComparisonDoc {
+        baseline: Some(servers[1].to_owned()),
+        ..comparison(title, ComparisonKind::Change, &servers)
+    };
     study.doc.comparisons = vec![
         gain("both ignore", [IGNORES[0].0, IGNORES[1].0]),
         gain("both honour", [HONOURS[0].0, HONOURS[1].0]),
@@ -68,9 +71,9 @@ fn gains_of_flush_policies() {
     ];
     let report = report(&study);
     let tables = compared(&report);
-    assert!(has(&tables, IGNORES[1].0, "60 %"), "{tables:#?}");
-    assert!(has(&tables, HONOURS[1].0, "55 %"), "{tables:#?}");
-    assert!(has(&tables, IGNORES[1].0, "46 %"), "{tables:#?}");
+    assert!(has(&tables, IGNORES[0].0, "+60 %"), "{tables:#?}");
+    assert!(has(&tables, HONOURS[0].0, "+55 %"), "{tables:#?}");
+    assert!(has(&tables, HONOURS[0].0, "+46 %"), "{tables:#?}");
     // Each has a plot of its two servers, in the colours of the other plots.
     let plots = report
         .plots()
@@ -88,7 +91,7 @@ fn increases_with_processors() {
     study.doc.comparisons = vec![comparison("scaling", ComparisonKind::Scaling, &names)];
     let report = report(&study);
     let tables = compared(&report);
-    for (name, percent) in [("2 CPU", "40 %"), ("4 CPU", "43 %"), ("8 CPU", "21 %")] {
+    for (name, percent) in [("2 CPU", "+40 %"), ("4 CPU", "+43 %"), ("8 CPU", "+21 %")] {
         assert!(has(&tables, name, percent), "{name}: {tables:#?}");
     }
 }

@@ -135,6 +135,7 @@ pub(crate) fn comparison(title: &str, kind: ComparisonKind, servers: &[&str]) ->
     ComparisonDoc {
         title: title.to_owned(),
         kind,
+        baseline: None,
         servers: servers.iter().copied().map(str::to_owned).collect(),
     }
 }
@@ -180,7 +181,7 @@ pub(crate) fn full() -> Study {
     study.doc.passes = 3;
     study.doc.comparisons = vec![comparison(
         "what a flush costs",
-        ComparisonKind::Gain,
+        ComparisonKind::Change,
         &["Samba, ignores them", "Samba, honours flushes"],
     )];
     study

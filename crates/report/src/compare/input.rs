@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::ptr;
 
 use super::{CompareError, Comparison, Pair, Subject};
 use crate::curve::Curve;
@@ -16,6 +15,8 @@ pub struct Input {
     path: PathBuf,
     /// Who decided what results there are.
     origin: Origin,
+    /// The servers in the order of their letters: the baseline of the study first.
+    servers: Vec<String>,
     /// The results there are to be, by server and then by profile.
     results: Vec<InputResult>,
 }
@@ -34,6 +35,8 @@ struct InputResult {
     /// What a study calls the server; of a document alone, nothing.
     server: Option<String>,
     profile: String,
+    /// The servers of the same input that it is compared with.
+    baselines: Vec<String>,
     run: Option<RunDoc>,
 }
 
@@ -60,19 +63,31 @@ impl Input {
             Origin::Documents => study.run(server, profile).is_some(),
         };
         let all: Vec<_> = all.filter(is_to_be).collect();
-        let measured = study.results.into_iter();
-        let mut measured: BTreeMap<_, _> = measured
+        let Study { doc, results, .. } = study;
+        let mut measured: BTreeMap<_, _> = results
+            .into_iter()
             .map(|result| ((result.server, result.profile), result.run))
             .collect();
-        let results = all.into_iter().map(|(server, profile)| InputResult {
-            server: Some(study.doc.servers[server].name.clone()),
-            profile: study.doc.profiles[profile].clone(),
+        let results = all.iter().map(|&(server, profile)| InputResult {
+            server: Some(doc.servers[server].name.clone()),
+            profile: doc.profiles[profile].clone(),
+            baselines: baselines(&doc, origin, &all, (server, profile)),
             run: measured.remove(&(server, profile)),
         });
+        let results = results.collect();
+        let mut servers: Vec<_> = all
+            .iter()
+            .map(|at| doc.servers[at.0].name.clone())
+            .collect();
+        servers.dedup();
+        if origin == Origin::Suite {
+            servers.sort_by_key(|name| Some(name.as_str()) != doc.baseline());
+        }
         Ok(Self {
             path: path.to_owned(),
             origin,
-            results: results.collect(),
+            servers,
+            results,
         })
     }
 
@@ -82,9 +97,11 @@ impl Input {
         Self {
             path: path.to_owned(),
             origin: Origin::Documents,
+            servers: Vec::new(),
             results: vec![InputResult {
                 server: None,
                 profile: run.plan.profile.clone(),
+                baselines: Vec::new(),
                 run: Some(run),
             }],
         }
@@ -139,14 +156,26 @@ impl Input {
             outcome: run.outcome,
         }
     }
+}
 
-    /// The servers of a study, with results or without.
-    fn servers(&self) -> Vec<&str> {
-        let servers = self.results.iter().filter_map(|of| of.server.as_deref());
-        let mut servers: Vec<_> = servers.collect();
-        servers.dedup();
-        servers
-    }
+/// The servers that a result is compared with: as the suite says, or the first document
+/// of the same profile.
+fn baselines(
+    doc: &StudyDoc,
+    origin: Origin,
+    all: &[(usize, usize)],
+    (server, profile): (usize, usize),
+) -> Vec<String> {
+    let name = |server: usize| doc.servers[server].name.as_str();
+    let found = match origin {
+        Origin::Suite => doc.baselines_of(name(server)),
+        Origin::Documents => {
+            let first = all.iter().find(|at| at.1 == profile);
+            let others = first.filter(|at| at.0 != server);
+            others.map(|at| name(at.0)).into_iter().collect()
+        }
+    };
+    found.into_iter().map(str::to_owned).collect()
 }
 
 /// A result that there is.
@@ -162,8 +191,8 @@ impl InputResult {
 }
 
 /// Holds all inputs after the first against it, server by server and profile by
-/// profile; a single study's servers against its first. What a study was to have and
-/// has not is one more result without a counterpart.
+/// profile; a single study's servers against the baselines of its comparisons, or its
+/// first. What a study was to have and has not is one more result without a counterpart.
 ///
 /// # Errors
 ///
@@ -213,34 +242,27 @@ fn label(at: usize) -> String {
     }
 }
 
-/// The servers of a study against its first; results of a folder against the first
+/// The servers of a study against their baselines; results of a folder against the first
 /// with the same profile.
 fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareError> {
-    let servers = study.servers();
     let mut found = Vec::new();
     let mut alone = Vec::new();
+    let subject = |of: Measured<'_>| {
+        let mut servers = study.servers.iter();
+        let position = servers.position(|server| of.0.server.as_ref() == Some(server));
+        study.subject(of, &label(position.unwrap_or_default()))
+    };
     for of @ (result, run) in study.measured() {
-        let mut measured = study.measured();
-        let is_first = |first: &InputResult| match study.origin {
-            Origin::Suite => first.server.as_deref() == servers.first().copied(),
-            Origin::Documents => true,
-        };
-        let baseline =
-            measured.find(|(first, _)| first.profile == result.profile && is_first(first));
-        let subject = |of: Measured<'_>| {
-            let position = servers
-                .iter()
-                .position(|server| of.0.server.as_deref() == Some(server));
-            study.subject(of, &label(position.unwrap_or_default()))
-        };
-        match baseline {
-            Some(baseline) if !ptr::eq(baseline.0, result) => {
-                let held = (subject(baseline), baseline.1);
-                found.push(Pair::of(held, (subject(of), run)));
-            }
-            // It is what others are held against.
-            Some(_) if study.origin == Origin::Suite || study.has_others(result) => {}
-            _ => alone.push(result),
+        let baselines = study.measured().filter(|(other, _)| {
+            let mut names = result.baselines.iter();
+            other.profile == result.profile && names.any(|name| other.server.as_ref() == Some(name))
+        });
+        let before = found.len();
+        found.extend(baselines.map(|held| Pair::of((subject(held), held.1), (subject(of), run))));
+        let is_baseline = result.baselines.is_empty()
+            && (study.origin == Origin::Suite || study.has_others(result));
+        if found.len() == before && !is_baseline {
+            alone.push(result);
         }
     }
     if found.is_empty() {
@@ -303,7 +325,7 @@ fn matches<'a>(
     // Each was to have one result, so these are what is meant, whatever they are called.
     let is_one_each = baseline.results.len() == 1 && other.results.len() == 1;
     // Where either has one server, whatever it is called, profiles tell.
-    let by_server = baseline.servers().len() > 1 && other.servers().len() > 1;
+    let by_server = baseline.servers.len() > 1 && other.servers.len() > 1;
     let belong = |one: &InputResult, two: &InputResult| {
         is_one_each || (one.profile == two.profile && (!by_server || one.server == two.server))
     };

@@ -4,7 +4,7 @@
 //! ([`super::Efficiency`]).
 
 use super::efficiency::{self, MIXED, OF_BOTH};
-use super::{CpuOf, Efficiency, Ranked, cpu_of, is_mixed, ranked};
+use super::{CpuOf, Efficiency, Merit, Ranked, cpu_of, is_mixed, ranked};
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::study::{Study, TransferDoc};
@@ -12,9 +12,11 @@ use crate::table::{Cell, Column, Table};
 use crate::units::{self, counted};
 
 const COLUMNS: [&str; 8] = [
-    "pattern", "server", "rank", "Mbit/s", "ops/s", "CPU", "P/E", "us/op",
+    "pattern", "server", RANK, "Mbit/s", "ops/s", "CPU", "P/E", "us/op",
 ];
 
+/// The column of ranks, where there are several servers.
+const RANK: &str = "rank";
 /// The column that tells those apart whose P/E do not compare, where there are such.
 const CPU_OF: &str = "CPU of";
 
@@ -29,7 +31,11 @@ pub fn adapter(study: &Study) -> Option<Table> {
         .collect();
     let measured = patterns.iter().flat_map(|pattern| &pattern.measured);
     let is_mixed = is_mixed(measured);
+    let is_ranked = study.doc.servers.len() > 1;
     let mut notes = legend(study);
+    if is_ranked {
+        notes.push(rule(&patterns));
+    }
     notes.extend(whose_cpu(study));
     if is_mixed {
         notes.push(MIXED.to_owned());
@@ -39,21 +45,35 @@ pub fn adapter(study: &Study) -> Option<Table> {
         notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
     }
     let columns = COLUMNS.into_iter().chain(is_mixed.then_some(CPU_OF));
-    let columns: Vec<_> = columns
-        .map(|name| match name {
-            "pattern" | "server" | CPU_OF => Column::text(name),
-            name => Column::number(name),
-        })
-        .collect();
+    let columns: Vec<_> = columns.filter(|name| is_ranked || *name != RANK).collect();
+    let rows = patterns.iter().flat_map(|pattern| pattern.rows(&columns));
+    let rows = rows.collect();
+    let columns = columns.into_iter().map(|name| match name {
+        "pattern" | "server" | CPU_OF => Column::text(name),
+        name => Column::number(name),
+    });
+    let ranked = if is_ranked { ", ranked by P/E" } else { "" };
     Some(Table {
-        title: "traffic through the adapter by access pattern, ranked by P/E".to_owned(),
-        rows: patterns
-            .iter()
-            .flat_map(|pattern| pattern.rows(columns.len()))
-            .collect(),
-        columns,
+        title: format!("traffic through the adapter by access pattern{ranked}"),
+        rows,
+        columns: columns.collect(),
         notes,
     })
+}
+
+/// How servers are ranked.
+fn rule(patterns: &[Pattern<'_>]) -> String {
+    let by_operations = patterns
+        .iter()
+        .any(|pattern| Merit::of(&pattern.measured) == Merit::Operations);
+    let otherwise = match by_operations {
+        true => " (by operations per second for each percent where no data is moved)",
+        false => "",
+    };
+    format!(
+        "rank: by P/E{otherwise}, among servers whose CPU was measured, in each pattern for itself; \
+         equal figures have equal ranks"
+    )
 }
 
 /// What there is of one access pattern.
@@ -87,40 +107,44 @@ impl<'a> Pattern<'a> {
         found
     }
 
-    /// A row of so many cells for each server: those with a rank first, those
-    /// without a result last.
-    fn rows(&self, columns: usize) -> Vec<Vec<Cell>> {
+    /// A row of these columns for each server: those with a rank first, those without a
+    /// result last.
+    fn rows(&self, columns: &[&str]) -> Vec<Vec<Cell>> {
+        let merit = Merit::of(&self.measured);
         let found = ranked(&self.measured).into_iter().map(|ranked| {
-            let mut cells = self.cells(&ranked);
-            if columns > cells.len() {
-                cells.push(cpu_of(ranked.of));
-            }
-            cells
+            let cell = |column: &&str| match merit.has(column) {
+                true => self.cell(column, &ranked),
+                false => Cell::or_dash(None),
+            };
+            columns.iter().map(cell).collect()
         });
         let missing = self.missing.iter().map(|name| {
             let names = [Cell::from(&*self.name), Cell::from(*name)];
-            let dashes = (names.len()..columns).map(|_| Cell::or_dash(None));
+            let dashes = (names.len()..columns.len()).map(|_| Cell::or_dash(None));
             names.into_iter().chain(dashes).collect()
         });
         found.chain(missing).collect()
     }
 
-    fn cells(&self, Ranked { rank, of: row }: &Ranked<'_>) -> Vec<Cell> {
-        let mark = match self.limited.contains(&&*row.name) {
-            true => "~ ",
-            false => "",
-        };
-        let traffic = units::throughput(row.throughput_mbps);
-        vec![
-            self.name.as_str().into(),
-            row.name.as_str().into(),
-            Cell::or_dash(rank.map(Cell::count)),
-            Cell::number(row.throughput_mbps, format!("{mark}{traffic}")),
-            Cell::of(row.ops_per_s, units::rate),
-            Cell::of(row.cpu_percent, units::percent),
-            Cell::of(row.index(), units::index),
-            Cell::of(row.us_per_op, units::cpu_us),
-        ]
+    fn cell(&self, column: &str, Ranked { rank, of: row }: &Ranked<'_>) -> Cell {
+        match column {
+            "pattern" => self.name.as_str().into(),
+            "server" => row.name.as_str().into(),
+            RANK => Cell::or_dash(rank.map(Cell::count)),
+            "Mbit/s" => {
+                let mark = match self.limited.contains(&&*row.name) {
+                    true => "~ ",
+                    false => "",
+                };
+                let traffic = units::throughput(row.throughput_mbps);
+                Cell::number(row.throughput_mbps, format!("{mark}{traffic}"))
+            }
+            "ops/s" => Cell::of(row.ops_per_s, units::rate),
+            "CPU" => Cell::of(row.cpu_percent, units::utilisation),
+            "P/E" => Cell::of(row.index(), units::index),
+            "us/op" => Cell::of(row.us_per_op, units::cpu_us),
+            _ => cpu_of(row),
+        }
     }
 }
 
@@ -157,9 +181,6 @@ fn legend(study: &Study) -> Vec<String> {
         "Mbit/s: application data through the server's adapter, of 10^6 bits; not bytes on the wire"
             .to_owned(),
         "P/E: Mbit/s for each percent of all the server's CPUs; us/op: their time per operation"
-            .to_owned(),
-        "rank: by P/E, among servers whose CPU was measured, in each pattern for itself; equal P/E \
-         have equal ranks"
             .to_owned(),
     ]
     .into()

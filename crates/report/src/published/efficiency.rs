@@ -1,6 +1,7 @@
 //! Servers, adapters or settings ranked by what they do for each percent of CPU:
 //! the P/E index of the adapter tests that ComputerPress published, Mbit/s through
-//! the server divided by the percentage of its CPUs that it took.
+//! the server divided by the percentage of its CPUs that it took. Where no data was
+//! moved, operations per second take the place of Mbit/s.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -133,24 +134,77 @@ impl Efficiency {
     }
 }
 
+/// What rows are ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merit {
+    /// [`Efficiency::index`].
+    Index,
+    /// [`Efficiency::ops_per_percent`], where none of the rows moved any data.
+    Operations,
+}
+
+impl Merit {
+    /// What these rows are ranked by.
+    #[must_use]
+    pub fn of(rows: &[Efficiency]) -> Self {
+        let moves_data = |row: &Efficiency| row.throughput_mbps > 0.0;
+        match rows.is_empty() || rows.iter().any(moves_data) {
+            true => Self::Index,
+            false => Self::Operations,
+        }
+    }
+
+    /// `P/E` or `ops/s per %`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Index => "P/E",
+            Self::Operations => "ops/s per %",
+        }
+    }
+
+    /// The figure of a row; `None` where no use of CPU was seen.
+    #[must_use]
+    pub fn figure(self, row: &Efficiency) -> Option<f64> {
+        match self {
+            Self::Index => row.index(),
+            Self::Operations => row.ops_per_percent(),
+        }
+    }
+
+    /// Whether a column says anything of such rows: those of Mbit/s do only of data.
+    pub(crate) fn has(self, column: &str) -> bool {
+        self == Self::Index || !["Mbit/s", "P/E", "Mbit/s per %"].contains(&column)
+    }
+
+    fn print(self, figure: f64) -> String {
+        match self {
+            Self::Index => units::index(figure),
+            Self::Operations => units::rate(figure),
+        }
+    }
+}
+
 /// A place in a ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked<'a> {
-    /// From 1, among those whose index is of the same kind of CPU utilisation: as
-    /// many as have a higher index, and one. `None` where there is no index.
+    /// From 1, among those whose figure is of the same kind of CPU utilisation: as
+    /// many as have a higher one, and one. `None` where there is no figure.
     pub rank: Option<u64>,
     /// What has it.
     pub of: &'a Efficiency,
 }
 
-/// The highest P/E index first; those whose index is of processes before those
-/// where it is of a whole machine, and those without one last. Indices that are
-/// equal as they are printed have equal ranks, and stay in the order of their
+/// The highest figure of their [`Merit`] first; those whose figure is of processes
+/// before those where it is of a whole machine, and those without one last. Figures
+/// that are equal as they are printed have equal ranks, and stay in the order of their
 /// digits behind that.
 #[must_use]
 pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
+    let merit = Merit::of(rows);
+    let figure = |row: &Efficiency| merit.figure(row);
     let mut sorted: Vec<_> = rows.iter().collect();
-    sorted.sort_by(|left, right| match (left.index(), right.index()) {
+    sorted.sort_by(|left, right| match (figure(left), figure(right)) {
         (Some(one), Some(other)) => {
             let by_kind = left.cpu_of.cmp(&right.cpu_of);
             by_kind.then(other.total_cmp(&one))
@@ -160,7 +214,7 @@ pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
     let mut ranked: Vec<Ranked<'_>> = Vec::new();
     let mut begin = 0;
     for (at, of) in sorted.into_iter().enumerate() {
-        let shown = |of: &Efficiency| of.index().map(units::index);
+        let shown = |of: &Efficiency| figure(of).map(|figure| merit.print(figure));
         let rank = match ranked.last() {
             Some(last) if last.of.cpu_of == of.cpu_of => match shown(last.of) == shown(of) {
                 true => last.rank,
@@ -171,13 +225,13 @@ pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
                 Some(1)
             }
         };
-        let rank = rank.filter(|_| of.index().is_some());
+        let rank = rank.filter(|_| figure(of).is_some());
         ranked.push(Ranked { rank, of });
     }
     ranked
 }
 
-/// Whether indices of several kinds are among these, which do not compare.
+/// Whether figures of several kinds are among these, which do not compare.
 #[must_use]
 pub(crate) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bool {
     let measured = rows.into_iter().filter(|row| row.index().is_some());
@@ -187,40 +241,68 @@ pub(crate) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bo
 
 /// What is said where [`is_mixed`].
 pub(super) const MIXED: &str = "CPU of some is of the processes that serve, of others of the whole \
-     machine, which is more: their P/E do not compare, and they are ranked apart";
+     machine, which is more: the two do not compare, and are ranked apart";
 
 /// What is said of [`CpuOf::Both`].
-pub(super) const OF_BOTH: &str = "of two kinds over its passes, so no P/E";
+pub(super) const OF_BOTH: &str = "of two kinds over its passes, so no rank";
+
+/// A column of the ranking: its name, and the cell of a row.
+type Figure = (&'static str, fn(&Efficiency) -> Cell);
+
+/// The figures of a ranking.
+const FIGURES: [Figure; 6] = [
+    ("Mbit/s", |row| {
+        Cell::of(Some(row.throughput_mbps), units::throughput)
+    }),
+    ("ops/s", |row| Cell::of(row.ops_per_s, units::rate)),
+    ("CPU", |row| Cell::of(row.cpu_percent, units::utilisation)),
+    ("P/E", |row| Cell::of(row.index(), units::index)),
+    ("ops/s per %", |row| {
+        Cell::of(row.ops_per_percent(), units::rate)
+    }),
+    ("us/op", |row| Cell::of(row.us_per_op, units::cpu_us)),
+];
 
 /// The ranking as a table: [`ranked`], with the figures it comes from.
 #[must_use]
 pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
-    let ranked = ranked(rows);
+    let merit = Merit::of(rows);
     let is_mixed = is_mixed(rows);
-    let cells = |Ranked { rank, of: row }: &Ranked<'_>| {
+    let figures = || FIGURES.into_iter().filter(|(name, _)| merit.has(name));
+    let cells = |Ranked { rank, of: row }: Ranked<'_>| {
         let mut cells = vec![
             Cell::or_dash(rank.map(Cell::count)),
             row.name.as_str().into(),
-            Cell::of(Some(row.throughput_mbps), units::throughput),
-            Cell::of(row.ops_per_s, units::rate),
-            Cell::of(row.cpu_percent, units::percent),
-            Cell::of(row.index(), units::index),
-            Cell::of(row.ops_per_percent(), units::rate),
-            Cell::of(row.us_per_op, units::cpu_us),
         ];
-        if is_mixed {
-            cells.push(cpu_of(row));
-        }
+        cells.extend(figures().map(|(_, cell)| cell(row)));
+        cells.extend(is_mixed.then(|| cpu_of(row)));
         cells
     };
+    let mut columns = vec![Column::number("rank"), Column::text("name")];
+    columns.extend(figures().map(|(name, _)| Column::number(name)));
+    columns.extend(is_mixed.then(|| Column::text("CPU of")));
+    Table {
+        title: title.to_owned(),
+        columns,
+        rows: ranked(rows).into_iter().map(cells).collect(),
+        notes: notes(rows, merit, is_mixed),
+    }
+}
+
+fn notes(rows: &[Efficiency], merit: Merit, is_mixed: bool) -> Vec<String> {
+    let of = match merit {
+        Merit::Index => "Mbit/s",
+        Merit::Operations => "operations per second",
+    };
+    let name = merit.name();
     let mut notes = vec![
-        "P/E: Mbit/s for each percent of the server's CPUs; higher is better".to_owned(),
+        format!("{name}: {of} for each percent of the server's CPUs; higher is better"),
         "CPU: of the server, in percent of all its CPUs".to_owned(),
     ];
     if is_mixed {
         notes.push(MIXED.to_owned());
     }
-    let unranked = rows.iter().filter(|row| row.index().is_none());
+    let unranked = rows.iter().filter(|row| merit.figure(row).is_none());
     let (of_both, unmeasured): (Vec<&Efficiency>, Vec<&Efficiency>) =
         unranked.partition(|row| row.cpu_of == Some(CpuOf::Both));
     for row in of_both {
@@ -229,30 +311,12 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
     if !unmeasured.is_empty() {
         notes.push("no rank: no use of the server's CPUs was measured".to_owned());
     }
-    let mut columns = vec![
-        Column::number("rank"),
-        Column::text("name"),
-        Column::number("Mbit/s"),
-        Column::number("ops/s"),
-        Column::number("CPU"),
-        Column::number("P/E"),
-        Column::number("ops/s per %"),
-        Column::number("us/op"),
-    ];
-    if is_mixed {
-        columns.push(Column::text("CPU of"));
-    }
-    Table {
-        title: title.to_owned(),
-        columns,
-        rows: ranked.iter().map(cells).collect(),
-        notes,
-    }
+    notes
 }
 
-/// The ranking of a study's servers at their peaks under one profile; `None` where no
-/// CPU utilisation was measured, and of an adapter study, which has all of its
-/// profiles in one table ([`super::adapter`]).
+/// The ranking of a study's servers at their peaks under one profile; `None` where the
+/// CPU utilisation of fewer than two was measured, and of an adapter study, which has
+/// all of its profiles in one table ([`super::adapter`]).
 #[must_use]
 pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
     if !study.doc.transfers.is_empty() {
@@ -269,8 +333,13 @@ pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
         ));
         rows.extend(Efficiency::of_run(name, &result.run));
     }
-    rows.iter().find(|row| row.index().is_some())?;
-    let mut table = efficiency("ranked by P/E at the peak", &rows);
+    let merit = Merit::of(&rows);
+    let measured = rows.iter().filter(|row| merit.figure(row).is_some());
+    if measured.count() < 2 {
+        return None;
+    }
+    let title = format!("ranked by {} at the peak", merit.name());
+    let mut table = efficiency(&title, &rows);
     table.notes.extend(notes);
     Some(table)
 }

@@ -1,6 +1,5 @@
-//! The tables of published studies: peaks, the gain of one server over others,
-//! scaling from row to row, tuning against a baseline, the dip after the peak, and
-//! rankings by efficiency.
+//! The tables of published studies: peaks, changes against a baseline, scaling from
+//! row to row, the dip after the peak, and rankings by efficiency.
 //!
 //! A curve is that of means over passes, its peak the highest valid load point,
 //! and a percentage that of the unrounded peaks, printed as the nearest whole one:
@@ -15,7 +14,7 @@ mod tables;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
-pub use efficiency::{CpuOf, Efficiency, Ranked, efficiency, efficiency_at_peaks, ranked};
+pub use efficiency::{CpuOf, Efficiency, Merit, Ranked, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
@@ -180,10 +179,9 @@ fn gaps(left_out: &[u32]) -> Option<String> {
     (!left_out.is_empty()).then(|| format!("no valid result at {}", units::clients(left_out)))
 }
 
-/// The percentages of a table, one for each contender's peak: of `Gain` the gain
-/// of the first over each other, of `Scaling` the increase over the one before,
-/// of `Tuning` that over the first. `None` where there is nothing to hold it
-/// against, or not the same quantity.
+/// The percentages of a table, one for each contender's peak: the change from the peak
+/// of the first, which is the baseline, or of `Scaling` from that of the one before.
+/// `None` where there is nothing to compare it with, or not the same quantity.
 #[must_use]
 pub fn percentages(kind: ComparisonKind, contenders: &[Contender]) -> Vec<Option<Change>> {
     let between = |from: &Contender, to: &Contender| {
@@ -192,13 +190,12 @@ pub fn percentages(kind: ComparisonKind, contenders: &[Contender]) -> Vec<Option
         is_alike.then(|| Change::between(&start.height, &end.height, CONFIDENCE))?
     };
     let percentage = |at: usize| {
-        let (first, this) = (&contenders[0], &contenders[at]);
-        match kind {
-            _ if at == 0 => None,
-            ComparisonKind::Gain => between(this, first),
-            ComparisonKind::Scaling => between(&contenders[at - 1], this),
-            ComparisonKind::Tuning => between(first, this),
-        }
+        let before = at.checked_sub(1)?;
+        let from = match kind {
+            ComparisonKind::Scaling => before,
+            ComparisonKind::Change | ComparisonKind::Gain => 0,
+        };
+        between(&contenders[from], &contenders[at])
     };
     (0..contenders.len()).map(percentage).collect()
 }

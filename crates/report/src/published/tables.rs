@@ -55,11 +55,11 @@ pub fn tables(study: &Study) -> Vec<Table> {
 #[must_use]
 pub fn asked_for(study: &Study, profile: usize, part: &ComparisonDoc) -> Table {
     let contenders = contenders(study, profile);
-    let named = |name: &String| {
-        let known = contenders.iter().find(|contender| contender.name == *name);
+    let named = |name: &str| {
+        let known = contenders.iter().find(|contender| contender.name == name);
         known.cloned().unwrap_or_else(|| nothing(name))
     };
-    let compared: Vec<_> = part.servers.iter().map(named).collect();
+    let compared: Vec<_> = part.rows().map(named).collect();
     comparison(&part.title, part.kind, &compared)
 }
 
@@ -208,15 +208,10 @@ pub fn peaks(contenders: &[Contender]) -> Table {
     }
 }
 
-/// Servers held against each other.
+/// Servers compared with the first of them, the baseline, or each with the row above.
 #[must_use]
 pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -> Table {
     let changes = percentages(kind, contenders);
-    let (name, percentage) = match kind {
-        ComparisonKind::Gain => ("gain", units::gain as fn(f64) -> String),
-        ComparisonKind::Scaling => ("increase", units::gain as fn(f64) -> String),
-        ComparisonKind::Tuning => ("change", signed_gain as fn(f64) -> String),
-    };
     let interval = |change: &Change| {
         change
             .interval
@@ -230,7 +225,7 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
         Column::text("server"),
         Column::number(unit(contenders)),
         Column::number("clients"),
-        Column::number(name),
+        Column::number(versus(kind, contenders)),
     ];
     if has_intervals {
         columns.push(Column::number("95 % interval"));
@@ -242,9 +237,7 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
             contender.name.as_str().into(),
             Cell::or_dash(peak.map(|peak| height(contender, peak))),
             Cell::or_dash(peak.map(clients)),
-            Cell::or_dash(
-                change.map(|change| Cell::number(change.percent, percentage(change.percent))),
-            ),
+            Cell::of(change.map(|change| change.percent), whole_change),
         ];
         if has_intervals {
             let interval = change.as_ref().and_then(interval);
@@ -263,23 +256,45 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
     }
 }
 
-/// A change of a tuning study: `+13 %`.
-fn signed_gain(percent: f64) -> String {
-    let gain = units::gain(percent);
-    match percent.round() > 0.0 {
-        true => format!("+{gain}"),
-        false => gain,
+/// The name of the column of percentages.
+fn versus(kind: ComparisonKind, contenders: &[Contender]) -> String {
+    match kind {
+        ComparisonKind::Scaling => "vs row above".to_owned(),
+        ComparisonKind::Change | ComparisonKind::Gain => format!("vs {}", first(contenders)),
     }
 }
 
+/// A change as published tables round it, to the nearest whole percent, halves away
+/// from zero, with its sign: `+86 %`.
+fn whole_change(percent: f64) -> String {
+    match percent.round() {
+        // Never "-0 %".
+        0.0 => "0 %".to_owned(),
+        whole => format!("{whole:+} %"),
+    }
+}
+
+fn first(contenders: &[Contender]) -> &str {
+    contenders.first().map_or("", |contender| &contender.name)
+}
+
 fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) -> Vec<String> {
-    let first = contenders.first().map_or("", |contender| &contender.name);
-    let of = match kind {
-        ComparisonKind::Gain => format!("gain: how much higher the peak of {first} is"),
-        ComparisonKind::Scaling => "increase: of the peak over that of the row before".to_owned(),
-        ComparisonKind::Tuning => format!("change: of the peak over that of {first}, the baseline"),
+    let from = match kind {
+        ComparisonKind::Scaling => "the row above".to_owned(),
+        ComparisonKind::Change | ComparisonKind::Gain => {
+            format!("the baseline {}", first(contenders))
+        }
     };
-    let mut notes = vec![format!("{of}, in whole percent, from unrounded peaks")];
+    let mut notes = vec![format!(
+        "{}: change of the peak from {from}, in whole percent, from unrounded peaks",
+        versus(kind, contenders)
+    )];
+    if kind == ComparisonKind::Gain {
+        notes.push(format!(
+            "an earlier release wrote this study: it showed the gain of {} over each other server",
+            first(contenders)
+        ));
+    }
     if has_intervals {
         notes.push("95 % interval: Welch's over passes, of the percentage".to_owned());
     } else if contenders.iter().any(|contender| {
@@ -315,6 +330,19 @@ fn missing(contenders: &[Contender]) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
     use crate::change::Measured;
+
+    #[test]
+    fn published_changes_are_whole_and_have_a_sign() {
+        for (percent, text) in [
+            (85.66, "+86 %"),
+            (2.5, "+3 %"),
+            (-2.5, "-3 %"),
+            (-0.4, "0 %"),
+            (100.0, "+100 %"),
+        ] {
+            assert_eq!(whole_change(percent), text);
+        }
+    }
 
     #[test]
     fn a_deviation_has_the_digits_of_its_peak() {

@@ -107,28 +107,52 @@ impl TransferMode {
     }
 }
 
-/// Servers that are held against each other.
+/// Servers that are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparisonDoc {
     /// What it is called in a report: `both honour flushes`.
     pub title: String,
-    /// What is done with them.
+    /// How they are compared.
     pub kind: ComparisonKind,
-    /// Names of servers; the first one or the last, as `kind` says, is what the
-    /// others are held against.
+    /// The server that the others are compared with. Absent where that is the first of
+    /// `servers`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Names of servers.
     pub servers: Vec<String>,
 }
 
-/// How servers are held against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How servers are compared. A percentage stands in the row of the server that changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonKind {
-    /// The gain of the first over each other one.
-    Gain,
+    /// Each against the baseline. Documents name it `tuning`, which every release reads;
+    /// suites may write either.
+    #[default]
+    #[serde(rename = "tuning", alias = "change")]
+    Change,
     /// Each against the one before: one server with more and more of something.
     Scaling,
-    /// Each against the first, which is the baseline: one change at a time.
-    Tuning,
+    /// In documents of earlier releases: the gain of the first over each other server.
+    /// Tables show it as [`Self::Change`] against the first, and say so.
+    Gain,
+}
+
+impl ComparisonDoc {
+    /// The server that the others are compared with.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&str> {
+        let first = self.servers.first();
+        self.baseline.as_ref().or(first).map(String::as_str)
+    }
+
+    /// The servers in the order of their rows: the baseline first.
+    pub fn rows(&self) -> impl Iterator<Item = &str> {
+        let baseline = self.baseline();
+        let servers = self.servers.iter().map(String::as_str);
+        let others = servers.filter(move |name| Some(*name) != baseline);
+        baseline.into_iter().chain(others)
+    }
 }
 
 impl StudyDoc {
@@ -137,6 +161,36 @@ impl StudyDoc {
     pub fn transfer(&self, profile: &str) -> Option<&TransferDoc> {
         let mut transfers = self.transfers.iter();
         transfers.find(|transfer| transfer.profile == profile)
+    }
+
+    /// The server that others are compared with where no comparison says otherwise: the
+    /// baseline of the first comparison, or the first server.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&str> {
+        let mut compared = self.comparisons.iter().filter_map(ComparisonDoc::baseline);
+        let first = self.servers.first().map(|server| server.name.as_str());
+        compared.find(|name| self.has_server(name)).or(first)
+    }
+
+    /// The servers that one is compared with: the baselines of the comparisons that it is
+    /// in, otherwise that of the study. None for the baseline itself.
+    #[must_use]
+    pub fn baselines_of(&self, server: &str) -> Vec<&str> {
+        let is_other = |name: &&str| *name != server && self.has_server(name);
+        let mut found = Vec::new();
+        for part in &self.comparisons {
+            let is_in = part.servers.iter().any(|name| name == server);
+            let baseline = part.baseline().filter(is_other).filter(|_| is_in);
+            found.extend(baseline.filter(|name| !found.contains(name)));
+        }
+        if found.is_empty() {
+            found.extend(self.baseline().filter(is_other));
+        }
+        found
+    }
+
+    fn has_server(&self, name: &str) -> bool {
+        self.servers.iter().any(|server| server.name == name)
     }
 
     /// Where the document of one pass, counted from 1, of a profile on a server

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::curve::{Curve, Row};
 use crate::doc::{ServerCpuDoc, per};
-use crate::published::{CpuOf, Efficiency, cpu_of, is_mixed};
+use crate::metric::Metric;
+use crate::published::{CpuOf, Efficiency, Merit, cpu_of, is_mixed};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 
@@ -16,6 +17,18 @@ const COLUMNS: [&str; 6] = [
     "Mbit/s per %",
     "ops/s per %",
 ];
+
+/// The columns of a curve: those of Mbit/s only where it moved data.
+fn columns(merit: Merit) -> impl Iterator<Item = &'static str> {
+    COLUMNS.into_iter().filter(move |name| merit.has(name))
+}
+
+fn merit(curve: &Curve<'_>) -> Merit {
+    match curve.metric() {
+        Metric::Operations => Merit::Operations,
+        _ => Merit::Index,
+    }
+}
 
 /// What each row cost the server; only a title that says why where nothing was
 /// measured; `None` where nobody looked.
@@ -52,10 +65,11 @@ pub fn server_cpu(curve: &Curve<'_>) -> Option<Table> {
                 .to_owned(),
         );
     }
-    let mut columns: Vec<_> = COLUMNS.map(Column::number).into();
+    let merit = merit(curve);
+    let mut columns: Vec<_> = columns(merit).map(Column::number).collect();
     columns.extend(is_mixed.then(|| Column::text("CPU of")));
     let cells = rows.iter().map(|(row, efficiency)| {
-        let mut cells = cells(row, efficiency);
+        let mut cells = cells(merit, row, efficiency);
         cells.extend(is_mixed.then(|| cpu_of(efficiency)));
         cells
     });
@@ -94,6 +108,7 @@ fn whose<'a>(docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Vec<String> {
 /// always measured.
 #[must_use]
 pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
+    let merit = merit(curve);
     let cores = cpus.map(|cpus| format!("; {}", units::counted(cpus.into(), "core")));
     let cells = |row: &Row<'_>| {
         let used = row
@@ -104,25 +119,35 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
         let percent = busy
             .zip(cpus.filter(|&cpus| cpus > 0))
             .map(|(busy, cpus)| busy / f64::from(cpus) * 100.0);
-        figures(row, busy, percent, row.cpu_us_per_op)
+        let use_of_cpu = CpuUse {
+            busy,
+            percent,
+            us_per_op: row.cpu_us_per_op,
+        };
+        figures(merit, row, use_of_cpu)
     };
     Table {
         title: format!(
             "CPU of the generator: that of smbench itself{}",
             cores.unwrap_or_default()
         ),
-        columns: COLUMNS.map(Column::number).into(),
+        columns: columns(merit).map(Column::number).collect(),
         rows: curve.rows.iter().map(cells).collect(),
         notes: Vec::new(),
     }
 }
 
-fn cells(row: &Row<'_>, efficiency: &Efficiency) -> Vec<Cell> {
+fn cells(merit: Merit, row: &Row<'_>, efficiency: &Efficiency) -> Vec<Cell> {
     let mean_s = row
         .server_cpu(|doc| doc.busy_s)
         .filter(|_| efficiency.cpu_of != Some(CpuOf::Both));
     let busy = mean_s.and_then(|mean_s| busy(row, mean_s * row.passes.len() as f64));
-    figures(row, busy, efficiency.cpu_percent, efficiency.us_per_op)
+    let use_of_cpu = CpuUse {
+        busy,
+        percent: efficiency.cpu_percent,
+        us_per_op: efficiency.us_per_op,
+    };
+    figures(merit, row, use_of_cpu)
 }
 
 /// Cores that so many CPU seconds over all passes kept busy.
@@ -131,20 +156,29 @@ fn busy(row: &Row<'_>, seconds: f64) -> Option<f64> {
     (window_s > 0.0).then(|| seconds / window_s)
 }
 
-/// What a row did, for so many cores, percent of all and microseconds per operation.
-fn figures(
-    row: &Row<'_>,
+/// What a row cost.
+#[derive(Clone, Copy)]
+struct CpuUse {
+    /// Cores.
     busy: Option<f64>,
+    /// Of all cores.
     percent: Option<f64>,
     us_per_op: Option<f64>,
-) -> Vec<Cell> {
-    let for_each = |value: f64| Cell::of(percent.map(|percent| per(value, percent)), units::rate);
-    vec![
-        Cell::count(row.clients.into()),
-        Cell::of(busy, units::cores),
-        Cell::of(percent, units::percent),
-        Cell::of(us_per_op, units::cpu_us),
-        for_each(row.throughput_mbps),
-        for_each(row.ops_per_s),
-    ]
+}
+
+/// What a row cost, and what it did for each percent.
+fn figures(merit: Merit, row: &Row<'_>, cost: CpuUse) -> Vec<Cell> {
+    let for_each = |value: f64| {
+        let figure = cost.percent.map(|percent| per(value, percent));
+        Cell::of(figure, units::rate)
+    };
+    let cell = |column: &str| match column {
+        "clients" => Cell::count(row.clients.into()),
+        "cores busy" => Cell::of(cost.busy, units::cores),
+        "of all" => Cell::of(cost.percent, units::utilisation),
+        "us/op" => Cell::of(cost.us_per_op, units::cpu_us),
+        "Mbit/s per %" => for_each(row.throughput_mbps),
+        _ => for_each(row.ops_per_s),
+    };
+    columns(merit).map(cell).collect()
 }

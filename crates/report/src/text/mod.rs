@@ -20,7 +20,9 @@ pub use points::{load_points, peak_line, repeats, setup_lines};
 pub use remarks::{footnotes, reached, remarks};
 
 use crate::curve::Curve;
-use crate::doc::RunDoc;
+use crate::doc::{LoadPointDoc, RunDoc};
+use crate::metric::Metric;
+use crate::units;
 
 /// The whole report: what ran, the load points, the peak, the operations at
 /// the peak, and whatever went wrong. Ends with a newline.
@@ -55,6 +57,16 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(remarks);
     }
     sections.join("\n")
+}
+
+/// How much of its work a load point of a run did, with the unit: throughput, or
+/// operations per second where the run moved no data.
+#[must_use]
+pub fn height(doc: &RunDoc, point: &LoadPointDoc) -> String {
+    match Curve::of(&doc.load_points).metric() {
+        Metric::Operations => format!("{} ops/s", units::rate(point.ops_per_s)),
+        _ => format!("{} Mbit/s", units::throughput(point.throughput_mbps)),
+    }
 }
 
 /// Whose CPU did how much, the server's first.

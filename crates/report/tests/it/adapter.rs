@@ -7,7 +7,7 @@ use smbench_report::study::{
     Study, StudyDoc, StudyResult, StudyServerDoc, TransferDoc, TransferMode,
 };
 
-use crate::samples::{document, on_a_busy_server, point, run};
+use crate::samples::{document, metadata_point, on_a_busy_server, point, run};
 
 fn server(name: &str) -> StudyServerDoc {
     StudyServerDoc {
@@ -95,8 +95,8 @@ fn servers_are_ranked_by_efficiency_in_each_pattern() {
     );
     // 1250 operations of 4 KiB per second are 40.96 Mbit/s, and one is a flush.
     let row = |at: usize| columns(at).join(" ");
-    assert_eq!(row(2), "transmit, 4 KiB frugal 1 16.4 501 10 % 1.64 1996");
-    assert!(row(3).starts_with("transmit, 4 KiB fast 2 41.0 1251 50 % 0.82 "));
+    assert_eq!(row(2), "transmit, 4 KiB frugal 1 16.4 501 10.0 % 1.64 1996");
+    assert!(row(3).starts_with("transmit, 4 KiB fast 2 41.0 1251 50.0 % 0.82 "));
     assert!(row(4).starts_with("transmit, 4 KiB unknown - "), "{text}");
     assert!(row(4).ends_with(" - - -"), "{text}");
     assert_eq!(row(5), "duplex, 8 MiB fast - - - - - -");
@@ -138,7 +138,7 @@ fn servers_whose_cpu_is_not_of_the_same_kind_are_ranked_apart() {
     }
     for note in [
         "CPU of fast: the processes that serve; 4 cores",
-        "their P/E do not compare, and they are ranked apart",
+        "the two do not compare, and are ranked apart",
     ] {
         assert!(text.contains(note), "{note}: {text}");
     }
@@ -153,7 +153,7 @@ fn passes_whose_cpu_is_of_two_kinds_are_told() {
     second.server_cpu.as_mut().unwrap().scope = Some("processes".to_owned());
     points.push(second);
     let text = adapter(&study).unwrap().to_text();
-    let told = "CPU of fast: of two kinds over its passes, so no P/E: transmit, 4 KiB\n";
+    let told = "CPU of fast: of two kinds over its passes, so no rank: transmit, 4 KiB\n";
     assert!(text.contains(told), "{text}");
 }
 
@@ -186,7 +186,7 @@ fn servers_of_other_studies_are_ranked_by_efficiency_in_each_profile() {
     let rows: Vec<_> = transmit.lines().skip(2).take(3).collect();
     for (row, begin) in rows
         .iter()
-        .zip(["1 frugal 16.4 501 10 % 1.64", "2 fast ", "- unknown "])
+        .zip(["1 frugal 16.4 501 10.0 % 1.64", "2 fast ", "- unknown "])
     {
         let words: Vec<_> = row.split_whitespace().collect();
         assert!(words.join(" ").starts_with(begin), "{transmit}");
@@ -195,9 +195,61 @@ fn servers_of_other_studies_are_ranked_by_efficiency_in_each_profile() {
         transmit.contains("CPU of fast: all that its machine did, as told by http://"),
         "{transmit}"
     );
+    // One server alone has no rank.
+    let cpu = study.results[1].run.load_points[0].server_cpu.as_mut();
+    cpu.unwrap().percent = None;
+    let found = ranked(&study);
+    assert!(
+        found.len() == 1 && found[0].starts_with("web-server: "),
+        "{found:?}"
+    );
     for result in &mut study.results {
         let cpu = result.run.load_points[0].server_cpu.as_mut().unwrap();
         cpu.percent = None;
     }
     assert_eq!(ranked(&study), [""; 0]);
+}
+
+#[test]
+fn one_server_alone_is_not_ranked() {
+    let mut study = study();
+    study.doc.servers.truncate(1);
+    study.results.retain(|result| result.server == 0);
+    let text = adapter(&study).unwrap().to_text();
+    assert!(!text.contains("rank"), "{text}");
+    let row = text.lines().nth(2).unwrap().split_whitespace();
+    let row: Vec<_> = row.collect();
+    assert_eq!(row[..6], ["transmit,", "4", "KiB", "fast", "41.0", "1251"]);
+    study.doc.transfers.clear();
+    let tables = tables(&study);
+    assert!(
+        !tables.iter().any(|table| table.title.contains("ranked")),
+        "{tables:?}"
+    );
+}
+
+/// A pattern of commands that move no data, among those that do.
+#[test]
+fn patterns_without_data_are_ranked_by_operations() {
+    let mut study = study();
+    let metadata = |echos| document(&run(vec![on_a_busy_server(metadata_point(20, echos))]));
+    study.results[3].run = metadata(300);
+    study.results[4].run = metadata(100);
+    let text = adapter(&study).unwrap().to_text();
+    let rows = text.lines().filter(|line| line.starts_with("web-server"));
+    let rows: Vec<Vec<_>> = rows.map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(
+        rows[0][..5],
+        ["web-server", "fast", "1", "-", "600"],
+        "{text}"
+    );
+    assert_eq!(rows[0][7], "-", "{text}");
+    assert_eq!(
+        rows[1][..5],
+        ["web-server", "frugal", "2", "-", "200"],
+        "{text}"
+    );
+    let rule =
+        "rank: by P/E (by operations per second for each percent where no data is moved), among ";
+    assert!(text.contains(rule), "{text}");
 }

@@ -88,6 +88,25 @@ fn a_peak_is_held_against_what_is_most_like_it() {
     );
 }
 
+/// More than all is no share: the calibration is wrong, or not like this work.
+#[test]
+fn a_run_beyond_its_calibration_says_to_repeat_it() {
+    let mut doc = document(&run(vec![point(2, 1, 10_000)]));
+    doc.plan.threads = 2;
+    doc.machine = Some(MachineDoc::default());
+    let reached = calibration().reached(&doc).unwrap();
+    assert!(reached.percent > 100.0 && !reached.is_usable());
+    assert_eq!(
+        reached.text,
+        "calibration: not usable: it found at most 5004 reads of 4 KiB per second with 2 threads, but \
+         the peak of this run is 12501 of 4 KiB on average; repeat `smbench calibrate`"
+    );
+    let full = calibration()
+        .reached(&document(&run(vec![point(2, 1, 2400)])))
+        .unwrap();
+    assert!(full.is_usable(), "{full:?}");
+}
+
 #[test]
 fn nothing_is_held_against_nothing() {
     let mut calibration = calibration();

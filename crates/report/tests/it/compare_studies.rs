@@ -6,6 +6,7 @@ use serde_json::Value;
 use smbench_report::compare::{
     Comparison, Condition, Depth, Input, Subject, Verdict, compare, render,
 };
+use smbench_report::study::{ComparisonDoc, ComparisonKind};
 
 use crate::compare::{judged, passes};
 use crate::published::study;
@@ -60,10 +61,11 @@ fn studies_are_compared_server_by_server() {
         (&"honours".into(), &"file-server".into())
     );
     let within = compare(&[load(0)]).unwrap();
-    assert_eq!(names(&within), [of("A ignores", "B honours")]);
+    // The baseline that the study names is A, wherever it stands.
+    assert_eq!(names(&within), [of("A honours", "B ignores")]);
     assert_eq!(within.unmatched, [missing(0)]);
     let throughput = within.pairs[0].peak.as_ref().unwrap().metrics[0];
-    assert_eq!(throughput.verdict, Verdict::Worse);
+    assert_eq!(throughput.verdict, Verdict::Better);
 
     let alone = Input::of_run(Path::new("new.json"), studies[0].results[0].run.clone());
     let several = compare(&[load(0), alone.clone()]).unwrap_err().to_string();
@@ -90,11 +92,68 @@ fn studies_are_compared_server_by_server() {
     assert!(render(&found, Depth::Overview).ends_with(&format!("{two}\n")));
 }
 
+/// Each comparison of a study has its baseline, and no pair is turned around.
+#[test]
+fn a_study_is_compared_as_its_comparisons_ask() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut doc = study(folder.path()).doc;
+    let last = folder.path().join(doc.run_path(2, 0, 1));
+    std::fs::create_dir_all(last.parent().unwrap()).unwrap();
+    passes(&[1600]).save(&last).unwrap();
+    let mut pairs = |comparisons: &[(ComparisonKind, Option<&str>, &[&str])]| {
+        let comparisons = comparisons.iter();
+        doc.comparisons = comparisons
+            .map(|(kind, baseline, servers)| ComparisonDoc {
+                title: String::new(),
+                kind: *kind,
+                baseline: baseline.map(str::to_owned),
+                servers: servers.iter().map(|&name| name.to_owned()).collect(),
+            })
+            .collect();
+        doc.save(folder.path()).unwrap();
+        let found = compare(&[Input::load(folder.path()).unwrap()]).unwrap();
+        assert_eq!(found.unmatched, [""; 0]);
+        let side = |of: &Subject| format!("{} {}", of.label, of.server.as_deref().unwrap());
+        let pairs = found.pairs.iter();
+        pairs
+            .map(|pair| format!("{} over {}", side(&pair.other), side(&pair.baseline)))
+            .collect::<Vec<_>>()
+    };
+    let first = ["B honours over A ignores", "C to come over A ignores"];
+    assert_eq!(pairs(&[]), first);
+    let all = ["ignores", "honours", "to come"];
+    assert_eq!(pairs(&[(ComparisonKind::Gain, None, &all)]), first);
+    assert_eq!(pairs(&[(ComparisonKind::Scaling, None, &all)]), first);
+    // Whoever is in no comparison has the baseline of the first one.
+    assert_eq!(
+        pairs(&[(ComparisonKind::Change, Some("to come"), &all[..1])]),
+        ["B ignores over A to come", "C honours over A to come"]
+    );
+    assert_eq!(
+        pairs(&[
+            (ComparisonKind::Change, Some("to come"), &all[1..]),
+            (ComparisonKind::Change, Some("ignores"), &all),
+        ]),
+        [
+            "B ignores over A to come",
+            "C honours over B ignores",
+            "C honours over A to come",
+            "A to come over B ignores",
+        ]
+    );
+}
+
 /// A server is held against itself, however few were measured.
 #[test]
 fn results_that_a_study_lacks_are_named_and_no_other_takes_their_place() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let studies = folders.each_ref().map(|folder| study(folder.path()));
+    let studies = folders.each_ref().map(|folder| {
+        let mut study = study(folder.path());
+        // The first server is what others are compared with where nothing names another.
+        study.doc.comparisons.clear();
+        study.doc.save(folder.path()).unwrap();
+        study
+    });
     let load = |at: usize| Input::load(folders[at].path()).unwrap();
     let lose = |at: usize, server: usize| {
         let path = folders[at]

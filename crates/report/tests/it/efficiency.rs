@@ -7,7 +7,7 @@ use smbench_report::published::{CpuOf, Efficiency, Ranked, efficiency, ranked};
 use smbench_report::render;
 use smbench_report::table::Table;
 
-use crate::samples::{document, on_a_busy_server, point, run};
+use crate::samples::{document, metadata_point, on_a_busy_server, point, run};
 
 /// Adapter; Mbit/s and P/E index under the file-server pattern, and under the
 /// web-server pattern, as printed. 20 clients, one server.
@@ -99,10 +99,10 @@ fn the_table_shows_what_a_rank_comes_from() {
     let top: Vec<_> = text.lines().take(5).collect();
     assert_snapshot!(top.join("\n"), @"
     file server
-    rank  name                         Mbit/s  ops/s      CPU    P/E  ops/s per %  us/op
-       1  Alacritech 1000x1              1138      -  23.96 %  47.52            -      -
-       2  Intel PRO/1000 MT              1103      -  63.63 %  17.34            -      -
-       3  Surecom EP-320GTX (NS)         1109      -  67.28 %  16.48            -      -
+    rank  name                         Mbit/s  ops/s     CPU    P/E  ops/s per %  us/op
+       1  Alacritech 1000x1              1138      -  24.0 %  47.52            -      -
+       2  Intel PRO/1000 MT              1103      -  63.6 %  17.34            -      -
+       3  Surecom EP-320GTX (NS)         1109      -  67.3 %  16.48            -      -
     ");
     let printed: Vec<_> = table
         .rows
@@ -132,15 +132,33 @@ fn runs_are_ranked_by_their_peaks_and_unmeasured_ones_last() {
     .collect();
     assert_eq!(names(&ranked(&rows)), ["faster", "slower", "nobody looked"]);
     assert_snapshot!(efficiency("", &rows).to_text(), @"
-    rank  name           Mbit/s  ops/s   CPU   P/E  ops/s per %  us/op
-       1  faster           32.8   1001  25 %  1.31         40.0    999
-       2  slower           16.4    501  25 %  0.66         20.0   1996
-       -  nobody looked   204.8   6251     -     -            -      -
+    rank  name           Mbit/s  ops/s     CPU   P/E  ops/s per %  us/op
+       1  faster           32.8   1001  25.0 %  1.31         40.0    999
+       2  slower           16.4    501  25.0 %  0.66         20.0   1996
+       -  nobody looked   204.8   6251       -     -            -      -
     P/E: Mbit/s for each percent of the server's CPUs; higher is better
     CPU: of the server, in percent of all its CPUs
     no rank: no use of the server's CPUs was measured
     ");
     assert_eq!(Efficiency::of_run("x", &document(&run(Vec::new()))), None);
+}
+
+/// Of work without data no Mbit/s is shown, and nothing is ranked by them.
+#[test]
+fn runs_without_data_are_ranked_by_their_operations() {
+    let metadata = |echos| document(&run(vec![on_a_busy_server(metadata_point(4, echos))]));
+    let rows: Vec<_> = [("slower", 100), ("faster", 300)]
+        .into_iter()
+        .filter_map(|(name, echos)| Efficiency::of_run(name, &metadata(echos)))
+        .collect();
+    assert_eq!(names(&ranked(&rows)), ["faster", "slower"]);
+    assert_snapshot!(efficiency("", &rows).to_text(), @"
+    rank  name    ops/s     CPU  ops/s per %  us/op
+       1  faster    600  25.0 %         24.0   1667
+       2  slower    200  25.0 %         8.00   5000
+    ops/s per %: operations per second for each percent of the server's CPUs; higher is better
+    CPU: of the server, in percent of all its CPUs
+    ");
 }
 
 #[test]
@@ -181,14 +199,14 @@ fn processes_and_machines_are_ranked_apart() {
     ];
     assert_snapshot!(efficiency("", &rows).to_text(), @"
     rank  name     Mbit/s  ops/s      CPU    P/E  ops/s per %  us/op  CPU of
-       1  fast       1000      -  33.33 %  30.00            -      -  processes
-       2  slow       1000      -    100 %  10.00            -      -  processes
-       1  all        1000      -     50 %  20.00            -      -  machine
-       2  other      1000      -    200 %   5.00            -      -  machine
+       1  fast       1000      -   33.3 %  30.00            -      -  processes
+       2  slow       1000      -  100.0 %  10.00            -      -  processes
+       1  all        1000      -   50.0 %  20.00            -      -  machine
+       2  other      1000      -  200.0 %   5.00            -      -  machine
        -  unknown    1000      -        -      -            -      -  -
     P/E: Mbit/s for each percent of the server's CPUs; higher is better
     CPU: of the server, in percent of all its CPUs
-    CPU of some is of the processes that serve, of others of the whole machine, which is more: their P/E do not compare, and they are ranked apart
+    CPU of some is of the processes that serve, of others of the whole machine, which is more: the two do not compare, and are ranked apart
     no rank: no use of the server's CPUs was measured
     ");
 }
@@ -208,7 +226,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     let rows = [Efficiency::of_run("x", &both).unwrap()];
     let text = efficiency("", &rows).to_text();
     assert!(
-        text.contains("CPU of x: of two kinds over its passes, so no P/E\n"),
+        text.contains("CPU of x: of two kinds over its passes, so no rank\n"),
         "{text}"
     );
     assert!(!text.contains("measured"), "{text}");

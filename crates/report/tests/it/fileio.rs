@@ -333,7 +333,7 @@ fn cpu_of_server_and_generator_is_told() {
         // 10 s and 0.5 s of CPU for 8 operations in a second.
         (
             "server: all that its machine did",
-            ["10.00", "250 %", "1250000"],
+            ["10.00", "250.0 %", "1250000"],
         ),
         ("generator: that of smbench itself", ["0.50", "-", "62500"]),
     ] {

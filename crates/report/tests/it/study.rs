@@ -35,7 +35,8 @@ fn study() -> StudyDoc {
         transfers: Vec::new(),
         comparisons: vec![ComparisonDoc {
             title: "as shipped".to_owned(),
-            kind: ComparisonKind::Gain,
+            kind: ComparisonKind::Change,
+            baseline: Some("Samba, honours".to_owned()),
             servers: vec!["../Samba/ignores".to_owned(), "Samba, honours".to_owned()],
         }],
     }
@@ -87,6 +88,29 @@ fn passes_of_a_suite_become_one_document_and_missing_ones_are_not_made_up() {
         late.load_points[0].repeat, 2,
         "the pass the file is named after"
     );
+}
+
+/// Documents of earlier releases, and for them.
+#[test]
+fn comparisons_are_read_by_every_release() {
+    let kept = serde_json::to_value(&study().comparisons[0]).unwrap();
+    let written = serde_json::json!({
+        "title": "as shipped",
+        "kind": "tuning",
+        "baseline": "Samba, honours",
+        "servers": ["../Samba/ignores", "Samba, honours"],
+    });
+    assert_eq!(kept, written);
+    for (kind, known) in [
+        ("gain", ComparisonKind::Gain),
+        ("tuning", ComparisonKind::Change),
+        ("scaling", ComparisonKind::Scaling),
+    ] {
+        let old = serde_json::json!({"title": "t", "kind": kind, "servers": ["a", "b"]});
+        let read: ComparisonDoc = serde_json::from_value(old.clone()).unwrap();
+        assert_eq!((read.kind, read.baseline()), (known, Some("a")));
+        assert_eq!(serde_json::to_value(&read).unwrap(), old);
+    }
 }
 
 #[test]

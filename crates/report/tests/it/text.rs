@@ -15,6 +15,7 @@ use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::MachineDoc;
 use smbench_report::metric::Metric;
+use smbench_report::text::height;
 use smbench_report::{FlushDoc, render, text, write_csv};
 
 use crate::samples::{
@@ -67,6 +68,20 @@ fn a_plain_run() {
     ");
 }
 
+/// What a suite tells of each load point when it is done.
+#[test]
+fn load_points_without_data_are_told_in_operations() {
+    let told = |record| {
+        let doc = document(&record);
+        height(&doc, doc.load_points.last().unwrap())
+    };
+    assert_eq!(told(run(vec![metadata_point(4, 150)])), "300 ops/s");
+    assert_eq!(told(run(vec![point(4, 1, 1000)])), "41.0 Mbit/s");
+    // One that moved none, of a run that does.
+    let stalled = run(vec![point(4, 1, 1000), metadata_point(8, 1)]);
+    assert_eq!(told(stalled), "0.0 Mbit/s");
+}
+
 #[test]
 fn a_mix_that_moves_no_data_peaks_in_operations() {
     let mut record = run(vec![
@@ -88,10 +103,10 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
     CPU of the server: not measured: the server is on another machine; give --server-metrics
 
     CPU of the generator: that of smbench itself
-    clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
-          1        0.05       -    500             -            -
-          4        0.05       -    167             -            -
-          8        0.05       -    250             -            -
+    clients  cores busy  of all  us/op  ops/s per %
+          1        0.05       -    500            -
+          4        0.05       -    167            -
+          8        0.05       -    250            -
 
     peak 300 ops/s at 4 clients, mean response 1.50 ms; no other load point within 95 %
 
@@ -371,7 +386,7 @@ fn cpu_of_server_and_generator_have_the_same_columns() {
     assert_snapshot!(of, @"
     all that its machine did, as told by http://files.example:9100/metrics; 4 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
-          1        1.00    25 %   1996          0.66         20.0
+          1        1.00  25.0 %   1996          0.66         20.0
 
     CPU of the generator: that of smbench itself; 2 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
@@ -572,7 +587,7 @@ fn cpu_of_the_server_is_told_with_what_it_bought() {
     assert_snapshot!(section.unwrap(), @"
     CPU of the server: all that its machine did, as told by http://files.example:9100/metrics; 4 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
-          4        1.00    25 %   1996          0.66         20.0
+          4        1.00  25.0 %   1996          0.66         20.0
           8           -       -      -             -            -
     -: not measured: it did not answer: timeout
     ");

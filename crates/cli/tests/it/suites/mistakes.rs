@@ -181,8 +181,12 @@ fn hostile_suites_are_refused_in_one_line() {
             &["suite ", "duration is zero"],
         ),
         (
-            &format!("{url}[[comparisons]]\ntitle = \"t\"\nkind = \"gain\"\nservers = [\"b\"]"),
+            &format!("{url}[[comparisons]]\ntitle = \"t\"\nservers = [\"b\"]"),
             &["comparison `t`: there is no server `b`"],
+        ),
+        (
+            &format!("{url}[[comparisons]]\ntitle = \"t\"\nkind = \"gain\""),
+            &["comparison `t`: kind = \"gain\" is gone: write kind = \"change\" and baseline = "],
         ),
         (
             &format!("{url}server_metrics = \"here\""),

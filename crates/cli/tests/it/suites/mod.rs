@@ -35,7 +35,7 @@ samba = ["strict sync = no"]
 notes = ["somebody's choice"]
 [[comparisons]]
 title = "what it gains"
-kind = "gain"
+baseline = "syncs"
 servers = ["does not", "syncs"]
 "#;
 
@@ -119,7 +119,8 @@ fn two_configurations_of_samba_become_a_study() {
     assert_eq!(doc["name"], "two");
     assert_eq!(doc["load_points"], serde_json::json!([1, 2]));
     assert_eq!(doc["servers"][1]["settings"][0], "strict sync = no");
-    assert_eq!(doc["comparisons"][0]["servers"][0], "does not");
+    assert_eq!(doc["comparisons"][0]["baseline"], "syncs");
+    assert!(said.stdout.contains("  vs syncs  "), "{said:?}");
     let mut started = Vec::new();
     for (server, flush) in [("01-syncs", "honours"), ("02-does-not", "ignores")] {
         for number in [1, 2] {
@@ -214,7 +215,7 @@ fn the_study_of_flushes_has_both_configurations() {
     let both = ["Samba, strict sync = no", "Samba, strict sync = yes"];
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
     let tables = tables(&page);
-    // Peaks, dips, response times, percentiles, operations, load points, the gain.
+    // Peaks, dips, response times, percentiles, operations, load points, the change.
     assert!(tables.len() >= 10, "{page}");
     for table in &tables {
         for name in both {
