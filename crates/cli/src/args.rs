@@ -39,7 +39,7 @@ pub(crate) use value::{Destination, paths};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a condition of compare --fail-if was met
+  1    a condition of compare --fail-if failed
   2    the command line, a profile or a result file makes no sense
   3    could not set up: server, account, share, or a place for the results
   4    the run is not valid: it was given up, or a load point must not be quoted

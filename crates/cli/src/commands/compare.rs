@@ -51,13 +51,14 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
             false => format!("{text}\n{}", lines.concat()),
         })?;
     }
-    let failed = || judgements.iter().filter(|judged| judged.failed);
+    let not_passed = || judgements.iter().filter(|judged| !judged.passed());
     if is_taken != [false, false] {
-        failed().for_each(complain);
+        not_passed().for_each(complain);
     }
-    Ok(match failed().next() {
-        Some(_) => Exit::Failed,
-        None => Exit::Done,
+    let fails = |judged: &Judgement| judged.failed || args.fail_if_inconclusive;
+    Ok(match not_passed().any(fails) {
+        true => Exit::Failed,
+        false => Exit::Done,
     })
 }
 

@@ -12,17 +12,19 @@ mod csv;
 mod difference;
 mod error;
 mod input;
+mod judgement;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-pub use condition::{Condition, GrammarError, Judgement};
+pub use condition::{Condition, GrammarError};
 pub use csv::write_csv;
 pub use difference::Difference;
 pub use error::CompareError;
 pub use input::{Input, compare};
+pub use judgement::Judgement;
 pub use text::{Depth, render};
 
 use crate::change::{CONFIDENCE, Change, Noise};
