@@ -26,6 +26,8 @@ result's peak load point in both. Each condition has one of three outcomes:
   inconclusive  the passes cannot tell: the noise is too large, or one result has one pass
 A metric that was not measured ends in exit code 2.
 
+Results of different work are refused, unless --force is given: other operations, files or load.
+
 Exit codes:
   0    done; no condition of --fail-if failed
   1    a condition of --fail-if failed, or was inconclusive with --fail-if-inconclusive
@@ -44,6 +46,9 @@ pub(crate) struct CompareArgs {
     /// End with exit code 1 also if a condition is inconclusive
     #[arg(long, requires = "fail_if")]
     pub(crate) fail_if_inconclusive: bool,
+    /// Compare results of different work as well
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print every number of every load point, by operation too, with its interval
     #[arg(long)]
     pub(crate) details: bool,

@@ -28,7 +28,10 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     let inputs = args.results.iter().map(|path| Input::load(path));
     let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
-    let comparison = compare(&inputs)?;
+    let comparison = match args.force {
+        true => compare(&inputs)?,
+        false => compare(&inputs)?.of_same_work()?,
+    };
     let judgements = judge(args, &comparison)?;
     if let Some(to) = &args.json {
         write(to, &json(&comparison, &judgements))?;

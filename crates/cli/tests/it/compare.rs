@@ -219,6 +219,24 @@ fn a_condition_that_the_data_could_not_show_is_no_pass_and_fails_where_asked() {
 }
 
 #[test]
+fn results_of_different_work_are_compared_only_by_force() {
+    let place = Place::new();
+    scaled(&place, "a.json", 100);
+    let mut other = passes(100.0, 0.1);
+    other["plan"]["profile"] = "metadata".into();
+    other["plan"]["outstanding"] = 7.into();
+    place.write("b.json", &other.to_string());
+    let difference = "A ran profile file-server, B ran metadata";
+    compare(&place, &["a.json", "b.json"]).failed_with(2, &[difference, "--force"]);
+    let forced = compare(&place, &["a.json", "b.json", "--force"]);
+    forced.succeeded();
+    assert!(
+        forced.stdout.contains(&format!("warning  {difference}\n")),
+        "{forced:?}"
+    );
+}
+
+#[test]
 fn what_cannot_be_compared_takes_one_line() {
     let place = Place::new();
     scaled(&place, "x.json", 100);

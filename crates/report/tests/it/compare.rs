@@ -186,6 +186,97 @@ fn what_differs_is_told_apart_as_subject_and_as_warning() {
     }
 }
 
+/// A document of one pass whose profile does something else.
+fn of_metadata() -> RunDoc {
+    let mut record = run(vec![metadata_point(8, 100)]);
+    record.plan = metadata_plan(&[8]);
+    document(&record)
+}
+
+#[test]
+fn runs_of_different_work_are_refused_unless_it_is_forced() {
+    let refusal = |other: RunDoc| compared(passes(&[1600]), other).of_same_work();
+    assert_eq!(
+        refusal(of_metadata()).unwrap_err().to_string(),
+        "before.json and after.json did different work (A ran profile file-server, B ran metadata): \
+         add --force to compare them all the same"
+    );
+    let with = |change: fn(&mut RunDoc)| {
+        let mut doc = passes(&[1600]);
+        change(&mut doc);
+        refusal(doc).map_err(|error| error.to_string())
+    };
+    let outstanding = with(|doc| doc.plan.outstanding = 1).unwrap_err();
+    assert!(
+        outstanding.contains("(plan.outstanding: 4 in A, 1 in B)"),
+        "{outstanding}"
+    );
+    // The same operations, measured for longer, from another seed or by another name.
+    for change in [
+        |doc: &mut RunDoc| doc.plan.seed += 1,
+        |doc: &mut RunDoc| doc.plan.duration_s *= 2.0,
+        |doc: &mut RunDoc| doc.plan.profile = "renamed".to_owned(),
+        |doc: &mut RunDoc| doc.server.url = "smb://bench@elsewhere/data".to_owned(),
+    ] {
+        assert_eq!(with(change).unwrap().pairs.len(), 1);
+    }
+    // Where others remain, they are compared.
+    let input = |name: &str, run| Input::of_run(Path::new(name), run);
+    let three = [
+        input("a.json", passes(&[1600])),
+        input("b.json", of_metadata()),
+        input("c.json", passes(&[1500])),
+    ];
+    let left = compare(&three).unwrap().of_same_work().unwrap();
+    let [pair] = &left.pairs[..] else {
+        panic!("one did the same work: {left:?}");
+    };
+    assert_eq!(pair.other.name, "c.json");
+    let [told] = &left.unmatched[..] else {
+        panic!("one did not: {left:?}");
+    };
+    assert!(told.starts_with("a.json and b.json did different work"));
+}
+
+#[test]
+fn profiles_that_differ_take_one_line() {
+    let text = render(&compared(passes(&[1600]), of_metadata()), Depth::Overview);
+    let warnings = text.lines().filter(|line| line.starts_with("warning"));
+    let expected = ["warning  A ran profile file-server, B ran metadata"];
+    assert_eq!(warnings.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn of_lists_and_long_values_the_part_that_differs_is_shown() {
+    let differs = |one: &[&str], other: &[&str]| {
+        let with = |notes: &[&str]| {
+            let mut doc = passes(&[1600]);
+            doc.server.notes = notes.iter().map(|note| (*note).to_owned()).collect();
+            doc
+        };
+        let text = render(&compared(with(one), with(other)), Depth::Overview);
+        let line = text.lines().find(|line| line.contains("server.notes"));
+        line.map(|line| line.trim_start_matches("differs").trim().to_owned())
+    };
+    let common = "server and load generator share this machine";
+    let scratch = |setting: &str| {
+        format!("a scratch Samba 4.17.12 that keeps its files in memory, with {setting}")
+    };
+    let (default, tuned) = (scratch("strict sync = yes"), scratch("strict sync = no"));
+    let line = differs(&[common, &default], &[common, &tuned]);
+    assert_eq!(
+        line.unwrap(),
+        "server.notes: ...with strict sync = yes in A, ...with strict sync = no in B"
+    );
+    let line = differs(&[common], &[common, "two ports"]);
+    assert_eq!(line.unwrap(), "server.notes: two ports only in B");
+    let line = differs(&[common, "two ports"], &["10 Gbit/s", common]);
+    assert_eq!(
+        line.unwrap(),
+        "server.notes: two ports in A, 10 Gbit/s in B"
+    );
+}
+
 /// What a server refused it did not do, however fast it was.
 #[test]
 fn what_only_one_server_did_as_recorded_is_other_work() {
