@@ -189,7 +189,7 @@ fn failures_and_leftovers_are_spelled_out() {
           2        0.05       -    397             -            -
           4        0.05       -    397             -            -
 
-    no peak: no valid load point saw an operation
+    no peak: no load point is valid
 
     operations at ! 4 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
