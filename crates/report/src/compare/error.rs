@@ -52,8 +52,8 @@ pub enum CompareError {
     },
     /// Two runs that were to do different work.
     #[error(
-        "{baseline} and {other} did different work ({difference}): add --force to compare them all \
-         the same"
+        "{baseline} and {other} did different work ({difference}): add --force to compare them \
+         anyway"
     )]
     OtherWork {
         /// The one.
