@@ -39,9 +39,9 @@ pub(crate) use value::{Destination, paths};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a condition of compare --fail-if was met
-  2    the command line, a profile or a result file makes no sense
-  3    could not set up: server, account, share, or a place for the results
+  1    a condition of compare --fail-if failed
+  2    the command line or a given file makes no sense, or a file would be overwritten
+  3    the set-up failed: server, account, share, space on it, or output that cannot be written
   4    the run is not valid: it was given up, or a load point must not be quoted
   130  interrupted";
 

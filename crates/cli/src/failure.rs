@@ -28,10 +28,11 @@ pub(crate) enum Exit {
     Done = 0,
     /// A change is one that must not be.
     Failed = 1,
-    /// The command line or a profile makes no sense.
+    /// The command line, or a file that the user gave, makes no sense, or the command
+    /// would overwrite something.
     Usage = 2,
-    /// Nothing was measured: no connection, no session, no share, no place for
-    /// the results.
+    /// The set-up failed: server, account, share, space on the share, this machine, or
+    /// output that cannot be written.
     Setup = 3,
     /// The run was given up, or a load point must not be quoted.
     Invalid = 4,
@@ -141,6 +142,7 @@ impl Failure {
         }
     }
 
+    /// A cause has the same exit code in all commands; see [`Exit`].
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_)
@@ -190,11 +192,16 @@ fn run_fails_for(error: &RunError) -> Option<&SessionError> {
     }
 }
 
-/// Whether a file that the command line names is not what it should be, or other
-/// options would do.
+/// Whether a file that the user gave is not there or not what it should be, or
+/// other options would do.
 const fn is_asked_wrongly(error: &SessionError) -> bool {
     match error {
-        SessionError::Ticket(TicketError::Malformed { .. }) => true,
+        SessionError::Ticket(error) => matches!(
+            error,
+            TicketError::Unreadable { .. }
+                | TicketError::Malformed { .. }
+                | TicketError::EmptyKeytab { .. }
+        ),
         SessionError::Fileio(error) => error.is_asked_wrongly(),
         _ => false,
     }
@@ -214,7 +221,9 @@ fn chain(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use smbench_engine::fileio::FileioError;
     use smbench_engine::plan::Problem;
+    use smbench_engine::server_cpu::MetricsError;
 
     use super::*;
 
@@ -229,6 +238,80 @@ mod tests {
         assert_eq!(failure.exit(), Exit::Interrupted);
         let failure = Failure::from(RunError::System(io::Error::other("no threads")));
         assert_eq!(failure.exit(), Exit::Setup);
+    }
+
+    #[test]
+    fn a_cause_has_one_exit_code_in_all_commands() {
+        let at = || "files.example:445".to_owned();
+        let size = || "64 MiB".to_owned();
+        let path = || "x".into();
+        let missing = || io::ErrorKind::NotFound.into();
+        let in_a_run = |error| Failure::from(RunError::Session(error));
+        let space = SessionError::NoSpace {
+            at: at(),
+            needed: size(),
+            free: size(),
+        };
+        let space_for_files = FileioError::NoSpace {
+            at: at(),
+            needed: size(),
+            free: size(),
+        };
+        let request = SessionError::TooLarge {
+            kind: "read",
+            wanted: size(),
+            at: at(),
+            limit: size(),
+        };
+        let block = FileioError::BlockTooLarge {
+            wanted: size(),
+            at: at(),
+            kind: "read",
+            limit: size(),
+        };
+        let keytab = TicketError::Unreadable {
+            what: "the keytab",
+            path: path(),
+            source: missing(),
+        };
+        let password = PasswordError::Unreadable {
+            path: path(),
+            source: missing(),
+        };
+        let result = LoadError::NotFound { path: path() };
+        for (cause, failures, exit) in [
+            (
+                "the share has too little space",
+                vec![in_a_run(space), SessionError::from(space_for_files).into()],
+                Exit::Setup,
+            ),
+            (
+                "the server takes no requests as large",
+                vec![in_a_run(request), in_a_run(block.into())],
+                Exit::Setup,
+            ),
+            (
+                "a file that the user gave is not there",
+                vec![in_a_run(keytab.into()), password.into(), result.into()],
+                Exit::Usage,
+            ),
+        ] {
+            for failure in failures {
+                assert_eq!(failure.exit(), exit, "{cause}: {failure}");
+            }
+        }
+    }
+
+    /// Neither the profile nor the account is to blame, so that a suite goes on with
+    /// its other servers.
+    #[test]
+    fn an_exporter_that_does_not_answer_fails_the_set_up_of_its_server() {
+        let failure = Failure::from(RunError::Metrics(MetricsError {
+            url: "http://files.example:9100/metrics".to_owned(),
+            reason: "it did not answer".to_owned(),
+        }));
+        assert_eq!(failure.exit(), Exit::Setup);
+        assert!(!failure.is_of_profile() && !failure.is_of_log_on());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Where the password comes from, and with `--authentication-file` the account.
 //!
-//! The first that there is: `--password-file`, `--authentication-file`,
-//! `SMBENCH_PASSWORD`, the URL, a prompt. Invariant: no message repeats any
-//! content of these.
+//! The first that there is: the URL, `--password-file`, `--authentication-file`,
+//! `SMBENCH_PASSWORD`, a prompt. A password in the URL that differs from that of
+//! another source is an error: one of the two is not what the user means, and a
+//! wrong password may lock the account. Invariant: no message repeats any content
+//! of these.
 
 use std::env;
 use std::fs::File;
@@ -45,6 +47,8 @@ pub(crate) enum PasswordError {
          --authentication-file (for Kerberos, --keytab or --ccache)"
     )]
     Missing { user: String, variable: String },
+    #[error("the password in the URL and that of {0} differ: leave one of them out")]
+    Differs(String),
     #[error("failed to ask for the password: {0}")]
     Prompt(io::Error),
 }
@@ -63,7 +67,8 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Reads the authentication file and completes the account of `target`
-    /// from it; what the URL says goes first. Warns of a password in the URL.
+    /// from it; what the URL says goes first. Warns of a password in the URL, and
+    /// fails where another source has another one.
     pub(crate) fn open(
         args: &SecretArgs,
         target: &mut Target,
@@ -85,12 +90,21 @@ impl Sources {
         if target.domain.is_empty() {
             target.domain = file.domain.unwrap_or_default();
         }
-        Ok(Self {
+        let sources = Self {
             variable: args.password_env.as_deref().unwrap_or(VARIABLE).to_owned(),
             password_file: args.password_file.clone(),
             authentication_file: file.password.map(Secret::new),
             url,
-        })
+        };
+        if url == UrlPassword::Present
+            && let Some((source, password)) = sources.elsewhere()?
+            // An empty variable or file is none.
+            && !password.expose().is_empty()
+            && password != target.password
+        {
+            return Err(PasswordError::Differs(source.to_owned()));
+        }
+        Ok(sources)
     }
 
     /// Whether there is a password without asking for it.
@@ -113,23 +127,11 @@ impl Sources {
         if !is_wanted {
             return Ok(Secret::default());
         }
-        if let Some(path) = &self.password_file {
-            let text = read(path)?;
-            let line = text.split('\n').next().unwrap_or_default();
-            return Ok(Secret::new(line.trim_end_matches('\r')));
-        }
-        if let Some(password) = &self.authentication_file {
-            return Ok(password.clone());
-        }
-        match env::var(&self.variable) {
-            Ok(password) => return Ok(Secret::new(password)),
-            Err(env::VarError::NotUnicode(_)) => {
-                return Err(PasswordError::Variable(self.variable.clone()));
-            }
-            Err(env::VarError::NotPresent) => {}
-        }
         if self.url == UrlPassword::Present {
             return Ok(target.password.clone());
+        }
+        if let Some((_, password)) = self.elsewhere()? {
+            return Ok(password);
         }
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
             let prompt = format!("password of {} at {}: ", target.user, target.host);
@@ -141,6 +143,26 @@ impl Sources {
             user: target.user.clone(),
             variable: self.variable.clone(),
         })
+    }
+
+    /// The first password outside of the URL, and the name of its source.
+    fn elsewhere(&self) -> Result<Option<(&str, Secret)>, PasswordError> {
+        if let Some(path) = &self.password_file {
+            let text = read(path)?;
+            let line = text.split('\n').next().unwrap_or_default();
+            let password = Secret::new(line.trim_end_matches('\r'));
+            return Ok(Some(("--password-file", password)));
+        }
+        if let Some(password) = &self.authentication_file {
+            return Ok(Some(("--authentication-file", password.clone())));
+        }
+        match env::var(&self.variable) {
+            Ok(password) => Ok(Some((&self.variable, Secret::new(password)))),
+            Err(env::VarError::NotPresent) => Ok(None),
+            Err(env::VarError::NotUnicode(_)) => {
+                Err(PasswordError::Variable(self.variable.clone()))
+            }
+        }
     }
 }
 
@@ -245,6 +267,68 @@ mod tests {
             assert_eq!((target.domain.as_str(), target.user.as_str()), account);
             assert_eq!(sources.password(&target).unwrap().expose(), "pw");
             assert!(!format!("{sources:?}").contains("pw"), "{sources:?}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_the_url_must_not_differ_from_that_of_another_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |text: &str| {
+            let path = folder.path().join(format!("with {}", text.trim()));
+            std::fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let nowhere = || Some("SMBENCH_TEST_NOT_SET".to_owned());
+        // Set wherever tests run; its content is nobody's secret.
+        let variable = env::var("PATH").unwrap();
+        let from_variable = || SecretArgs {
+            password_env: Some("PATH".to_owned()),
+            ..SecretArgs::default()
+        };
+        let from_password_file = |text| SecretArgs {
+            password_file: file(text),
+            password_env: nowhere(),
+            ..SecretArgs::default()
+        };
+        let from_authentication_file = |text| SecretArgs {
+            authentication_file: file(text),
+            password_env: nowhere(),
+            ..SecretArgs::default()
+        };
+        let differs = |source| Err(PasswordError::Differs(source).to_string());
+        for (in_url, args, expected) in [
+            ("right", from_variable(), differs("PATH".to_owned())),
+            (&variable, from_variable(), Ok(&variable[..])),
+            ("right", from_password_file("right\n"), Ok("right")),
+            ("right", from_password_file("\n"), Ok("right")),
+            (
+                "right",
+                from_password_file("stale\n"),
+                differs("--password-file".to_owned()),
+            ),
+            (
+                "right",
+                from_authentication_file("password = right"),
+                Ok("right"),
+            ),
+            (
+                "right",
+                from_authentication_file("password = stale"),
+                differs("--authentication-file".to_owned()),
+            ),
+        ] {
+            let (mut target, found) = Target::parse("smb://ann:x@host/share").unwrap();
+            target.password = Secret::new(in_url);
+            let sources = Sources::open(&args, &mut target, found);
+            let password = sources.and_then(|sources| sources.password(&target));
+            let password = password.map_err(|error| error.to_string());
+            let found = password.as_ref().map(Secret::expose).map_err(Clone::clone);
+            assert_eq!(found, expected);
+            if let Err(message) = expected {
+                for secret in ["right", "stale", &variable] {
+                    assert!(!message.contains(secret), "{message}");
+                }
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 pub use exporter::{MetricsUrl, MetricsUrlError};
 use exposition::Counters;
 use processes::Listeners;
+use thiserror::Error;
 
 use crate::clock::{self, Nanos};
 use crate::process::{self, CpuTime};
@@ -62,6 +63,32 @@ pub struct ServerCpuUse {
     pub cores: u32,
     /// Summed over them, in the window.
     pub busy: Duration,
+}
+
+/// An exporter that does not tell the CPU time of its machine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("failed to read CPU counters from {url}: {reason}; check --server-metrics")]
+pub struct MetricsError {
+    /// Where it was asked, without a query.
+    pub url: String,
+    /// Why not.
+    pub reason: String,
+}
+
+impl CpuSource {
+    /// Asks an exporter once, so that one that does not answer is found before the
+    /// load. Blocks the thread for 2 seconds at most. Processes are looked for once
+    /// the server's address is known: where they cannot be had, the run goes on.
+    pub(crate) fn check(&self) -> Result<(), MetricsError> {
+        let Self::Exporter(url) = self else {
+            return Ok(());
+        };
+        let error = |reason| MetricsError {
+            url: url.to_string(),
+            reason,
+        };
+        exporter::scrape(url).map(|_| ()).map_err(error)
+    }
 }
 
 /// Reads the counters of one server.

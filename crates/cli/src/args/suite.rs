@@ -20,7 +20,7 @@ SMBENCH_PASSWORD, or a prompt.
 Exit codes:
   0    done
   2    the command line, the suite or a profile makes no sense, or the folder holds another study
-  3    a server could not be set up, or there is no place for the results; the others were measured
+  3    the set-up of a server failed, or output cannot be written; the others were measured
   4    a server failed under way, or a load point must not be quoted
   130  interrupted";
 

@@ -28,7 +28,10 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     let inputs = args.results.iter().map(|path| Input::load(path));
     let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
-    let comparison = compare(&inputs)?;
+    let comparison = match args.force {
+        true => compare(&inputs)?,
+        false => compare(&inputs)?.of_same_work()?,
+    };
     let judgements = judge(args, &comparison)?;
     if let Some(to) = &args.json {
         write(to, &json(&comparison, &judgements))?;
@@ -51,13 +54,14 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
             false => format!("{text}\n{}", lines.concat()),
         })?;
     }
-    let failed = || judgements.iter().filter(|judged| judged.failed);
+    let not_passed = || judgements.iter().filter(|judged| !judged.passed());
     if is_taken != [false, false] {
-        failed().for_each(complain);
+        not_passed().for_each(complain);
     }
-    Ok(match failed().next() {
-        Some(_) => Exit::Failed,
-        None => Exit::Done,
+    let fails = |judged: &Judgement| judged.failed || args.fail_if_inconclusive;
+    Ok(match not_passed().any(fails) {
+        true => Exit::Failed,
+        false => Exit::Done,
     })
 }
 

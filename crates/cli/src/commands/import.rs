@@ -143,8 +143,7 @@ fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
     for (path, _) in files {
         // A link that leads nowhere is something, too.
         if path.symlink_metadata().is_ok() {
-            let told = "it exists, and nothing is replaced; give another --out";
-            return Err(Failure::write(path)(io::Error::other(told)));
+            return Err(exists(path));
         }
     }
     let folder = files.first().and_then(|(path, _)| path.parent());
@@ -157,13 +156,23 @@ fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
     }
     for (path, text) in files {
         // Whatever has come there since is not replaced either.
-        let mut file = File::create_new(path).map_err(Failure::write(path))?;
+        let mut file = File::create_new(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(path),
+            _ => Failure::write(path)(error),
+        })?;
         made.files.push(path);
         file.write_all(text.as_bytes())
             .map_err(Failure::write(path))?;
     }
     made.files.clear();
     Ok(())
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{} exists, and nothing is replaced: give another --out",
+        path.display()
+    ))
 }
 
 /// What has been written so far; dropping it removes that.
@@ -212,6 +221,8 @@ mod tests {
         assert!(failed.starts_with(&named), "{failed}");
         assert!(!place.path().join("made").exists());
         write_all_new(&files[..2]).unwrap();
+        let again = write_all_new(&files[..2]).unwrap_err();
+        assert_eq!(again.exit(), Exit::Usage, "nothing is overwritten");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     }
 }

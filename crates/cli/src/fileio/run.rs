@@ -125,9 +125,9 @@ fn check_memory(test: &Fileio) -> Result<(), Failure> {
         Some(kib * 1024)
     });
     match available {
-        Some(available) if test.total.0 > available => Err(Failure::Usage(format!(
-            "--file-total-size: {} is more than the {} of memory that the server started here could \
-             keep its files in: give less, or --target",
+        Some(available) if test.total.0 > available => Err(Failure::Embedded(format!(
+            "files of {} are more than the {} of memory that it could keep them in: give a smaller \
+             --file-total-size, or --target",
             test.total,
             Size(available)
         ))),

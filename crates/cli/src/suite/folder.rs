@@ -288,9 +288,8 @@ fn lock(path: &Path) -> Result<File, Failure> {
     let file = open().map_err(Failure::write(&name))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Failure::Usage(format!(
-            "folder {}: another smbench is measuring this study",
-            path.display()
+        Err(TryLockError::WouldBlock) => Err(Failure::write(path)(io::Error::other(
+            "another smbench is measuring this study",
         ))),
         Err(TryLockError::Error(error)) => Err(Failure::write(&name)(error)),
     }

@@ -273,9 +273,10 @@ impl<'a> Runner<'a> {
                     "{name}: {} not measured: {reason}",
                     counted(missing as u64, "load point")
                 ));
-                // What was never set up is the worse of the two.
+                // A server that was never set up is worse than one that failed under load.
                 worst = match (worst, exit) {
-                    (Exit::Setup, _) | (_, Exit::Setup | Exit::Usage) => Exit::Setup,
+                    (Exit::Setup, _) | (_, Exit::Setup) => Exit::Setup,
+                    (Exit::Usage, _) | (_, Exit::Usage) => Exit::Usage,
                     _ => Exit::Invalid,
                 };
             }
@@ -285,7 +286,7 @@ impl<'a> Runner<'a> {
                 if let Some((exit, Some(reason))) = judged {
                     complain(format_args!("{}: {reason}", self.place(slot)));
                     worst = match worst {
-                        Exit::Setup => Exit::Setup,
+                        Exit::Setup | Exit::Usage => worst,
                         _ => exit,
                     };
                 }

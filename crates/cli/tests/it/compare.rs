@@ -7,17 +7,40 @@ use serde_json::Value;
 
 use crate::support::{Place, Said, embedded, json, text};
 
-/// The frozen document with its throughput and counts at this many percent.
-fn scaled(place: &Place, name: &str, percent: u64) {
+/// The frozen document, of one pass, with its throughput and counts at this many
+/// percent.
+fn one_pass(percent: f64) -> Value {
     let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/v1-curve.json");
     let mut doc = json(&fs::read_to_string(frozen).unwrap());
     for point in doc["load_points"].as_array_mut().unwrap() {
         for key in ["throughput_mbps", "ops_per_s"] {
             let value = point[key].as_f64().unwrap();
-            point[key] = (value * percent as f64 / 100.0).into();
+            point[key] = (value * percent / 100.0).into();
         }
     }
-    place.write(name, &doc.to_string());
+    doc
+}
+
+/// The same with three passes that lie this many percent apart.
+fn passes(percent: f64, apart: f64) -> Value {
+    let factors = [1.0 - apart / 100.0, 1.0, 1.0 + apart / 100.0];
+    let mut doc = one_pass(percent);
+    doc["plan"]["repeat"] = factors.len().into();
+    let points = (1..).zip(factors).flat_map(|(repeat, factor)| {
+        let mut pass = one_pass(percent * factor);
+        let points = pass["load_points"].as_array_mut().unwrap();
+        points
+            .iter_mut()
+            .for_each(|point| point["repeat"] = repeat.into());
+        std::mem::take(points)
+    });
+    doc["load_points"] = points.collect();
+    doc
+}
+
+/// Writes three passes that hardly differ.
+fn scaled(place: &Place, name: &str, percent: u32) {
+    place.write(name, &passes(percent.into(), 0.1).to_string());
 }
 
 fn compare(place: &Place, more: &[&str]) -> Said {
@@ -154,6 +177,66 @@ fn exit_codes_tell_whether_a_condition_was_met() {
 }
 
 #[test]
+fn a_condition_that_the_data_could_not_show_is_no_pass_and_fails_where_asked() {
+    let place = Place::new();
+    place.write("noisy.json", &passes(100.0, 30.0).to_string());
+    place.write("one.json", &one_pass(50.0).to_string());
+    for (other, part) in [
+        (
+            "noisy.json",
+            "\ninconclusive: throughput < -5%: these passes can only show changes beyond -59.8 %; \
+             0.0 % at ",
+        ),
+        (
+            "one.json",
+            "\ninconclusive: throughput < -5%: one pass: noise unknown, repeat with --repeat 5; \
+             -50.0 % at ",
+        ),
+    ] {
+        let args = ["noisy.json", other, "--fail-if", "throughput < -5%"];
+        let said = compare(&place, &args);
+        said.succeeded();
+        assert!(said.stdout.contains(part), "{said:?}");
+        let said = compare(&place, &[&args[..], &["--json", "-"]].concat());
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert!(
+            said.stderr.starts_with("smbench: inconclusive: "),
+            "{said:?}"
+        );
+        let judged = &json(&said.stdout)["conditions"][0];
+        assert_eq!(
+            (&judged["failed"], &judged["conclusive"]),
+            (&false.into(), &false.into())
+        );
+        let said = compare(&place, &[&args[..], &["--fail-if-inconclusive"]].concat());
+        assert_eq!(said.code(), Some(1), "{said:?}");
+    }
+    compare(
+        &place,
+        &["noisy.json", "one.json", "--fail-if-inconclusive"],
+    )
+    .failed_with(2, &["--fail-if"]);
+}
+
+#[test]
+fn results_of_different_work_are_compared_only_by_force() {
+    let place = Place::new();
+    scaled(&place, "a.json", 100);
+    let mut other = passes(100.0, 0.1);
+    other["plan"]["profile"] = "metadata".into();
+    other["plan"]["outstanding"] = 7.into();
+    place.write("b.json", &other.to_string());
+    let difference = "A ran profile file-server, B ran metadata";
+    compare(&place, &["a.json", "b.json"]).failed_with(2, &[difference, "--force"]);
+    let forced = compare(&place, &["a.json", "b.json", "--force"]);
+    forced.succeeded();
+    assert!(
+        forced.stdout.contains(&format!("warning  {difference}\n")),
+        "{forced:?}"
+    );
+}
+
+#[test]
 fn what_cannot_be_compared_takes_one_line() {
     let place = Place::new();
     scaled(&place, "x.json", 100);
@@ -179,7 +262,7 @@ fn what_cannot_be_compared_takes_one_line() {
 
 /// A study of three servers, of which some were measured: their folders, and their
 /// numbers in percent.
-fn study(place: &Place, measured: &[(&str, u64)]) {
+fn study(place: &Place, measured: &[(&str, u32)]) {
     let server = |name: &str| serde_json::json!({"name": name, "url": null});
     let servers = ["old", "new", "newest"].map(server);
     let doc = serde_json::json!({
@@ -191,7 +274,7 @@ fn study(place: &Place, measured: &[(&str, u64)]) {
         "command": ["smbench", "suite", "nightly.toml"],
         "profiles": ["file-server"],
         "load_points": [1],
-        "passes": 1,
+        "passes": 3,
         "servers": servers,
     });
     for (folder, _) in measured {
@@ -200,8 +283,11 @@ fn study(place: &Place, measured: &[(&str, u64)]) {
     }
     place.write("study/study.json", &doc.to_string());
     for (folder, percent) in measured {
-        let name = format!("study/runs/{folder}/01-file-server/pass-1.json");
-        scaled(place, &name, *percent);
+        for (pass, factor) in [(1, 0.999), (2, 1.0), (3, 1.001)] {
+            let name = format!("study/runs/{folder}/01-file-server/pass-{pass}.json");
+            let doc = one_pass(f64::from(*percent) * factor);
+            place.write(&name, &doc.to_string());
+        }
     }
 }
 

@@ -67,8 +67,8 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
         fs::write(&kept, "mine").unwrap();
         let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
         let name = kept.file_name().unwrap().to_str().unwrap();
-        let told = format!("failed to write made/{name}: it exists, and nothing is replaced");
-        said.failed_with(3, &[&told]);
+        let told = format!("made/{name} exists, and nothing is replaced: give another --out");
+        said.failed_with(2, &[&told]);
         let left: Vec<_> = fs::read_dir(folder).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
         assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");

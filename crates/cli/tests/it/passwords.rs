@@ -63,7 +63,9 @@ fn each_source_works_and_goes_before_the_next() {
     let authentication = format!("username = smbench\npassword = {password}\n");
     let authentication_file = place.write("authentication", &authentication);
     let bare = server.url().replace("smbench@", "");
-    let wrong_in_url = server.url().replace("smbench@", "smbench:wrong@");
+    let in_url = server
+        .url()
+        .replace("smbench@", &format!("smbench:{password}@"));
     for (url, variable, option) in [
         (
             server.url(),
@@ -76,7 +78,7 @@ fn each_source_works_and_goes_before_the_next() {
             Some(("--authentication-file", &authentication_file)),
         ),
         (server.url(), password, None),
-        (wrong_in_url, password, None),
+        (in_url.clone(), password, None),
     ] {
         let mut args = vec!["probe", &url];
         if let Some((name, path)) = option {
@@ -86,6 +88,14 @@ fn each_source_works_and_goes_before_the_next() {
         assert_eq!(said.code(), Some(0), "{said:?}");
         assert!(said.stdout.contains(&server.url()), "{said:?}");
         keeps_secret(&place, &said, password);
+    }
+    // The server hears of neither.
+    let said = place.smbench_as("stale", &["probe", &in_url]);
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    let refusal = "the password in the URL and that of SMBENCH_PASSWORD differ";
+    assert!(said.stderr.contains(refusal), "{said:?}");
+    for secret in [password, "stale"] {
+        keeps_secret(&place, &said, secret);
     }
 }
 

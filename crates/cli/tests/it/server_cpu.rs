@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread;
 
 use serde_json::Value;
-use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{MemoryCounts, SambaOptions, ScratchSamba, Tool, require};
 
 use crate::support::{Place, embedded};
 
@@ -127,19 +127,36 @@ fn an_exporter_tells_what_the_whole_machine_did() {
     );
 }
 
-/// A peer that never answers, and one whose answers are lies, cost a run the CPU
-/// column and nothing else. What it is asked with may be a secret: it is asked so,
-/// and nobody else is told.
+/// The option for a peer that is asked with a secret.
+fn metrics_of(peer: &TcpListener) -> String {
+    let address = peer.local_addr().unwrap();
+    format!("--server-metrics=http://{address}/m?token=hunter2")
+}
+
 #[test]
-fn a_peer_that_is_no_exporter_costs_the_cpu_column_alone() {
-    let server = embedded();
+fn a_peer_that_does_not_answer_is_found_before_anything_is_written() {
+    let (place, server) = (Place::new(), embedded());
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let said = place.run(&server.url(), server.password(), &[&metrics_of(&silent)]);
+    said.failed_with(
+        3,
+        &[
+            "failed to read CPU counters from http://127.0.0.1:",
+            "did not answer",
+            "check --server-metrics",
+        ],
+    );
+    assert!(!said.stderr.contains("hunter2"), "{}", said.stderr);
+    assert_eq!(server.memory().counts(), MemoryCounts::default());
+}
+
+/// A peer whose answers become lies costs a run the CPU column and nothing else. A
+/// query in its URL may be a secret: only the peer gets it.
+#[test]
+fn a_peer_that_lies_under_load_costs_the_cpu_column_alone() {
+    let server = embedded();
     let liar = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = |listener: &TcpListener| {
-        let address = listener.local_addr().unwrap();
-        format!("--server-metrics=http://{address}/m?token=hunter2")
-    };
-    // What it answers when the window opens, and when it closes.
+    // What it answers before the load and when the window opens, and when that closes.
     let told: [([&str; 2], &str); 5] = [
         (["100", "50"], "went back"),
         (["100", "-100"], "makes no sense"),
@@ -147,10 +164,10 @@ fn a_peer_that_is_no_exporter_costs_the_cpu_column_alone() {
         (["100", "100"], "stood still"),
         (["100", "many"], "makes no sense"),
     ];
-    let mut cases = vec![(url(&silent), "did not answer")];
-    cases.extend(told.map(|(_, reason)| (url(&liar), reason)));
+    let cases = told.map(|(_, reason)| (metrics_of(&liar), reason));
     let lies = thread::spawn(move || {
-        for seconds in told.iter().flat_map(|(seconds, _)| seconds) {
+        let answers = told.iter().flat_map(|([one, two], _)| [one, one, two]);
+        for seconds in answers {
             let (mut socket, _) = liar.accept().unwrap();
             let line = |mode: &str| {
                 format!("node_cpu_seconds_total{{cpu=\"0\",mode=\"{mode}\"}} {seconds}\n")

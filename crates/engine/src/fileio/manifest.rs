@@ -230,13 +230,10 @@ pub enum FileioError {
 }
 
 impl FileioError {
-    /// Whether other options would do.
+    /// Whether the options are of other files than those that were prepared.
     #[must_use]
     pub const fn is_asked_wrongly(&self) -> bool {
-        matches!(
-            self,
-            Self::OtherFiles { .. } | Self::BlockTooLarge { .. } | Self::NoSpace { .. }
-        )
+        matches!(self, Self::OtherFiles { .. })
     }
 
     /// Others than the options say.

@@ -109,6 +109,13 @@ impl Tally {
         self.whole.iter().map(|totals| totals.errors).sum()
     }
 
+    /// Answers from the first operation to the last, with or without error.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        let answered = |totals: &OpTotals| totals.count + totals.errors;
+        self.whole.iter().map(answered).sum()
+    }
+
     /// Failures of the whole load point by operation and cause.
     #[must_use]
     pub const fn failures(&self) -> &BTreeMap<(OpKind, Failure), u64> {

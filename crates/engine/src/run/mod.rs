@@ -50,7 +50,7 @@ use crate::pattern::Salt;
 use crate::plan::{Plan, Problem};
 use crate::process;
 use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
-use crate::server_cpu::Meter;
+use crate::server_cpu::{Meter, MetricsError};
 use crate::session::{self, SessionError, Whereabouts};
 use crate::stream::{Drawn, Mix, Streams};
 use crate::trace::Replays;
@@ -92,6 +92,9 @@ pub enum RunError {
     /// This machine cannot carry the largest load point.
     #[error(transparent)]
     Capacity(#[from] CapacityError),
+    /// The server's CPU time was to be had from an exporter, which does not tell it.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
     /// A replay has operations of its own.
     #[error(
         "failed to run a replay: its operations are those of its loadfile, and need an SMB server: \
@@ -292,6 +295,7 @@ pub fn execute_on(
         },
     )?;
     refuse_replay(plan)?;
+    plan.server_cpu.check()?;
     let operations = Operations::of(streams, plan);
     let context = Context {
         plan: Arc::new(plan.clone()),
@@ -330,6 +334,7 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
+    plan.server_cpu.check()?;
     blocking(site::run(plan, operations, observer, cancel))?
 }
 

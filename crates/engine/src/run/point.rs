@@ -2,6 +2,7 @@
 //! measured.
 
 mod crew;
+mod failed;
 mod witness;
 
 use std::any::Any;
@@ -26,6 +27,7 @@ use crate::run::worker::{Assignment, Outcome, Report};
 use crate::run::{Context, RunError};
 use crate::units::format_duration;
 use crew::{Crew, Observed, tell};
+use failed::failed;
 pub(super) use witness::UnderLoad;
 use witness::{Witness, under_load};
 
@@ -307,12 +309,11 @@ fn objection(
             first.reason
         ));
     }
-    let errors = ops.errors();
-    if errors > 0 {
+    if let Some(failed) = failed(ops) {
         let first = ops.first_wrong_data().map_or_else(String::new, |first| {
             format!("; wrong data first at {first}")
         });
-        return Some(format!("{errors} operations failed{first}"));
+        return Some(format!("{failed}{first}"));
     }
     if ops.window_all().count() == 0 {
         return Some("no operation completed in the window".to_owned());

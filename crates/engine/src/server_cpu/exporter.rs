@@ -85,7 +85,10 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
         .build()
         .new_agent();
     let answer = agent.get(&url.0).call();
-    let answer = answer.map_err(|error| format!("it did not answer: {error}"))?;
+    let answer = answer.map_err(|error| match error {
+        ureq::Error::Io(source) => format!("it did not answer: {source}"),
+        error => format!("it did not answer: {error}"),
+    })?;
     if answer.status() != 200 {
         return Err(format!("it answered with HTTP status {}", answer.status()));
     }

@@ -237,6 +237,15 @@ impl Endpoint {
         }
     }
 
+    /// What answers here begins with a byte that no SMB server sends.
+    pub(super) fn not_smb(&self, byte: u8) -> SessionError {
+        SessionError::NotSmb {
+            at: self.at(),
+            port: self.target.port,
+            byte,
+        }
+    }
+
     /// Host, port and share, for messages.
     pub(crate) fn share(&self) -> String {
         format!("{}/{}", self.at(), self.target.share)

@@ -46,6 +46,19 @@ pub enum SessionError {
         /// How long it waited.
         limit: Duration,
     },
+    /// The first answer on a connection is none of SMB.
+    #[error(
+        "failed to connect to {at}: this is not an SMB server: unexpected answer (0x{byte:02x}) on \
+         port {port}; check the port"
+    )]
+    NotSmb {
+        /// Host and port.
+        at: String,
+        /// The port.
+        port: u16,
+        /// The first byte of the answer.
+        byte: u8,
+    },
     /// A chosen local address cannot be used.
     #[error(
         "failed to connect from {source_ip}: {source}; give addresses of this machine (--source-ip)"

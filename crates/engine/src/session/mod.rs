@@ -16,7 +16,7 @@ use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
 use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
-use smbench_protocol::frame::{Inbound, Messages, Payload};
+use smbench_protocol::frame::{FrameError, Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Binding, Connection, Credentials, FileId, Handshake, HandshakeError, NtStatus, Opening,
@@ -128,6 +128,7 @@ impl Session {
             begin(endpoint.config(credentials.clone()), &mut out).map_err(refuse)?;
         let mut inbound = Inbound::default();
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
+        let mut is_smb = false;
         loop {
             stream
                 .write_all(&out)
@@ -138,10 +139,15 @@ impl Session {
                 .await
                 .map_err(|source| endpoint.io(DOING, source))?;
             let mut input = &mut chunk[..len];
-            while let Some(frame) = inbound
-                .next(&mut input, Payload::Keep)
-                .map_err(|error| broken(error.into()))?
+            while let Some(frame) =
+                inbound
+                    .next(&mut input, Payload::Keep)
+                    .map_err(|error| match error {
+                        FrameError::Type(byte) if !is_smb => endpoint.not_smb(byte),
+                        error => broken(error.into()),
+                    })?
             {
+                is_smb = true;
                 let mut messages = handshake.open(frame).map_err(broken)?;
                 while let Some(message) = messages
                     .next_message()

@@ -28,6 +28,13 @@ pub struct Difference {
     pub other: Value,
 }
 
+impl Difference {
+    /// Whether the two were to do other operations; of the work's differences only.
+    pub(super) fn is_of_planned_work(&self) -> bool {
+        !SAME_OPERATIONS.contains(&&self.key[..]) && !self.key.starts_with(NOT_AS_RECORDED)
+    }
+}
+
 /// How far the load points and passes reach is seen in what is compared; the
 /// digest is looked at when nothing else differs. What memory a generator has
 /// differs by some KiB from one start of its machine to the next, and bears on no
@@ -59,6 +66,25 @@ const SETTINGS: [&str; 16] = [
     "plan.signing_algorithm",
     "plan.source_ip",
 ];
+
+/// The name of the profile, which by itself makes no other work.
+pub(super) const PROFILE: &str = "plan.profile";
+
+/// Differences of the work that leave its operations the same: how long they were
+/// measured, and which random choices were made. `fileio` chooses another seed for
+/// each run unless it is given one.
+const SAME_OPERATIONS: [&str; 6] = [
+    PROFILE,
+    "plan.duration_s",
+    "plan.ramp",
+    "plan.ramp_down_s",
+    "plan.ramp_up_s",
+    "plan.seed",
+];
+
+/// What begins the key of a difference that is not of the plan, but of what servers
+/// answered in a replay.
+const NOT_AS_RECORDED: &str = "not as recorded: ";
 
 /// Whose CPU time that of the server is: of processes, the whole machine, or both.
 const SERVER_CPU: &str = "server_cpu.scope";
@@ -138,7 +164,7 @@ pub(super) fn of_replays(compared: &[(&Row<'_>, &Row<'_>)]) -> Vec<Difference> {
                 json!(format!("{} of all at {clients}", percent(share * 100.0)))
             };
             let difference = Difference {
-                key: format!("not as recorded: {kind}"),
+                key: format!("{NOT_AS_RECORDED}{kind}"),
                 baseline: told(share, one),
                 other: told(other, two),
             };

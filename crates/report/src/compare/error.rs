@@ -50,6 +50,19 @@ pub enum CompareError {
         /// It, or both.
         names: String,
     },
+    /// Two runs that were to do different work.
+    #[error(
+        "{baseline} and {other} did different work ({difference}): add --force to compare them \
+         anyway"
+    )]
+    OtherWork {
+        /// The one.
+        baseline: String,
+        /// The other.
+        other: String,
+        /// The first difference.
+        difference: String,
+    },
     /// A condition asks for what was not measured.
     #[error("--fail-if '{condition}': {reason}")]
     NoData {

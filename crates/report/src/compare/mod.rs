@@ -12,17 +12,19 @@ mod csv;
 mod difference;
 mod error;
 mod input;
+mod judgement;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-pub use condition::{Condition, GrammarError, Judgement};
+pub use condition::{Condition, GrammarError};
 pub use csv::write_csv;
 pub use difference::Difference;
 pub use error::CompareError;
 pub use input::{Input, compare};
+pub use judgement::Judgement;
 pub use text::{Depth, render};
 
 use crate::change::{CONFIDENCE, Change, Noise};
@@ -42,6 +44,25 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
     /// Results that have nothing to be held against, one sentence each.
     pub unmatched: Vec<String>,
+}
+
+impl Comparison {
+    /// Takes out pairs of runs that did different work; each becomes a sentence of
+    /// `unmatched`.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError::OtherWork`] where no pair is left.
+    pub fn of_same_work(mut self) -> Result<Self, CompareError> {
+        let refused: Vec<_> = self.pairs.iter().filter_map(Pair::other_work).collect();
+        self.pairs.retain(|pair| pair.other_work().is_none());
+        self.unmatched
+            .extend(refused.iter().map(CompareError::to_string));
+        match refused.into_iter().next() {
+            Some(first) if self.pairs.is_empty() => Err(first),
+            _ => Ok(self),
+        }
+    }
 }
 
 /// A run held against another.
@@ -293,6 +314,18 @@ impl Pair {
             workload,
             left_out,
             lost,
+        })
+    }
+
+    /// What is wrong with comparing the two, where they were to do different work.
+    fn other_work(&self) -> Option<CompareError> {
+        let mut differences = self.workload.iter();
+        let first = differences.find(|difference| difference.is_of_planned_work())?;
+        let profile = text::profiles(self);
+        Some(CompareError::OtherWork {
+            baseline: self.baseline.name.clone(),
+            other: self.other.name.clone(),
+            difference: profile.unwrap_or_else(|| text::difference(self, first)),
         })
     }
 

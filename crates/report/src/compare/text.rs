@@ -1,8 +1,10 @@
 //! A comparison as text for a terminal of 100 columns.
 
-use serde_json::Value;
+mod difference;
 
-use super::{Comparison, Difference, Held, MetricChange, Pair, Subject, Verdict};
+pub(super) use difference::{difference, profiles};
+
+use super::{Comparison, Held, MetricChange, Pair, Subject, Verdict};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;
@@ -18,8 +20,6 @@ pub enum Depth {
     Details,
 }
 
-/// Characters of a value of a setting that are shown; the document has it all.
-const VALUE_CHARS_MAX: usize = 60;
 /// From how many comparisons on it matters that some are wrong by chance.
 const MANY: usize = 20;
 
@@ -76,26 +76,19 @@ fn header(pair: &Pair) -> String {
         lines.push((subject.label.clone(), told(subject)));
     }
     let labelled = |label: &str, text: String| (label.to_owned(), text);
-    let differs = |difference: &Difference| {
-        format!(
-            "{}: {} in {}, {} in {}",
-            difference.key,
-            shown(&difference.baseline),
-            pair.baseline.label,
-            shown(&difference.other),
-            pair.other.label
-        )
-    };
     lines.extend(
         pair.settings
             .iter()
-            .map(|part| labelled("differs", differs(part))),
+            .map(|part| labelled("differs", difference(pair, part))),
     );
-    lines.extend(
-        pair.workload
-            .iter()
-            .map(|part| labelled("warning", format!("not the same work: {}", differs(part)))),
-    );
+    let warnings = match profiles(pair) {
+        Some(profiles) => vec![profiles],
+        None => {
+            let told = |part| format!("not the same work: {}", difference(pair, part));
+            pair.workload.iter().map(told).collect()
+        }
+    };
+    lines.extend(warnings.into_iter().map(|part| labelled("warning", part)));
     lines.extend(
         pair.left_out
             .iter()
@@ -117,20 +110,6 @@ fn told(subject: &Subject) -> String {
         "{}: {} on {}, {}{outcome}",
         subject.name, subject.profile, subject.url, subject.started
     )
-}
-
-/// A value of a document on a part of a line.
-fn shown(value: &Value) -> String {
-    let text = match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let text = plain(&text);
-    match text.char_indices().nth(VALUE_CHARS_MAX) {
-        Some((at, _)) => format!("{}...", &text[..at]),
-        None => text,
-    }
 }
 
 fn at_the_peak(pair: &Pair, peak: &Held) -> String {

@@ -189,7 +189,7 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
 #[must_use]
 pub fn peak_line(curve: &Curve<'_>) -> String {
     let Some(peak) = curve.peak() else {
-        return "no peak: no valid load point saw an operation\n".to_owned();
+        return "no peak: no load point is valid\n".to_owned();
     };
     let (from, to) = (
         peak.within_95_percent_from_clients,

@@ -205,7 +205,7 @@ fn failures_and_leftovers_are_spelled_out() {
           2        0.05       -    397             -            -
           4        0.05       -    397             -            -
 
-    no peak: no valid load point saw an operation
+    no peak: no load point is valid
     held back at 2 clients: 12 % of the clients' time: network or server took requests slowly
     starved of credits at 4 clients: 6.25 % of the clients' time: the server granted too few
 

@@ -106,7 +106,7 @@ fn what_cannot_be_is_told_before_anything_is_written() {
             args.extend(["--file-test-mode=seqwr", "--time=1"]);
             args.extend(options);
             let said = place.smbench_as(&small.password, &args);
-            said.failed_with(2, parts);
+            said.failed_with(3, parts);
         }
     }
     let said = place.smbench_as(

@@ -74,7 +74,7 @@ fn an_interrupt_ends_with_what_there_is() {
     let running = start(&place, server.password(), &args);
     wait_until(|| pass(&place, "01-memory", "file-server", 1).is_some());
     let beside = suite(&place, server.password(), &args);
-    beside.failed_with(2, &["another smbench is measuring this study"]);
+    beside.failed_with(3, &["another smbench is measuring this study"]);
     running.signal(Signal::SIGINT);
     let said = running.wait();
     assert_eq!(said.code(), Some(130), "{said:?}");

@@ -73,13 +73,13 @@ const NEGOTIATE: &[Case] = &[
         Command::Negotiate,
         "a length of 4 GiB",
         |_| Reaction::raw(vec![0xFF; 4]),
-        End::Refused("a frame of type 0xff"),
+        End::Refused("this is not an SMB server: unexpected answer (0xff) on port "),
     ),
     on(
         Command::Negotiate,
         "no SMB at all",
         |_| Reaction::raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
-        End::Refused("a frame of type 0x53"),
+        End::Refused("this is not an SMB server: unexpected answer (0x53) on port "),
     ),
     on(
         Command::Negotiate,
@@ -201,6 +201,12 @@ const SESSION: &[Case] = &[
         "a token of 64 KiB",
         |answer| Reaction::send(&with(answer.message, TOKEN_LENGTH, [0xFF, 0xFF])),
         End::Refused("malformed SESSION_SETUP response"),
+    ),
+    on(
+        Command::SessionSetup,
+        "no SMB after the first answer",
+        |_| Reaction::raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
+        End::Refused("broke the protocol with a frame of type 0x53"),
     ),
     on(
         Command::SessionSetup,

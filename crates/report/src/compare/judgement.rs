@@ -1,0 +1,277 @@
+//! The outcome of a condition: failed, passed or inconclusive.
+//!
+//! A condition names a limit, such as -5 %. A change has an estimate, a 95 %
+//! confidence interval over passes, and a detectable size: the smallest change
+//! that such passes show in four of five cases. The first rule that holds decides:
+//!
+//! | rule | outcome |
+//! |---|---|
+//! | either run has one pass, so its noise is unknown | inconclusive |
+//! | the estimate lies beyond the limit, and the interval on that side of 0 | failed |
+//! | no part of the interval lies beyond the limit | passed |
+//! | the detectable size is within the limit | passed |
+//! | none of these | inconclusive |
+//!
+//! So a condition passes only if the data could have shown a change as large as
+//! its limit. A change beyond the limit that may be noise never passes: its interval
+//! reaches from the limit to 0 or further, and the detectable size is larger still.
+//!
+//! A condition on a value that was not measured is an error, not a pass. So is a
+//! condition on a whole run that lost load points which the baseline has: the
+//! peak of the run hides them.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::condition::{At, Condition, Side};
+use super::{CompareError, Held, MetricChange, Pair};
+use crate::change::Noise;
+use crate::metric::Metric;
+use crate::units::{self, change, changes, counted, plain};
+
+/// The outcome of a condition, and the change it was judged on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The condition as it was written.
+    pub condition: String,
+    /// Label of the baseline.
+    pub baseline: String,
+    /// Label of the other result.
+    pub other: String,
+    /// The other's server, as its study calls it; `null` of a result by itself.
+    pub server: Option<String>,
+    /// Its profile.
+    pub profile: String,
+    /// Where: `at 16 clients`.
+    pub place: String,
+    /// The change, with its interval.
+    pub change: MetricChange,
+    /// Whether the change is one that must not be.
+    pub failed: bool,
+    /// Whether it lies beyond the limit, but may be noise.
+    pub within_noise: bool,
+    /// Whether the data decides the condition; `false` means neither failed nor
+    /// passed.
+    pub conclusive: bool,
+    /// The smallest change in the condition's direction that the data shows in four
+    /// of five cases: a fall is negative. `null` with one pass.
+    pub detectable_percent: Option<f64>,
+}
+
+/// The outcome by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Failed,
+    Passed,
+    Inconclusive,
+}
+
+impl Judgement {
+    /// Whether the data shows that the change is none that must not be.
+    #[must_use]
+    pub const fn passed(&self) -> bool {
+        matches!(self.outcome(), Outcome::Passed)
+    }
+
+    const fn outcome(&self) -> Outcome {
+        match (self.failed, self.conclusive) {
+            (true, _) => Outcome::Failed,
+            (false, true) => Outcome::Passed,
+            (false, false) => Outcome::Inconclusive,
+        }
+    }
+}
+
+/// An interval over passes, and the smallest change that they show in the direction
+/// of a condition. All in percent.
+#[derive(Clone, Copy, Debug)]
+struct Evidence {
+    low: f64,
+    high: f64,
+    detectable: f64,
+}
+
+impl Evidence {
+    /// `None` with one pass of either run.
+    fn of(change: &MetricChange, side: Side) -> Option<Self> {
+        let rise = change
+            .shows_from_percent
+            .filter(|_| change.noise == Some(Noise::Passes))?;
+        Some(Self {
+            low: change.low_percent?,
+            high: change.high_percent?,
+            // Intervals are of ratios: a rise to 5/4 is as far as a fall to 4/5.
+            detectable: match side {
+                Side::Above => rise,
+                Side::Below => -100.0 * rise / (100.0 + rise),
+            },
+        })
+    }
+}
+
+impl Side {
+    /// Whether a change lies beyond a limit on this side.
+    fn is_beyond(self, percent: f64, limit: f64) -> bool {
+        match self {
+            Self::Below => percent < limit,
+            Self::Above => percent > limit,
+        }
+    }
+
+    /// Applies the rules of this module.
+    fn outcome(self, percent: f64, evidence: Option<Evidence>, limit: f64) -> Outcome {
+        let Some(Evidence {
+            low,
+            high,
+            detectable,
+        }) = evidence
+        else {
+            return Outcome::Inconclusive;
+        };
+        // The ends of the interval towards the limit, and away from it.
+        let (worst, best) = match self {
+            Self::Below => (low, high),
+            Self::Above => (high, low),
+        };
+        if self.is_beyond(percent, limit) && self.is_beyond(best, 0.0) {
+            Outcome::Failed
+        } else if !self.is_beyond(worst, limit) || !self.is_beyond(detectable, limit) {
+            Outcome::Passed
+        } else {
+            Outcome::Inconclusive
+        }
+    }
+}
+
+impl Condition {
+    /// Looks the change up and judges it.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError::NoData`] where the pair has no such change.
+    pub fn judge(&self, pair: &Pair) -> Result<Judgement, CompareError> {
+        let no_data = |reason: String| CompareError::NoData {
+            condition: self.text.clone(),
+            reason: match &pair.other.server {
+                Some(server) => format!("{server} with {}: {reason}", pair.other.profile),
+                None => reason,
+            },
+        };
+        let held = self.held(pair).map_err(no_data)?;
+        let (change, percent) = self.change(pair, held).map_err(no_data)?;
+        let evidence = Evidence::of(&change, self.side);
+        let outcome = self.side.outcome(percent, evidence, self.limit_percent);
+        Ok(Judgement {
+            condition: self.text.clone(),
+            baseline: pair.baseline.label.clone(),
+            other: pair.other.label.clone(),
+            server: pair.other.server.clone(),
+            profile: pair.other.profile.clone(),
+            place: place(held),
+            change,
+            failed: outcome == Outcome::Failed,
+            within_noise: outcome == Outcome::Inconclusive
+                && self.side.is_beyond(percent, self.limit_percent),
+            conclusive: outcome != Outcome::Inconclusive,
+            detectable_percent: evidence.map(|evidence| evidence.detectable),
+        })
+    }
+
+    /// The change that the condition is about, and its size in percent.
+    fn change(&self, pair: &Pair, held: &Held) -> Result<(MetricChange, f64), String> {
+        let (one, other) = (&pair.baseline.label, &pair.other.label);
+        let place = place(held);
+        let what = match &self.op {
+            Some(op) => format!("{} of {}", self.metric, plain(op)),
+            None => self.metric.to_string(),
+        };
+        let found = held.find(self.op.as_deref(), self.metric).copied();
+        let Some(change) = found else {
+            return Err(format!("neither {one} nor {other} has {what} {place}"));
+        };
+        let percent =
+            change
+                .change_percent
+                .ok_or_else(|| match (change.baseline, change.other) {
+                    (Some(_), Some(_)) => format!(
+                        "{what} {place} is of the processes that serve in one, of a machine in the \
+                     other"
+                    ),
+                    (None, _) => format!("{one} has no {what} {place}"),
+                    (Some(_), None) => format!("{other} has no {what} {place}"),
+                })?;
+        Ok((change, percent))
+    }
+
+    fn held<'a>(&self, pair: &'a Pair) -> Result<&'a Held, String> {
+        let (one, other) = (&pair.baseline.label, &pair.other.label);
+        let at = |clients: u32| {
+            let clients_told = counted(clients.into(), "client");
+            pair.at(clients).ok_or_else(|| {
+                format!("{one} and {other} have no valid load point of {clients_told} in common")
+            })
+        };
+        let peak = || {
+            let peak = pair.peak.as_ref();
+            peak.ok_or_else(|| format!("{one} or {other} has no valid load point"))
+        };
+        if let (At::Usual | At::Peak, [_, ..]) = (self.place, &pair.lost[..]) {
+            let lost = units::clients(&pair.lost);
+            return Err(format!(
+                "{other} has no valid result at {lost}, though it was to have one and {one} has; a \
+                 condition with `at CLIENTS` is about one load point"
+            ));
+        }
+        match (self.place, self.metric) {
+            (At::Clients(clients), _) => at(clients),
+            (At::Peak, _) | (At::Usual, Metric::Throughput | Metric::Operations) => peak(),
+            (At::Usual, _) => at(peak()?.baseline.clients),
+        }
+    }
+}
+
+/// `at 16 clients`, or `at 16 and 8 clients` where each has its own.
+fn place(held: &Held) -> String {
+    match (held.baseline.clients, held.other.clients) {
+        (one, other) if one == other => format!("at {}", counted(one.into(), "client")),
+        (one, other) => format!("at the peaks of {one} and {other} clients"),
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = self.outcome();
+        let name = match outcome {
+            Outcome::Failed => "failed",
+            Outcome::Passed => "passed",
+            Outcome::Inconclusive => "inconclusive",
+        };
+        write!(f, "{name}: {}: ", self.condition)?;
+        match (outcome, self.detectable_percent) {
+            (Outcome::Failed | Outcome::Passed, _) => {}
+            (Outcome::Inconclusive, None) => {
+                write!(f, "one pass: noise unknown, repeat with --repeat 5; ")?;
+            }
+            (Outcome::Inconclusive, Some(least)) => {
+                let least = change(least);
+                write!(f, "these passes can only show changes beyond {least}; ")?;
+            }
+        }
+        let percent = self.change.change_percent.unwrap_or_default();
+        let (place, one, other) = (&self.place, &self.baseline, &self.other);
+        write!(f, "{} {place}, {other} against {one}", change(percent))?;
+        // Of a study there may be several pairs, all of which are B against A.
+        if let Some(server) = &self.server {
+            write!(f, ", {server} with {}", self.profile)?;
+        }
+        let interval = self.change.low_percent.zip(self.change.high_percent);
+        match interval.filter(|_| self.change.noise == Some(Noise::Passes)) {
+            Some((low, high)) => write!(f, " (95 % interval {})", changes(low, high)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

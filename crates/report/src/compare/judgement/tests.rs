@@ -1,0 +1,165 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::change::{CONFIDENCE, Change, Measured};
+
+/// The outcome of `< limit`, or `> limit` where that is above 0, for passes with
+/// these values.
+fn outcome(limit: f64, before: &[f64], after: &[f64]) -> Outcome {
+    let side = if limit > 0.0 {
+        Side::Above
+    } else {
+        Side::Below
+    };
+    judged(side, limit, before, after).0
+}
+
+fn judged(side: Side, limit: f64, before: &[f64], after: &[f64]) -> (Outcome, MetricChange) {
+    let [from, to] = [before, after].map(|values| Measured::over_passes(values).unwrap());
+    let change = Change::between(&from, &to, CONFIDENCE).unwrap();
+    let interval = change.interval;
+    let change = MetricChange {
+        metric: Metric::Throughput,
+        unit: "Mbit/s",
+        baseline: Some(from.value),
+        other: Some(to.value),
+        change_percent: Some(change.percent),
+        low_percent: interval.map(|interval| interval.low),
+        high_percent: interval.map(|interval| interval.high),
+        noise: interval.map(|interval| interval.noise),
+        shows_from_percent: interval.map(|interval| interval.shows_from),
+        verdict: super::super::Verdict::CannotTell,
+    };
+    let percent = change.change_percent.unwrap();
+    let evidence = Evidence::of(&change, side);
+    (side.outcome(percent, evidence, limit), change)
+}
+
+#[test]
+fn a_condition_passes_only_where_the_data_could_have_shown_the_change() {
+    let steady = [1000.0, 1004.0, 996.0];
+    let noisy = [1000.0, 700.0, 1300.0];
+    let scaled = |values: [f64; 3], factor: f64| values.map(|value| value * factor);
+    for (why, limit, before, after, expected) in [
+        (
+            "no change, little noise",
+            -5.0,
+            steady,
+            steady,
+            Outcome::Passed,
+        ),
+        (
+            "no change, much noise",
+            -5.0,
+            noisy,
+            noisy,
+            Outcome::Inconclusive,
+        ),
+        (
+            "the same for a rise",
+            5.0,
+            noisy,
+            noisy,
+            Outcome::Inconclusive,
+        ),
+        (
+            "a fall within the limit",
+            -5.0,
+            steady,
+            scaled(steady, 0.97),
+            Outcome::Passed,
+        ),
+        (
+            "a fall beyond it",
+            -5.0,
+            steady,
+            scaled(steady, 0.9),
+            Outcome::Failed,
+        ),
+        (
+            "a rise beyond it",
+            5.0,
+            steady,
+            scaled(steady, 1.1),
+            Outcome::Failed,
+        ),
+        (
+            "a fall beyond it that may be noise",
+            -5.0,
+            noisy,
+            scaled(noisy, 0.9),
+            Outcome::Inconclusive,
+        ),
+        (
+            "noise that hides changes as large as the limit, but not this one",
+            -5.0,
+            noisy,
+            scaled(noisy, 9.0),
+            Outcome::Passed,
+        ),
+        (
+            "a limit that noise cannot hide",
+            -99.0,
+            noisy,
+            noisy,
+            Outcome::Passed,
+        ),
+        (
+            "any fall at all, with noise",
+            0.0,
+            steady,
+            steady,
+            Outcome::Inconclusive,
+        ),
+        (
+            "any fall at all, without",
+            0.0,
+            [5.0; 3],
+            [5.0; 3],
+            Outcome::Passed,
+        ),
+    ] {
+        assert_eq!(outcome(limit, &before, &after), expected, "{why}");
+    }
+}
+
+#[test]
+fn one_pass_of_either_decides_nothing() {
+    let passes = [1000.0, 1001.0, 999.0];
+    for (before, after) in [
+        (&[1000.0][..], &[500.0][..]),
+        (&[1000.0], &[1000.0]),
+        (&passes, &[500.0]),
+        (&[1000.0], &passes),
+    ] {
+        assert_eq!(outcome(-5.0, before, after), Outcome::Inconclusive);
+    }
+}
+
+#[test]
+fn a_fall_is_detectable_from_the_inverse_of_the_ratio_of_a_rise() {
+    let (_, change) = judged(Side::Above, 5.0, &[900.0, 1100.0], &[900.0, 1100.0]);
+    let [rise, fall] = [Side::Above, Side::Below]
+        .map(|side| Evidence::of(&change, side).unwrap().detectable / 100.0 + 1.0);
+    assert!(
+        rise > 1.0 && (rise * fall - 1.0).abs() < 1e-9,
+        "{rise} {fall}"
+    );
+}
+
+proptest! {
+    /// The fourth rule needs no look at the estimate.
+    #[test]
+    fn a_change_beyond_the_limit_never_passes(
+        before in prop::collection::vec(1.0..1000.0_f64, 2..6),
+        after in prop::collection::vec(1.0..1000.0_f64, 2..6),
+        limit in 0.0..90.0_f64,
+    ) {
+        for (side, limit) in [(Side::Below, -limit), (Side::Above, limit)] {
+            let (outcome, change) = judged(side, limit, &before, &after);
+            let is_beyond = side.is_beyond(change.change_percent.unwrap(), limit);
+            prop_assert!(!is_beyond || outcome != Outcome::Passed);
+            prop_assert!(is_beyond || outcome != Outcome::Failed);
+        }
+    }
+}
