@@ -26,8 +26,8 @@ use crate::password::Sources;
 /// Why CPU time is not the server's alone.
 const SHARED: &str = "server and load generator share this machine";
 /// Why figures of the embedded server are not for quoting.
-const IN_MEMORY: &str =
-    "the embedded server keeps its files in memory: for a first look, not for quoting";
+const IN_MEMORY: &str = "server and load generator share this machine, and files are in memory: for a \
+                         first look, not for quoting";
 
 /// A run, judged. The plan's target has no password yet.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ pub(crate) fn disclosure(flush: FlushDoc) -> Disclosure {
 /// The document of a run. Whether the server shares this machine is known only now: its
 /// name or address, as given, does not tell.
 pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
-    if record.server.is_here {
+    if record.server.is_here && disclosure.place != Place::Embedded {
         disclosure.notes.insert(0, SHARED.to_owned());
     }
     RunDoc::from_record(record, disclosure)

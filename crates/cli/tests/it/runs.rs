@@ -284,3 +284,39 @@ fn the_server_is_probed() {
         "{said:?}"
     );
 }
+
+/// What a rate asks for is either offered or missing, and a script sees which by the exit code.
+#[test]
+fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
+    let (place, server) = (Place::new(), embedded());
+    let options = ["--clients=2", "--profile=read-4k", "--rate=10000000"];
+    let said = place.run(&server.url(), server.password(), &options);
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let message = "smbench: rate not reached at 2 clients: ";
+    assert!(said.stderr.starts_with(message), "{said:?}");
+    let below_table = "\nrate not reached at 2 clients: ";
+    assert!(said.stdout.contains(below_table), "{said:?}");
+    assert!(!said.stdout.contains("0.00 us"), "{said:?}");
+    let point = &place.document()["load_points"][0];
+    assert_eq!(point["valid"], true);
+    assert_eq!(point["offered"]["rate_missed"], true);
+    assert!(point["offered"]["sent"].as_u64() > Some(0));
+
+    let allowed = [&options[..], &["--allow-missed-rate"]].concat();
+    let said = place.run(&server.url(), server.password(), &allowed);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(said.stdout.contains(below_table), "{said:?}");
+
+    let reached = [
+        "--clients=2",
+        "--profile=read-4k",
+        "--rate=50",
+        "--duration=1s",
+    ];
+    let said = place.run(&server.url(), server.password(), &reached);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert!(
+        said.stdout.contains("\nrate reached at 2 clients\n"),
+        "{said:?}"
+    );
+}

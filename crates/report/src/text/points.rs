@@ -2,6 +2,7 @@
 
 use crate::curve::{Curve, Row};
 use crate::latency::{LatencyDoc, pool};
+use crate::metric::Metric;
 use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -9,6 +10,8 @@ use crate::units;
 /// What the table of load points has columns for, beyond the usual.
 #[derive(Clone, Copy)]
 struct Shape {
+    /// Data was moved: a column for throughput.
+    has_data: bool,
     /// Several passes: a column for the deviation between them.
     has_passes: bool,
     /// Operations due by the clock: response and service times side by side.
@@ -21,6 +24,7 @@ impl Shape {
     fn of(curve: &Curve<'_>) -> Self {
         let any = |is: fn(&Row<'_>) -> bool| curve.rows.iter().any(is);
         Self {
+            has_data: curve.metric() == Metric::Throughput,
             has_passes: any(|row| row.throughput_deviation_mbps.is_some()),
             is_paced: any(|row| row.service_ns.is_some()),
             has_rate: any(|row| row.reached_share().is_some()),
@@ -28,8 +32,9 @@ impl Shape {
     }
 
     fn columns(self) -> Vec<&'static str> {
-        let mut columns = vec!["clients", "Mbit/s"];
-        columns.extend(self.has_passes.then_some("±"));
+        let mut columns = vec!["clients"];
+        columns.extend(self.has_data.then_some("Mbit/s"));
+        columns.extend((self.has_data && self.has_passes).then_some("±"));
         columns.push("ops/s");
         columns.extend(self.has_rate.then_some("reached"));
         columns.extend_from_slice(match self.is_paced {
@@ -51,7 +56,7 @@ impl Shape {
             ],
             false => vec!["us/op: CPU time of smbench per operation, without the server's"],
         };
-        if self.has_passes {
+        if self.has_passes && self.has_data {
             notes.push("±: standard deviation over passes; latencies are over all passes");
         }
         notes.into_iter().map(str::to_owned).collect()
@@ -89,11 +94,12 @@ fn mark(row: &Row<'_>) -> &'static str {
 }
 
 fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
-    let mut cells = vec![
-        Cell::number(row.clients.into(), format!("{}{}", mark(row), row.clients)),
-        Cell::of(Some(row.throughput_mbps), units::throughput),
-    ];
-    if shape.has_passes {
+    let clients = format!("{}{}", mark(row), row.clients);
+    let mut cells = vec![Cell::number(row.clients.into(), clients)];
+    if shape.has_data {
+        cells.push(Cell::of(Some(row.throughput_mbps), units::throughput));
+    }
+    if shape.has_data && shape.has_passes {
         cells.push(Cell::of(row.throughput_deviation_mbps, units::throughput));
     }
     cells.push(Cell::of(Some(row.ops_per_s), units::rate));
@@ -103,15 +109,18 @@ fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
     }
     let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
     let service = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.service_ns.as_ref().map(of));
-    let (p50, p99): (fn(&LatencyDoc) -> f64, fn(&LatencyDoc) -> f64) =
-        (|doc| doc.p50 as f64, |doc| doc.p99 as f64);
     match shape.is_paced {
-        true => cells.extend([latency(p50), service(p50), latency(p99), service(p99)]),
+        true => cells.extend([
+            latency(|doc| doc.p50 as f64),
+            service(|doc| doc.p50 as f64),
+            latency(|doc| doc.p99 as f64),
+            service(|doc| doc.p99 as f64),
+        ]),
         false => cells.extend([
             latency(|doc| doc.mean),
-            latency(p50),
+            latency(|doc| doc.p50 as f64),
             latency(|doc| doc.p95 as f64),
-            latency(p99),
+            latency(|doc| doc.p99 as f64),
             latency(|doc| doc.p999 as f64),
         ]),
     }
