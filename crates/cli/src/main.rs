@@ -25,7 +25,9 @@ mod watch;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = args::parse().and_then(commands::execute);
+    let outcome = signals::survive_file_size_limit()
+        .and_then(|()| args::parse())
+        .and_then(commands::execute);
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {

@@ -1,27 +1,50 @@
 //! SIGINT, SIGTERM and SIGHUP as calls on a thread of their own.
 //!
 //! A SIGHUP that is ignored stays so: `nohup smbench` goes on without its terminal.
+//! SIGXFSZ does nothing.
 
 use std::fs;
 use std::future::pending;
+use std::io;
 use std::thread;
 
+use nix::sys::signal::Signal;
 use smbench_engine::Cancel;
-use tokio::runtime;
+use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::Line;
 
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with EFBIG. By default
+/// SIGXFSZ kills the process.
+///
+/// The handler stays for the life of the process. A child process starts with the
+/// default action: `exec` resets handlers, but would keep an ignored signal.
+pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
+    let runtime = listening()?;
+    let _inside = runtime.enter();
+    let kind = SignalKind::from_raw(Signal::SIGXFSZ as i32);
+    // The handler outlives the stream and the runtime.
+    let _stream = signal(kind).map_err(failed())?;
+    Ok(())
+}
+
+fn failed() -> impl FnOnce(io::Error) -> Failure {
+    Failure::io("catch signals")
+}
+
+/// A runtime that can catch signals.
+fn listening() -> Result<Runtime, Failure> {
+    let mut builder = runtime::Builder::new_current_thread();
+    builder.enable_io().build().map_err(failed())
+}
+
 /// Calls `react` with 1 on the first SIGINT, SIGTERM or SIGHUP, with 2 on the next
 /// SIGINT or SIGTERM, and so on. The signals are caught from the moment this returns.
 pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Result<(), Failure> {
-    let failed = || Failure::io("catch signals");
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(failed())?;
+    let runtime = listening()?;
     let (mut interrupt, mut terminate, mut hang_up) = {
         let _inside = runtime.enter();
         let catch = |kind| signal(kind).map_err(failed());
