@@ -19,6 +19,7 @@ mod results;
 mod signals;
 mod study;
 mod suite;
+mod unsaved;
 mod verdict;
 mod watch;
 

@@ -7,6 +7,7 @@ use std::fs;
 use std::future::pending;
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use smbench_engine::Cancel;
@@ -16,6 +17,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::Line;
+use crate::unsaved::Unsaved;
+
+/// Longest wait of somebody who leaves at once. A server that answers ends a load point
+/// within some milliseconds, and saving it takes as long.
+const SAVING_LIMIT: Duration = Duration::from_secs(1);
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail with EFBIG. By default
 /// SIGXFSZ kills the process.
@@ -149,14 +155,18 @@ pub(crate) fn cleanup_command(url: &str) -> String {
     format!("smbench cleanup '{url}'")
 }
 
-/// The first signal ends the run in good order, the second at once, with what
-/// then is to be done about it.
+/// Ends the run in good order on the first signal. On the second, ends the process as
+/// soon as what was measured is saved, and says `remedy`.
+///
+/// The caller marks in the returned value what is not saved yet.
 pub(crate) fn stop_on_interrupt(
     cancel: &Cancel,
     line: &Line,
     remedy: String,
-) -> Result<(), Failure> {
+) -> Result<Unsaved, Failure> {
     let (cancel, line) = (cancel.clone(), line.clone());
+    let unsaved = Unsaved::default();
+    let measured = unsaved.clone();
     on_interrupt(move |times| {
         if times == 1 {
             cancel.cancel();
@@ -167,11 +177,13 @@ pub(crate) fn stop_on_interrupt(
                 );
             });
         } else {
+            measured.wait(SAVING_LIMIT);
             line.clear();
             complain(format_args!("left at once{remedy}"));
             std::process::exit(Exit::Interrupted as i32);
         }
-    })
+    })?;
+    Ok(unsaved)
 }
 
 #[cfg(test)]

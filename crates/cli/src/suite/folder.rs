@@ -205,8 +205,12 @@ impl Folder {
     pub(super) fn save(&self, slot: Slot, plan: &Plan, run: RunDoc) -> Result<(), Failure> {
         let run = joined(self.measured(slot).cloned(), run, plan);
         let path = self.run_path(slot);
+        let is_removed = !self.path.exists();
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Failure::write(&path))?;
+        }
+        if is_removed {
+            self.study.save(&self.path)?;
         }
         Ok(run.save(&path)?)
     }

@@ -43,7 +43,7 @@ use crate::study;
 
 use folder::Folder;
 use resolve::Suite;
-use runner::Runner;
+use runner::{Control, Runner};
 use source::Source;
 
 /// Where studies are put unless told otherwise.
@@ -73,7 +73,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let line = Line::new(visibility);
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";
-    signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
+    let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
     if let Err(failure) = calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel) {
         // Nobody has asked for it: the study goes on without.
         match args.calibration {
@@ -83,8 +83,13 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
             Some(_) => return Err(failure),
         }
     }
-    let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility);
-    let exit = runner.run()?;
+    let control = Control {
+        line: &line,
+        cancel: &cancel,
+        unsaved: &unsaved,
+        visibility,
+    };
+    let exit = Runner::new(&suite, &mut folder, control).run()?;
     conclude(&out, args.calibration.as_ref())?;
     Ok(exit)
 }

@@ -23,8 +23,17 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::document;
 use crate::signals::cleanup_command;
+use crate::unsaved::Unsaved;
 use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
+
+/// What a suite shares with those who watch and stop it.
+pub(super) struct Control<'a> {
+    pub(super) line: &'a Line,
+    pub(super) cancel: &'a Cancel,
+    pub(super) unsaved: &'a Unsaved,
+    pub(super) visibility: Visibility,
+}
 
 /// Measures what is left of a suite.
 pub(super) struct Runner<'a> {
@@ -32,6 +41,7 @@ pub(super) struct Runner<'a> {
     folder: &'a mut Folder,
     line: &'a Line,
     cancel: &'a Cancel,
+    unsaved: &'a Unsaved,
     /// Whether load points are told where no line can be shown.
     points: Points,
     /// Passes that could not be measured to their end.
@@ -44,18 +54,19 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(
-        suite: &'a Suite,
-        folder: &'a mut Folder,
-        line: &'a Line,
-        cancel: &'a Cancel,
-        visibility: Visibility,
-    ) -> Self {
+    pub(super) fn new(suite: &'a Suite, folder: &'a mut Folder, control: Control<'a>) -> Self {
+        let Control {
+            line,
+            cancel,
+            unsaved,
+            visibility,
+        } = control;
         Self {
             suite,
             folder,
             line,
             cancel,
+            unsaved,
             points: match visibility {
                 Visibility::Terminal if line.is_hidden() => Points::Told,
                 _ => Points::Untold,
@@ -188,7 +199,7 @@ impl<'a> Runner<'a> {
                 points: self.points,
             },
         };
-        let mut watch = Watch::new(self.line, keep, None, disclosure.clone());
+        let mut watch = Watch::new(self.line, keep, None, disclosure.clone(), self.unsaved);
         let record = run::execute(&plan, &mut watch, self.cancel);
         let closed = watch.close();
         let is_scratch = samba.is_some();
@@ -200,10 +211,12 @@ impl<'a> Runner<'a> {
         };
         let doc = record.map(|record| document(&record, disclosure));
         // Before anything else that can fail.
+        self.unsaved.begin();
         let saved = match &doc {
             Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),
             _ => closed,
         };
+        self.unsaved.end();
         let noted = match leftover.filter(|_| !is_scratch) {
             Some(leftover) => {
                 self.tell(&format!("{leftover}; remove it with: {cleanup}"));

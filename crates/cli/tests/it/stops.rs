@@ -182,6 +182,9 @@ fn a_second_interrupt_leaves_at_once_and_says_what_remains() {
     let last = said.stderr.lines().last().unwrap();
     let remedy = format!("smbench cleanup '{}'", lab.url);
     assert!(last.contains(&remedy), "{said:?}");
+    let entries = fs::read_dir(place.path("results")).unwrap();
+    let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 1, "only the result: {names:?}");
 }
 
 #[test]
