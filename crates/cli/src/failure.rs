@@ -31,7 +31,7 @@ pub(crate) enum Exit {
     /// The command line or a profile makes no sense.
     Usage = 2,
     /// Nothing was measured: no connection, no session, no share, no place for
-    /// the results.
+    /// the results. Or something of ours remains on the share.
     Setup = 3,
     /// The run was given up, or a load point must not be quoted.
     Invalid = 4,

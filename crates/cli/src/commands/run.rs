@@ -227,12 +227,17 @@ fn conclude(
 ) -> Result<Ran, Failure> {
     let output = manner.output;
     let doc = document(record, request.disclosure());
-    if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
-        manner.complain(format_args!(
-            "{leftover}; remove it with: {}",
-            cleanup_command(&request.plan.target.redacted())
-        ));
-    }
+    let cleaned_up = match (&doc.leftover, &request.server) {
+        (Some(leftover), Server::Given(_)) => {
+            manner.complain(format_args!(
+                "{leftover}; remove it with: {}",
+                cleanup_command(&request.plan.target.redacted())
+            ));
+            Exit::Setup
+        }
+        // What an embedded server holds goes with it.
+        _ => Exit::Done,
+    };
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }
@@ -247,9 +252,9 @@ fn conclude(
             if let Some(reason) = reason {
                 manner.complain(reason);
             }
-            exit
+            exit.max(cleaned_up)
         }
-        None => Exit::Done,
+        None => cleaned_up,
     };
     let ended = match (exit, saved.and(written).and(logged)) {
         (Exit::Done, outcome) => outcome.map(|()| exit),

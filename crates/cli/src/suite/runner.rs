@@ -44,6 +44,8 @@ pub(super) struct Runner<'a> {
     unsaved: &'a Unsaved,
     /// Whether load points are told where no line can be shown.
     points: Points,
+    /// Directories of this sitting that remain on a share.
+    leftovers: u32,
     /// Passes that could not be measured to their end.
     failed: Vec<(Slot, Exit, String)>,
     /// Passes whose requests are larger than the server takes, which is known to
@@ -71,6 +73,7 @@ impl<'a> Runner<'a> {
                 Visibility::Terminal if line.is_hidden() => Points::Told,
                 _ => Points::Untold,
             },
+            leftovers: 0,
             failed: Vec::new(),
             beyond: Vec::new(),
             closed: Vec::new(),
@@ -219,6 +222,7 @@ impl<'a> Runner<'a> {
         self.unsaved.end();
         let noted = match leftover.filter(|_| !is_scratch) {
             Some(leftover) => {
+                self.leftovers += 1;
                 self.tell(&format!("{leftover}; remove it with: {cleanup}"));
                 Ok(())
             }
@@ -299,7 +303,10 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        Ok(worst)
+        Ok(match (worst, self.leftovers) {
+            (Exit::Done, 1..) => Exit::Setup,
+            (worst, _) => worst,
+        })
     }
 }
 

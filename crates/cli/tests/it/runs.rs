@@ -232,6 +232,26 @@ fn files_that_cannot_grow_cost_no_measurement() {
 }
 
 #[test]
+fn a_directory_that_remains_on_the_share_is_no_success() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    let args = run_args(&url, &["--clients=1", "--duration=2s"]);
+    let running = place.start_as(server.password(), &args);
+    wait_until(|| server.memory().counts().reads > 0);
+    let paths = server.memory().paths();
+    let directory = paths[0].trim_end_matches('/').to_owned();
+    let foreign = format!("{directory}/thesis.doc");
+    server.memory().put(&foreign, b"x").unwrap();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stdout.contains("result: results/"), "{said:?}");
+    let expected = format!("smbench: directory '{directory}' remains: ");
+    assert!(said.stderr.starts_with(&expected), "{said:?}");
+    assert_eq!(place.document()["outcome"], "complete");
+}
+
+#[test]
 fn a_reader_that_leaves_is_no_failure() {
     let place = Place::new();
     let fixture = concat!(
