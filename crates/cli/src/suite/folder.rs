@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use smbench_engine::plan::Plan;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
-use smbench_report::{Disclosure, RunDoc};
+use smbench_report::{Disclosure, LoadError, RunDoc};
 
 use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
 use super::resolve::Suite;
@@ -120,7 +120,7 @@ impl Folder {
         if !path.exists() {
             return Ok(());
         }
-        let mut run = RunDoc::load(&path)?;
+        let mut run = RunDoc::load(&path).map_err(unreadable)?;
         let plan = suite.plan(slot);
         if let Some(difference) = between_plans(&run.plan, &PlanDoc::from(plan)) {
             return Err(other_study(&self.path, &difference));
@@ -334,6 +334,21 @@ fn is_unfinished(name: &OsStr) -> bool {
     process.is_some_and(|process| process.parse::<u32>().is_ok())
 }
 
+/// The failure to read the document of a pass, with what to do about it.
+fn unreadable(error: LoadError) -> Failure {
+    match error {
+        // The document is whole, or out of reach.
+        LoadError::Newer { .. } | LoadError::Unreadable { .. } | LoadError::NotFound { .. } => {
+            Failure::Load(error)
+        }
+        LoadError::NotJson { .. } | LoadError::NotAResult { .. } | LoadError::Malformed { .. } => {
+            Failure::Usage(format!(
+                "failed to {error}; delete that file, and the suite measures this pass again"
+            ))
+        }
+    }
+}
+
 fn other_study(path: &Path, difference: &str) -> Failure {
     Failure::Usage(format!(
         "folder {} holds a study with {difference}: give another --out",
@@ -344,6 +359,25 @@ fn other_study(path: &Path, difference: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_damaged_pass_can_be_deleted_and_one_of_a_newer_build_is_kept() {
+        let told = |text: &str| {
+            let error = RunDoc::parse(text.as_bytes(), Path::new("pass-1.json")).unwrap_err();
+            unreadable(error).to_string()
+        };
+        let remedy = "; delete that file, and the suite measures this pass again";
+        for damaged in [
+            r#"{"schema_version": 1, "#,
+            "{}",
+            r#"{"schema_version": 1}"#,
+        ] {
+            let text = told(damaged);
+            assert!(text.starts_with("failed to read pass-1.json: "), "{text}");
+            assert!(text.ends_with(remedy), "{text}");
+        }
+        assert!(!told(r#"{"schema_version": 2}"#).contains("delete"));
+    }
 
     #[test]
     fn passes_alternate_between_servers() {
