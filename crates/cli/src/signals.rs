@@ -186,6 +186,17 @@ pub(crate) fn stop_on_interrupt(
     Ok(unsaved)
 }
 
+/// Ends a command that only removes files, on the first signal. Whatever was removed by
+/// then, the command can be repeated.
+pub(crate) fn leave_on_interrupt(line: &Line) -> Result<(), Failure> {
+    let line = line.clone();
+    on_interrupt(move |_| {
+        line.clear();
+        complain("interrupted: files may be left; the same command removes the rest");
+        std::process::exit(Exit::Interrupted as i32);
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::Caught::{HangUp, Interrupt, Terminate};
