@@ -172,6 +172,19 @@ pub enum SessionError {
         /// The answer.
         status: NtStatus,
     },
+    /// A file that the run has made, or its directory, is not there any more.
+    #[error(
+        "failed to {doing} on {at}: {status}; somebody removed {} while the run was on",
+        removed(*.status)
+    )]
+    Removed {
+        /// What was asked.
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// The answer.
+        status: NtStatus,
+    },
     /// Too little room for the files of the run.
     #[error(
         "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files (--file-size) or another share"
@@ -326,6 +339,7 @@ impl SessionError {
     pub const fn status(&self) -> Option<NtStatus> {
         match self {
             Self::Refused { status, .. }
+            | Self::Removed { status, .. }
             | Self::Handshake {
                 source: HandshakeError::Refused { status, .. },
                 ..
@@ -333,6 +347,31 @@ impl SessionError {
             Self::AfterSome { source, .. } => source.status(),
             _ => None,
         }
+    }
+
+    /// The error of a request about a file that the run made before.
+    pub(crate) fn of_own_file(self) -> Self {
+        match self {
+            Self::Refused { doing, at, status } if is_not_found(status) => {
+                Self::Removed { doing, at, status }
+            }
+            error => error,
+        }
+    }
+}
+
+const fn is_not_found(status: NtStatus) -> bool {
+    matches!(
+        status,
+        NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
+    )
+}
+
+/// What is gone where a file is not found.
+const fn removed(status: NtStatus) -> &'static str {
+    match status {
+        NtStatus::OBJECT_PATH_NOT_FOUND => "its directory",
+        _ => "it",
     }
 }
 
