@@ -349,6 +349,15 @@ impl SessionError {
         }
     }
 
+    /// Whether the server surely has not done what was asked.
+    pub(crate) const fn is_undone(&self) -> bool {
+        // The latter two are of requests that were never sent.
+        matches!(
+            self,
+            Self::Refused { .. } | Self::Path { .. } | Self::NoCredit { .. }
+        )
+    }
+
     /// The error of a request about a file that the run made before.
     pub(crate) fn of_own_file(self) -> Self {
         match self {

@@ -70,7 +70,8 @@ impl Workspace {
                 salt: Salt(crate::session::random_u64()),
                 fate: Fate::Removed,
             }),
-            Err(error) => {
+            Err(Unclaimed::NotMade(error)) => Err((error, None)),
+            Err(Unclaimed::PerhapsMade(error)) => {
                 let removed = match error.status() {
                     // An answer: what was made is known, and this session works.
                     Some(_) => remove_claimed(&mut session, &directory, None).await,
@@ -183,9 +184,23 @@ pub(crate) fn leftover(directory: &str, error: &SessionError) -> String {
     format!("directory '{directory}' remains: {error}")
 }
 
+/// Why a directory was not claimed.
+enum Unclaimed {
+    /// There is no such directory.
+    NotMade(SessionError),
+    /// There may be one.
+    PerhapsMade(SessionError),
+}
+
+impl From<SessionError> for Unclaimed {
+    fn from(error: SessionError) -> Self {
+        Self::PerhapsMade(error)
+    }
+}
+
 /// Makes a directory and in it the marker, which stays open, shared with
 /// nobody.
-async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, SessionError> {
+async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unclaimed> {
     let doing = format!("create directory '{directory}'");
     let made = session
         .create(
@@ -199,7 +214,11 @@ async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Ses
                 )
             },
         )
-        .await?;
+        .await
+        .map_err(|error| match error.is_undone() {
+            true => Unclaimed::NotMade(error),
+            false => Unclaimed::PerhapsMade(error),
+        })?;
     session.close(&doing, made.file_id).await?;
     let path = join(directory, MARKER);
     let made = session
