@@ -148,6 +148,7 @@ fn a_probe_tells_what_was_negotiated() {
             ..SessionOptions::default()
         };
         let probe = probe(&target, options, Limits::default(), &Cancel::default()).unwrap();
+        assert_eq!(probe.leftover, None);
         let negotiated = probe.session.negotiated;
         assert_eq!(negotiated.dialect, Dialect::Smb311);
         let signing = probe.session.terms.signing;
