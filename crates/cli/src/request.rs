@@ -276,10 +276,11 @@ pub(crate) fn limits(args: &ServerArgs) -> Limits {
     }
 }
 
-fn connect_limits(args: ConnectArgs) -> Limits {
+pub(crate) fn connect_limits(args: ConnectArgs) -> Limits {
     let limits = Limits::default();
     Limits {
         connect: args.connect_timeout.unwrap_or(limits.connect),
+        setup: args.setup_timeout.unwrap_or(limits.setup),
         ..limits
     }
 }

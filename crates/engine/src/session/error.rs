@@ -118,7 +118,11 @@ pub enum SessionError {
         at: String,
     },
     /// The server did not answer a set-up request.
-    #[error("failed to {doing} on {at}: no answer within {}", humantime::format_duration(*.limit))]
+    #[error(
+        "failed to {doing} on {at}: no answer within {}; check that an SMB server runs there and is \
+         not overloaded; --setup-timeout sets the limit",
+        humantime::format_duration(*.limit)
+    )]
     Timeout {
         /// What was under way.
         doing: String,

@@ -77,7 +77,7 @@ impl Workspace {
                     Some(_) => remove_claimed(&mut session, &directory, None).await,
                     None => {
                         drop(session);
-                        remove_afresh(endpoint, &directory).await
+                        remove_afresh(&endpoint.after(&error), &directory).await
                     }
                 };
                 Err((
@@ -126,18 +126,16 @@ impl Workspace {
             // Where the connection is gone, the server closes it by itself.
             return closed.or(Ok(()));
         }
-        if remove_claimed(&mut session, &directory, Some(marker))
-            .await
-            .is_ok()
-        {
+        let removed = remove_claimed(&mut session, &directory, Some(marker)).await;
+        let Err(error) = removed else {
             session.log_off().await;
             return Ok(());
-        }
+        };
         // The session that held the directory may have died, or be out of step;
         // a new one may still reach the server. The old one must go first: it
         // has the marker open.
         drop(session);
-        remove_afresh(&endpoint, &directory).await
+        remove_afresh(&endpoint.after(&error), &directory).await
     }
 }
 
