@@ -32,6 +32,8 @@ pub(crate) struct Results {
     /// The document; `None` until it was saved once.
     document: Option<PathBuf>,
     copy: Option<PathBuf>,
+    /// Folders to remove where nothing could be saved in them.
+    _made: MadeFolders,
 }
 
 impl Results {
@@ -60,7 +62,8 @@ impl Results {
         }
         let folder = &output.out;
         let stem = file_stem(profile, now);
-        let _made = MadeFolders::missing(folder);
+        let made = MadeFolders::missing(folder);
+        let _tried = MadeFolders::missing(folder);
         let trial = folder.join(format!(".{stem}.{}.tmp", process::id()));
         fs::create_dir_all(folder)
             .and_then(|()| try_writing(&trial))
@@ -73,6 +76,7 @@ impl Results {
             stem,
             document: None,
             copy,
+            _made: made,
         })
     }
 
@@ -271,6 +275,19 @@ mod tests {
         Results::prepare(&output, "x", SystemTime::now()).unwrap();
         assert_eq!(names(folder.path()), ["a"]);
         assert_eq!(names(&folder.path().join("a")), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_in_which_nothing_could_be_saved_goes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = output(folder.path());
+        let mut results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
+        fs::write(folder.path().join("a"), "in the way").unwrap();
+        results.save(&doc()).unwrap_err();
+        fs::remove_file(folder.path().join("a")).unwrap();
+        fs::create_dir_all(&output.out).unwrap();
+        drop(results);
+        assert_eq!(names(folder.path()), [""; 0]);
     }
 
     #[test]

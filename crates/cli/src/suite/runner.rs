@@ -28,6 +28,7 @@ use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
 
 /// What a suite shares with those who watch and stop it.
+#[derive(Clone, Copy)]
 pub(super) struct Control<'a> {
     pub(super) line: &'a Line,
     pub(super) cancel: &'a Cancel,
