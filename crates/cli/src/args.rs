@@ -159,6 +159,8 @@ pub(crate) fn parse() -> Result<Command, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::CommandFactory as _;
     use smbench_engine::plan::Plan;
     use smbench_engine::units::format_duration;
@@ -240,6 +242,7 @@ mod tests {
             ("--repeat", repeat.to_string()),
             ("--seed", seed.to_string()),
             ("--connect-timeout", format_duration(limits.connect)),
+            ("--setup-timeout", format_duration(limits.setup)),
             ("--operation-timeout", format_duration(limits.operation)),
         ] {
             let (_, after) = help.split_once(&format!("{option} <")).unwrap();
@@ -247,6 +250,28 @@ mod tests {
             let (written, _) = written.split_once(']').unwrap();
             let written = written.trim_start_matches("the profile's, else ");
             assert_eq!(written, default, "{option}");
+        }
+    }
+
+    #[test]
+    fn waits_can_be_shortened_wherever_a_server_is_asked() {
+        const URL: &str = "smb://ann@host/share";
+        for command in [
+            &["run", "--target", URL][..],
+            &["plan", "--target", URL],
+            &["fileio", "run", "--target", URL],
+            &["probe", URL],
+            &["cleanup", URL],
+            &["suite", "x.toml"],
+        ] {
+            let limits = ["--connect-timeout=2s", "--setup-timeout=3s"];
+            let args = [&["smbench"], command, &limits].concat();
+            let parsed = Cli::try_parse_from(&args).unwrap().command;
+            if let Command::Run(args) = parsed {
+                let plan = Request::resolve_all(&args).unwrap().remove(0).plan;
+                assert_eq!(plan.limits.connect, Duration::from_secs(2));
+                assert_eq!(plan.limits.setup, Duration::from_secs(3));
+            }
         }
     }
 

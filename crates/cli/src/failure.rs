@@ -32,7 +32,7 @@ pub(crate) enum Exit {
     /// would overwrite something.
     Usage = 2,
     /// The set-up failed: server, account, share, space on the share, this machine, or
-    /// output that cannot be written.
+    /// output that cannot be written. Or the run's directory remains on the share.
     Setup = 3,
     /// The run was given up, or a load point must not be quoted.
     Invalid = 4,

@@ -19,13 +19,16 @@ mod results;
 mod signals;
 mod study;
 mod suite;
+mod unsaved;
 mod verdict;
 mod watch;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = args::parse().and_then(commands::execute);
+    let outcome = signals::survive_file_size_limit()
+        .and_then(|()| args::parse())
+        .and_then(commands::execute);
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {

@@ -35,6 +35,11 @@ pub(crate) enum PasswordError {
         path.display()
     )]
     Malformed { path: PathBuf, line: usize },
+    #[error(
+        "failed to read {}: its first line is to be the password, and is empty",
+        .0.display()
+    )]
+    Empty(PathBuf),
     #[error("failed to read {0}: it is not UTF-8")]
     Variable(String),
     #[error(
@@ -98,7 +103,7 @@ impl Sources {
         };
         if url == UrlPassword::Present
             && let Some((source, password)) = sources.elsewhere()?
-            // An empty variable or file is none.
+            // An empty variable is none.
             && !password.expose().is_empty()
             && password != target.password
         {
@@ -150,8 +155,10 @@ impl Sources {
         if let Some(path) = &self.password_file {
             let text = read(path)?;
             let line = text.split('\n').next().unwrap_or_default();
-            let password = Secret::new(line.trim_end_matches('\r'));
-            return Ok(Some(("--password-file", password)));
+            return match line.trim_end_matches('\r') {
+                "" => Err(PasswordError::Empty(path.clone())),
+                password => Ok(Some(("--password-file", Secret::new(password)))),
+            };
         }
         if let Some(password) = &self.authentication_file {
             return Ok(Some(("--authentication-file", password.clone())));
@@ -336,7 +343,12 @@ mod tests {
     fn only_the_first_line_of_a_password_file_counts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");
-        for (text, password) in [("pw \r\nmore", "pw "), ("pw", "pw"), ("", "")] {
+        for (text, password) in [
+            ("pw \r\nmore", Some("pw ")),
+            ("pw", Some("pw")),
+            ("", None),
+            ("\r\npw\n", None),
+        ] {
             std::fs::write(&path, text).unwrap();
             let args = SecretArgs {
                 password_file: Some(path.clone()),
@@ -344,7 +356,9 @@ mod tests {
             };
             let (mut target, found) = Target::parse("smb://ann@host/share").unwrap();
             let sources = Sources::open(&args, &mut target, found).unwrap();
-            assert_eq!(sources.password(&target).unwrap().expose(), password);
+            let read = sources.password(&target);
+            let read = read.as_ref().map(Secret::expose).ok();
+            assert_eq!(read, password, "an empty password costs a failed log-on");
         }
     }
 

@@ -276,10 +276,11 @@ pub(crate) fn limits(args: &ServerArgs) -> Limits {
     }
 }
 
-fn connect_limits(args: ConnectArgs) -> Limits {
+pub(crate) fn connect_limits(args: ConnectArgs) -> Limits {
     let limits = Limits::default();
     Limits {
         connect: args.connect_timeout.unwrap_or(limits.connect),
+        setup: args.setup_timeout.unwrap_or(limits.setup),
         ..limits
     }
 }
@@ -299,7 +300,7 @@ pub(crate) fn embedded() -> Target {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::time::SystemTime;
 
     use smbench_engine::pattern::Salt;
@@ -307,27 +308,32 @@ mod tests {
 
     use super::*;
 
+    /// The record of a run on a server of this machine, before its first load point.
+    pub(crate) fn record() -> RunRecord {
+        let profile = profile::load(profile::DEFAULT).unwrap();
+        let (options, limits) = (RunOptions::default(), Limits::default());
+        RunRecord {
+            plan: Plan::resolve(&profile, &options, embedded(), limits, 1).unwrap(),
+            driver: Origin::Plan,
+            operations: Origin::Plan,
+            server: ServerFacts {
+                is_here: true,
+                ..ServerFacts::other("smb://ann@files/data")
+            },
+            salt: Salt::default(),
+            started: SystemTime::UNIX_EPOCH,
+            load_points: Vec::new(),
+            outcome: Outcome::Complete,
+            leftover: None,
+        }
+    }
+
     /// Whatever the target is called.
     #[test]
     fn a_server_on_this_machine_is_told_of_before_all_else() {
-        let profile = profile::load(profile::DEFAULT).unwrap();
-        let (options, limits) = (RunOptions::default(), Limits::default());
-        let plan = Plan::resolve(&profile, &options, embedded(), limits, 1).unwrap();
         let notes = |is_here| {
-            let record = RunRecord {
-                plan: plan.clone(),
-                driver: Origin::Plan,
-                operations: Origin::Plan,
-                server: ServerFacts {
-                    is_here,
-                    ..ServerFacts::other("smb://ann@files/data")
-                },
-                salt: Salt::default(),
-                started: SystemTime::UNIX_EPOCH,
-                load_points: Vec::new(),
-                outcome: Outcome::Complete,
-                leftover: None,
-            };
+            let mut record = record();
+            record.server.is_here = is_here;
             let told = Disclosure {
                 notes: vec!["something else".to_owned()],
                 ..disclosure(FlushDoc::Unknown)

@@ -1,11 +1,13 @@
 //! Where results go: the document of a run, and copies that were asked for.
 //!
-//! Invariant: no older result is ever overwritten unless its name was given;
-//! and that results can be written is known before the run starts.
+//! Invariants: no older result is ever overwritten unless its name was given; that
+//! results can be written is known before the run starts; a run that has measured
+//! nothing leaves nothing here, even if it is killed.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::time::SystemTime;
 
 use smbench_report::{RunDoc, write_csv, write_iometer_csv};
@@ -24,16 +26,19 @@ const NAMESAKES_MAX: u32 = 10_000;
 /// The files of one run's document.
 #[derive(Debug)]
 pub(crate) struct Results {
-    document: PathBuf,
+    folder: PathBuf,
+    /// The document's name without its extension and number.
+    stem: String,
+    /// The document; `None` until it was saved once.
+    document: Option<PathBuf>,
     copy: Option<PathBuf>,
-    /// Keeps the document's name for this run; goes with it.
-    claim: PathBuf,
-    _folders: MadeFolders,
+    /// Folders to remove where nothing could be saved in them.
+    _made: MadeFolders,
 }
 
 impl Results {
-    /// Reserves a name for the document of a run of `profile` starting at
-    /// `now`, and makes sure that everything asked for can be written.
+    /// Makes sure that everything asked for can be written by a run of `profile` that
+    /// starts at `now`. Leaves no file and no folder behind.
     pub(crate) fn prepare(
         output: &OutputArgs,
         profile: &str,
@@ -56,40 +61,51 @@ impl Results {
             check_writable(path)?;
         }
         let folder = &output.out;
-        let folders = MadeFolders::missing(folder);
-        let reserved =
-            fs::create_dir_all(folder).and_then(|()| reserve(folder, &file_stem(profile, now)));
-        let (claim, document) = reserved.map_err(|source| Failure::Io {
-            action: format!("write results to {}", folder.display()),
-            source,
-        })?;
+        let stem = file_stem(profile, now);
+        let made = MadeFolders::missing(folder);
+        let _tried = MadeFolders::missing(folder);
+        let trial = folder.join(format!(".{stem}.{}.tmp", process::id()));
+        fs::create_dir_all(folder)
+            .and_then(|()| try_writing(&trial))
+            .map_err(|source| Failure::Io {
+                action: format!("write results to {}", folder.display()),
+                source,
+            })?;
         Ok(Self {
-            document,
+            folder: folder.clone(),
+            stem,
+            document: None,
             copy,
-            claim,
-            _folders: folders,
+            _made: made,
         })
     }
 
-    /// The document's path.
-    pub(crate) fn path(&self) -> &Path {
-        &self.document
+    /// The document's path, once it was saved.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.document.as_deref()
     }
 
-    /// Writes the document, and its copy, in place of what they held.
+    /// Writes the document, and its copy, in place of what they held. Makes the folder
+    /// again if somebody has removed it meanwhile.
     pub(crate) fn save(&mut self, doc: &RunDoc) -> Result<(), Failure> {
-        doc.save(&self.document)?;
+        fs::create_dir_all(&self.folder).map_err(Failure::write(&self.folder))?;
+        match &self.document {
+            Some(path) if path.exists() => doc.save(path)?,
+            _ => self.document = Some(doc.save_under_free_name(self.names())?),
+        }
         match &self.copy {
             Some(path) => save_copy(doc, path),
             None => Ok(()),
         }
     }
-}
 
-impl Drop for Results {
-    fn drop(&mut self) {
-        // What cannot be removed is an empty file that nobody takes for a result.
-        let _ = fs::remove_file(&self.claim);
+    /// `STEM.json`, `STEM-2.json` and so on.
+    fn names(&self) -> impl Iterator<Item = PathBuf> {
+        let Self { folder, stem, .. } = self;
+        (1..NAMESAKES_MAX).map(move |number| match number {
+            1 => folder.join(format!("{stem}.json")),
+            number => folder.join(format!("{stem}-{number}.json")),
+        })
     }
 }
 
@@ -155,16 +171,20 @@ pub(crate) fn is_special(path: &Path) -> bool {
 
 /// Fails now if a file at `path` could not be written later.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
-    if is_special(path) {
-        return Ok(());
+    match is_special(path) {
+        true => Ok(()),
+        false => try_writing(path).map_err(Failure::write(path)),
     }
+}
+
+/// Opens a file for writing, and leaves it as it was: with its contents, or missing.
+fn try_writing(path: &Path) -> io::Result<()> {
     let is_new = !path.exists();
-    let opened = File::options().append(true).create(true).open(path);
-    opened.map_err(Failure::write(path))?;
-    if is_new {
-        fs::remove_file(path).map_err(Failure::write(path))?;
+    File::options().append(true).create(true).open(path)?;
+    match is_new {
+        true => fs::remove_file(path),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// `20260131T120000Z-file-server`, in UTC.
@@ -178,30 +198,6 @@ fn file_stem(profile: &str, now: SystemTime) -> String {
     let name = &profile[..profile.floor_char_boundary(NAME_BYTES_MAX)];
     let name = name.replace(|c| !is_plain(c), "-");
     format!("{time}-{name}")
-}
-
-/// Finds the name `STEM.json`, or `STEM-2.json` and so on where that is taken; the
-/// file that claims it, and its path.
-///
-/// Nothing is there under the name itself until there is a result: what a run that
-/// is killed leaves behind must not be in the way of those who read the folder.
-fn reserve(folder: &Path, stem: &str) -> io::Result<(PathBuf, PathBuf)> {
-    for number in 1..NAMESAKES_MAX {
-        let name = match number {
-            1 => format!("{stem}.json"),
-            number => format!("{stem}-{number}.json"),
-        };
-        let claim = folder.join(format!(".{name}.tmp"));
-        let document = folder.join(name);
-        match File::create_new(&claim) {
-            // Looked for with the claim in hand: whoever had it before has saved.
-            Ok(_) if !document.exists() => return Ok((claim, document)),
-            Ok(_) => fs::remove_file(&claim)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 #[cfg(test)]
@@ -224,40 +220,86 @@ mod tests {
         }
     }
 
+    fn doc() -> RunDoc {
+        RunDoc::load(Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/results/v1-curve.json"
+        )))
+        .unwrap()
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries
+            .map(|entry| name(entry).into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
     #[test]
     fn names_tell_time_and_profile_and_are_never_reused() {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_769_860_800);
-        let prepare = || Results::prepare(&output(folder.path()), "my/mix", now).unwrap();
-        let (first, second) = (prepare(), prepare());
-        let name = |results: &Results| {
-            let name = results.path().file_name().unwrap();
-            name.to_str().unwrap().to_owned()
-        };
-        assert_eq!(name(&first), "20260131T120000Z-my-mix.json");
-        assert_eq!(name(&second), "20260131T120000Z-my-mix-2.json");
-        fs::write(first.path(), "").unwrap();
-        drop((first, second));
-        assert_eq!(name(&prepare()), "20260131T120000Z-my-mix-2.json");
+        let output = output(folder.path());
+        let prepare = || Results::prepare(&output, "my/mix", now).unwrap();
+        let (mut first, mut second) = (prepare(), prepare());
+        for results in [&mut first, &mut second] {
+            results.save(&doc()).unwrap();
+            results.save(&doc()).unwrap();
+        }
+        prepare().save(&doc()).unwrap();
+        assert_eq!(
+            names(&output.out),
+            [
+                "20260131T120000Z-my-mix-2.json",
+                "20260131T120000Z-my-mix-3.json",
+                "20260131T120000Z-my-mix.json"
+            ]
+        );
+        assert_eq!(
+            second.path(),
+            Some(&*output.out.join("20260131T120000Z-my-mix-2.json"))
+        );
     }
 
+    /// A run that is killed has no chance to remove anything.
     #[test]
     fn a_run_without_results_leaves_no_file_and_no_folder() {
         let folder = tempfile::tempdir().unwrap();
         let output = output(folder.path());
         let results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
-        let there: Vec<_> = fs::read_dir(&output.out).unwrap().collect();
-        assert_eq!(there.len(), 1, "the name is claimed");
-        assert!(
-            !results.path().exists(),
-            "and is that of a result or of none"
-        );
-        drop(results);
-        assert!(!folder.path().join("a").exists());
+        assert_eq!(results.path(), None);
+        assert_eq!(names(folder.path()), [""; 0]);
         fs::create_dir(folder.path().join("a")).unwrap();
-        drop(Results::prepare(&output, "x", SystemTime::now()).unwrap());
-        let mut left = fs::read_dir(folder.path().join("a")).unwrap();
-        assert!(left.next().is_none(), "what was there before stays, empty");
+        Results::prepare(&output, "x", SystemTime::now()).unwrap();
+        assert_eq!(names(folder.path()), ["a"]);
+        assert_eq!(names(&folder.path().join("a")), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_in_which_nothing_could_be_saved_goes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = output(folder.path());
+        let mut results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
+        fs::write(folder.path().join("a"), "in the way").unwrap();
+        results.save(&doc()).unwrap_err();
+        fs::remove_file(folder.path().join("a")).unwrap();
+        fs::create_dir_all(&output.out).unwrap();
+        drop(results);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_was_removed_during_the_run_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = output(folder.path());
+        let mut results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
+        results.save(&doc()).unwrap();
+        fs::remove_dir_all(folder.path().join("a")).unwrap();
+        results.save(&doc()).unwrap();
+        assert_eq!(RunDoc::load(results.path().unwrap()).unwrap(), doc());
     }
 
     #[test]

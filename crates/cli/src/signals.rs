@@ -1,27 +1,56 @@
 //! SIGINT, SIGTERM and SIGHUP as calls on a thread of their own.
 //!
 //! A SIGHUP that is ignored stays so: `nohup smbench` goes on without its terminal.
+//! SIGXFSZ does nothing.
 
 use std::fs;
 use std::future::pending;
+use std::io;
 use std::thread;
+use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use smbench_engine::Cancel;
-use tokio::runtime;
+use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::Line;
+use crate::unsaved::Unsaved;
+
+/// Longest wait of somebody who leaves at once. A server that answers ends a load point
+/// within some milliseconds, and saving it takes as long.
+const SAVING_LIMIT: Duration = Duration::from_secs(1);
+
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with EFBIG. By default
+/// SIGXFSZ kills the process.
+///
+/// The handler stays for the life of the process. A child process starts with the
+/// default action: `exec` resets handlers, but would keep an ignored signal.
+pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
+    let runtime = listening()?;
+    let _inside = runtime.enter();
+    let kind = SignalKind::from_raw(Signal::SIGXFSZ as i32);
+    // The handler outlives the stream and the runtime.
+    let _stream = signal(kind).map_err(failed())?;
+    Ok(())
+}
+
+fn failed() -> impl FnOnce(io::Error) -> Failure {
+    Failure::io("catch signals")
+}
+
+/// A runtime that can catch signals.
+fn listening() -> Result<Runtime, Failure> {
+    let mut builder = runtime::Builder::new_current_thread();
+    builder.enable_io().build().map_err(failed())
+}
 
 /// Calls `react` with 1 on the first SIGINT, SIGTERM or SIGHUP, with 2 on the next
 /// SIGINT or SIGTERM, and so on. The signals are caught from the moment this returns.
 pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Result<(), Failure> {
-    let failed = || Failure::io("catch signals");
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(failed())?;
+    let runtime = listening()?;
     let (mut interrupt, mut terminate, mut hang_up) = {
         let _inside = runtime.enter();
         let catch = |kind| signal(kind).map_err(failed());
@@ -126,14 +155,18 @@ pub(crate) fn cleanup_command(url: &str) -> String {
     format!("smbench cleanup '{url}'")
 }
 
-/// The first signal ends the run in good order, the second at once, with what
-/// then is to be done about it.
+/// Ends the run in good order on the first signal. On the second, ends the process as
+/// soon as what was measured is saved, and says `remedy`.
+///
+/// The caller marks in the returned value what is not saved yet.
 pub(crate) fn stop_on_interrupt(
     cancel: &Cancel,
     line: &Line,
     remedy: String,
-) -> Result<(), Failure> {
+) -> Result<Unsaved, Failure> {
     let (cancel, line) = (cancel.clone(), line.clone());
+    let unsaved = Unsaved::default();
+    let measured = unsaved.clone();
     on_interrupt(move |times| {
         if times == 1 {
             cancel.cancel();
@@ -144,10 +177,23 @@ pub(crate) fn stop_on_interrupt(
                 );
             });
         } else {
+            measured.wait(SAVING_LIMIT);
             line.clear();
             complain(format_args!("left at once{remedy}"));
             std::process::exit(Exit::Interrupted as i32);
         }
+    })?;
+    Ok(unsaved)
+}
+
+/// Ends a command that only removes files, on the first signal. Whatever was removed by
+/// then, the command can be repeated.
+pub(crate) fn leave_on_interrupt(line: &Line) -> Result<(), Failure> {
+    let line = line.clone();
+    on_interrupt(move |_| {
+        line.clear();
+        complain("interrupted: files may be left; the same command removes the rest");
+        std::process::exit(Exit::Interrupted as i32);
     })
 }
 

@@ -57,8 +57,34 @@ impl MissedRate {
     }
 }
 
-/// How a run that is valid ends where it must not be client-limited.
-pub(crate) fn strictly(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
+/// Whether a client-limited load point fails a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientLimited {
+    /// The run fails.
+    Fails,
+    /// It is reported, and no more.
+    Allowed,
+}
+
+impl ClientLimited {
+    /// As `--strict` says.
+    pub(crate) const fn given(strict: bool) -> Self {
+        match strict {
+            true => Self::Fails,
+            false => Self::Allowed,
+        }
+    }
+
+    /// How a run that is valid ends.
+    pub(crate) fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
+        match self {
+            Self::Fails => client_limited(doc),
+            Self::Allowed => None,
+        }
+    }
+}
+
+fn client_limited(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     let mut limited = doc.load_points.iter().filter_map(|point| {
         let reason = point.generator.as_ref()?.reason.as_deref()?;
         Some((point.clients, reason))
@@ -71,4 +97,53 @@ pub(crate) fn strictly(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         counted(clients.into(), "client"),
     );
     Some((Exit::Invalid, Some(message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use smbench_report::doc::GeneratorDoc;
+
+    use super::*;
+
+    fn valid_run() -> RunDoc {
+        let path = "../../fixtures/results/v1-curve.json";
+        let mut doc = RunDoc::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+        for point in &mut doc.load_points {
+            point.valid = true;
+            point.generator = Some(GeneratorDoc {
+                limited: false,
+                reason: None,
+                shared_cpus: Some("the server here used the rest".to_owned()),
+                back_pressure: None,
+                machine_busy_share: None,
+                credit_starved_share: 0.0,
+                held_back_share: 0.0,
+                lateness_ns: None,
+                workers: Vec::new(),
+            });
+            point.latency_noise_ns.insert("p99".to_owned(), 400_000);
+        }
+        doc
+    }
+
+    #[test]
+    fn only_a_client_limited_load_point_fails_a_strict_run() {
+        let mut doc = valid_run();
+        assert_eq!(judge(&doc), None);
+        assert_eq!(ClientLimited::given(true).judge(&doc), None);
+        let generator = doc.load_points[1].generator.as_mut().unwrap();
+        generator.reason = Some("worker thread 0 ran 97 % of the time".to_owned());
+        let (exit, message) = ClientLimited::given(true).judge(&doc).unwrap();
+        assert_eq!(exit, Exit::Invalid);
+        let clients = doc.load_points[1].clients;
+        let expected = format!(
+            "client-limited at 1 of {} load points, first at the one of {clients} clients: worker \
+             thread 0 ran 97 % of the time",
+            doc.load_points.len()
+        );
+        assert_eq!(message, Some(expected));
+        assert_eq!(ClientLimited::given(false).judge(&doc), None);
+    }
 }

@@ -14,6 +14,7 @@ use crate::output::complain;
 use crate::progress::Line;
 use crate::request::document;
 use crate::results::is_special;
+use crate::unsaved::Unsaved;
 
 /// What is done with what was measured so far.
 pub(crate) trait Keep {
@@ -81,13 +82,21 @@ pub(crate) struct Watch<'a, K> {
     disclosure: Disclosure,
     trouble: Trouble,
     interim: Option<Interim<'a>>,
+    unsaved: Unsaved,
 }
 
 /// Tells of an interval of the window, while the progress is off the terminal.
 pub(crate) type Interim<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &Line) + 'a>;
 
 impl<'a, K: Keep> Watch<'a, K> {
-    pub(crate) fn new(line: &'a Line, keep: K, log: Option<Log>, disclosure: Disclosure) -> Self {
+    /// Marks in `unsaved` what it has not saved yet.
+    pub(crate) fn new(
+        line: &'a Line,
+        keep: K,
+        log: Option<Log>,
+        disclosure: Disclosure,
+        unsaved: &Unsaved,
+    ) -> Self {
         Self {
             line,
             keep,
@@ -95,6 +104,7 @@ impl<'a, K: Keep> Watch<'a, K> {
             disclosure,
             trouble: Trouble::None,
             interim: None,
+            unsaved: unsaved.clone(),
         }
     }
 
@@ -107,10 +117,33 @@ impl<'a, K: Keep> Watch<'a, K> {
     pub(crate) fn close(self) -> Result<(), Failure> {
         self.log.map_or(Ok(()), Log::close)
     }
+
+    /// Saves the document of a run that goes on, if it holds anything.
+    fn save(&mut self, record: &RunRecord) {
+        let doc = document(record, self.disclosure.clone());
+        if !doc.is_measured() {
+            // The end of the run says what becomes of it.
+            return;
+        }
+        if let (Err(failure), Trouble::None) = (self.keep.save(doc), self.trouble) {
+            self.trouble = Trouble::Told;
+            self.line.suspended(|| {
+                complain(format_args!(
+                    "{failure}; the run goes on, and writing is tried again"
+                ));
+            });
+        }
+    }
 }
 
 impl<K: Keep> Observer for Watch<'_, K> {
     fn progress(&mut self, progress: &Progress) {
+        match progress {
+            Progress::SettingUp { .. } | Progress::Running { .. } => self.unsaved.begin(),
+            Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => {
+                self.unsaved.end();
+            }
+        }
         self.line.show(progress);
     }
 
@@ -128,18 +161,57 @@ impl<K: Keep> Observer for Watch<'_, K> {
     }
 
     fn load_point_ended(&mut self, record: &RunRecord) {
-        let doc = document(record, self.disclosure.clone());
-        if !doc.is_measured() {
-            // The end of the run says what becomes of it.
-            return;
-        }
-        if let (Err(failure), Trouble::None) = (self.keep.save(doc), self.trouble) {
-            self.trouble = Trouble::Told;
-            self.line.suspended(|| {
-                complain(format_args!(
-                    "{failure}; the run goes on, and writing is tried again"
-                ));
-            });
+        self.save(record);
+        self.unsaved.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use smbench_engine::run::Point;
+    use smbench_report::FlushDoc;
+
+    use super::*;
+    use crate::progress::Visibility;
+    use crate::request::{disclosure, tests::record};
+
+    struct Discard;
+
+    impl Keep for Discard {
+        fn save(&mut self, _: RunDoc) -> Result<(), Failure> {
+            Ok(())
         }
     }
+
+    #[test]
+    fn a_load_point_is_unsaved_until_it_has_ended() {
+        let line = Line::new(Visibility::Hidden);
+        let unsaved = Unsaved::default();
+        let told = disclosure(FlushDoc::Unknown);
+        let mut watch = Watch::new(&line, Discard, None, told, &unsaved);
+        for (progress, is_unsaved) in [
+            (Progress::Connecting, false),
+            (Progress::Preparing { done: 0, total: 1 }, false),
+            (SETTING_UP, true),
+            (Progress::CleaningUp, false),
+        ] {
+            watch.progress(&progress);
+            assert_eq!(unsaved.is_there(), is_unsaved, "{progress:?}");
+        }
+        watch.progress(&SETTING_UP);
+        watch.load_point_ended(&record());
+        assert!(!unsaved.is_there());
+    }
+
+    const SETTING_UP: Progress = Progress::SettingUp {
+        point: Point {
+            number: 1,
+            of: 1,
+            clients: 1,
+        },
+        ready: 0,
+        elapsed: Duration::ZERO,
+    };
 }

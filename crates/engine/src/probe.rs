@@ -44,6 +44,8 @@ pub struct Probe {
     /// What was tried on a file in a directory of our own; or why nothing
     /// could be.
     pub trials: Result<Trials, String>,
+    /// The directory that remains on the share, and why, in words.
+    pub leftover: Option<String>,
     /// Free bytes on the share for this user; `None` when the server does not
     /// tell.
     pub free_bytes: Option<u64>,
@@ -93,17 +95,19 @@ pub fn probe(
             credits_asked: CREDITS_ASKED,
             setup,
         };
-        let trials = trial::try_out(&endpoint, session, cancel).await?;
+        let (trials, leftover) = trial::try_out(&endpoint, session, cancel).await?;
         let found = Probe {
             session: facts,
             channels: Ok(()),
             trials,
+            leftover: leftover.clone(),
             dialects: Vec::new(),
             signing: Vec::new(),
             ciphers: Vec::new(),
             free_bytes,
         };
-        Ok(unless(cancel, with_offers(found, &endpoint)).await?)
+        let found = unless(cancel, with_offers(found, &endpoint)).await;
+        found.map_err(|error| RunError::from(error).with_leftover(leftover))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+use nix::sys::resource::{RLIM_INFINITY, Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::time::{TimeVal, TimeValLike};
 use nix::unistd::Pid;
 
@@ -190,6 +190,51 @@ pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), (u64
     Ok(())
 }
 
+/// Bytes that this process may still allocate under each limit on its own memory, and
+/// how the shell sets that limit (getrlimit(2)).
+pub(crate) fn allocatable() -> Vec<(u64, &'static str)> {
+    let read = |name| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
+    let status = read("status");
+    let size = status_bytes(&status, "VmSize:");
+    let address_space = size.map(|size| size.saturating_sub(reserved(&read("maps"))));
+    let left = |(resource, used, command): (Resource, Option<u64>, _)| {
+        let (limit, _) = getrlimit(resource).ok()?;
+        (limit != RLIM_INFINITY).then_some((limit.saturating_sub(used?), command))
+    };
+    [
+        (Resource::RLIMIT_AS, address_space, "ulimit -v"),
+        (
+            Resource::RLIMIT_DATA,
+            status_bytes(&status, "VmData:"),
+            "ulimit -d",
+        ),
+    ]
+    .into_iter()
+    .filter_map(left)
+    .collect()
+}
+
+/// Bytes of address space that `/proc/self/maps` has as taken but not in use: the
+/// allocator may hand them out.
+fn reserved(maps: &str) -> u64 {
+    let reserved = maps.lines().filter_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let at = |text| u64::from_str_radix(text, 16).ok();
+        // Without access, and of no file.
+        let is_reserved = rest.starts_with("---p") && rest.contains(" 00:00 0");
+        is_reserved.then_some(at(end)?.checked_sub(at(start)?)?)
+    });
+    reserved.sum()
+}
+
+/// A field of `/proc/self/status` that is in kB (proc_pid_status(5)).
+fn status_bytes(status: &str, field: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kib: u64 = value.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// Raises the soft limit on open files to the hard one, for a process that cannot
 /// know how many it will need. Where that fails the files themselves will tell.
 pub(crate) fn raise_descriptor_limit() {
@@ -224,6 +269,19 @@ mod tests {
         assert_eq!(time("cpu 1 2 3 4 5\n").busy, 6);
         assert_eq!(MachineTime::parse("cpu 1 2\n"), None);
         assert_eq!(MachineTime::parse(""), None);
+    }
+
+    #[test]
+    fn sizes_of_this_process_are_read() {
+        let status = "Name:\tsmbench\nVmPeak:\t  9 kB\nVmSize:\t   27648 kB\nVmData:\tx kB\n";
+        assert_eq!(status_bytes(status, "VmSize:"), Some(27 << 20));
+        for field in ["VmData:", "VmStk:"] {
+            assert_eq!(status_bytes(status, field), None, "{field}");
+        }
+        let maps = "7f546c000000-7f546c021000 rw-p 00000000 00:00 0 \n\
+                    7f546c021000-7f5470000000 ---p 00000000 00:00 0 \n\
+                    7f5472df9000-7f5472dfa000 ---p 00002000 08:01 77   /lib/x.so\n";
+        assert_eq!(reserved(maps), 0x3fd_f000);
     }
 
     #[test]

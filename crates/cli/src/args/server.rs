@@ -85,6 +85,10 @@ pub(crate) struct ConnectArgs {
     /// Longest wait until TCP is connected, such as 500ms [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
     pub(crate) connect_timeout: Option<Duration>,
+    /// Longest wait for each answer to a request that sets up a session, prepares files or removes
+    /// them [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
+    pub(crate) setup_timeout: Option<Duration>,
 }
 
 /// A server and who asks.

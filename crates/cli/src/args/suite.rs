@@ -9,7 +9,7 @@ use smbench_report::FlushDoc;
 
 use super::load::WindowArgs;
 use super::value::{parse_profile, paths};
-use super::{CalibrationSource, SessionArgs};
+use super::{CalibrationSource, ConnectArgs, SessionArgs};
 
 pub(super) const EXIT_CODES: &str = "\
 A suite that was interrupted or killed goes on where it stopped when the same command is given
@@ -50,6 +50,8 @@ pub(crate) struct SuiteArgs {
     pub(crate) load: SuiteLoadArgs,
     #[command(flatten, next_help_heading = "Sessions")]
     pub(crate) session: SessionArgs,
+    #[command(flatten, next_help_heading = "Sessions")]
+    pub(crate) connect: ConnectArgs,
     /// Folder of the study; one that holds a part of it is completed [default:
     /// smbench-results/NAME, with --quick smbench-results/NAME-quick]
     #[arg(long, value_name = "DIR", help_heading = "Results", value_parser = paths())]

@@ -2,17 +2,25 @@
 
 use std::fmt::Write as _;
 
+use smbench_engine::run::Progress;
 use smbench_engine::{Cleanup, probe};
 use smbench_report::units::plain;
 
 use crate::args::UrlArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
+use crate::progress::{Line, Visibility};
 use crate::request::Visit;
+use crate::signals;
 
 pub(super) fn cleanup(args: &UrlArgs) -> Result<Exit, Failure> {
     let visit = Visit::resolve(args)?;
-    print(&describe(&probe::cleanup(&visit.target, visit.limits)?))?;
+    let line = Line::new(Visibility::Terminal);
+    signals::leave_on_interrupt(&line)?;
+    line.show(&Progress::CleaningUp);
+    let found = probe::cleanup(&visit.target, visit.limits);
+    line.clear();
+    print(&describe(&found?))?;
     Ok(Exit::Done)
 }
 

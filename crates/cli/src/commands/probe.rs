@@ -12,10 +12,10 @@ use smbench_report::units::{latency, plain, rate};
 
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::progress::{self, Visibility};
 use crate::request::Visit;
-use crate::signals::{self, left_behind};
+use crate::signals::{self, cleanup_command, left_behind};
 
 /// Names of the capability bits (MS-SMB2 2.2.4).
 const CAPABILITIES: [(u32, &str); 7] = [
@@ -39,7 +39,14 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     signals::stop_on_interrupt(&cancel, &progress::Line::new(Visibility::Hidden), remedy)?;
     let probe = probe::probe(&visit.target, args.session(), visit.limits, &cancel)?;
     print(&describe(&url, &probe))?;
-    Ok(Exit::Done)
+    match &probe.leftover {
+        Some(leftover) => {
+            let cleanup = cleanup_command(&url);
+            complain(format_args!("{leftover}; remove it with: {cleanup}"));
+            Ok(Exit::Setup)
+        }
+        None => Ok(Exit::Done),
+    }
 }
 
 fn describe(url: &str, probe: &Probe) -> String {
@@ -303,6 +310,7 @@ mod tests {
                     (LeaseState::RWH, Err("refused".to_owned())),
                 ],
             }),
+            leftover: None,
             dialects: vec![
                 (Dialect::Smb21, Err("refused".to_owned())),
                 (Dialect::Smb311, Ok(())),

@@ -24,7 +24,8 @@ use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server, document};
 use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
-use crate::verdict::{MissedRate, judge, strictly};
+use crate::unsaved::Unsaved;
+use crate::verdict::{ClientLimited, MissedRate, judge};
 use crate::watch::{Interim, Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -96,7 +97,7 @@ pub(crate) fn carry_out(
         false => Visibility::Terminal,
     });
     let cancel = Cancel::default();
-    signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
     let are_several = requests.len() > 1;
     for mut request in requests {
@@ -115,8 +116,10 @@ pub(crate) fn carry_out(
             output,
             render,
             name: are_several.then(|| request.plan.profile.clone()),
+            line: &line,
+            unsaved: &unsaved,
         };
-        let ran = run_one(&mut request, &manner, (&line, &cancel), interim.take());
+        let ran = run_one(&mut request, &manner, &cancel, interim.take());
         let ended = match ran {
             Ok(Ran { doc, ended }) => {
                 docs.push(doc);
@@ -156,6 +159,8 @@ struct Manner<'a> {
     render: Render<'a>,
     /// The profile, where there are several.
     name: Option<String>,
+    line: &'a Line,
+    unsaved: &'a Unsaved,
 }
 
 impl Manner<'_> {
@@ -177,11 +182,16 @@ struct Ran {
 /// Runs one profile; fails where nothing was measured.
 fn run_one<'a>(
     request: &mut Request,
-    manner: &Manner<'_>,
-    (line, cancel): (&'a Line, &Cancel),
+    manner: &Manner<'a>,
+    cancel: &Cancel,
     interim: Option<Interim<'a>>,
 ) -> Result<Ran, Failure> {
-    let output = manner.output;
+    let &Manner {
+        output,
+        line,
+        unsaved,
+        ..
+    } = manner;
     let mut results = Results::prepare(output, &request.plan.profile, SystemTime::now())?;
     let server = match request.server {
         Server::Given(_) => None,
@@ -192,7 +202,8 @@ fn run_one<'a>(
         }
     };
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
-    let mut watch = Watch::new(line, &mut results, log, request.disclosure()).telling(interim);
+    let watch = Watch::new(line, &mut results, log, request.disclosure(), unsaved);
+    let mut watch = watch.telling(interim);
     let record = run::execute(&request.plan, &mut watch, cancel);
     line.clear();
     drop(server);
@@ -216,28 +227,35 @@ fn conclude(
 ) -> Result<Ran, Failure> {
     let output = manner.output;
     let doc = document(record, request.disclosure());
-    if let (Some(leftover), Server::Given(_)) = (&doc.leftover, &request.server) {
-        manner.complain(format_args!(
-            "{leftover}; remove it with: {}",
-            cleanup_command(&request.plan.target.redacted())
-        ));
-    }
+    let cleaned_up = match (&doc.leftover, &request.server) {
+        (Some(leftover), Server::Given(_)) => {
+            manner.complain(format_args!(
+                "{leftover}; remove it with: {}",
+                cleanup_command(&request.plan.target.redacted())
+            ));
+            Exit::Setup
+        }
+        // What an embedded server holds goes with it.
+        _ => Exit::Done,
+    };
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }
+    manner.unsaved.begin();
     let saved = results.save(&doc);
-    let path = saved.is_ok().then(|| results.path());
+    manner.unsaved.end();
+    let path = results.path().filter(|_| saved.is_ok());
     let written = publish(&doc, path, output, manner.render);
-    let strict = || output.strict.then(|| strictly(&doc)).flatten();
+    let strict = || ClientLimited::given(output.strict).judge(&doc);
     let at_rate = || MissedRate::given(output.allow_missed_rate).judge(&doc);
     let exit = match judge(&doc).or_else(at_rate).or_else(strict) {
         Some((exit, reason)) => {
             if let Some(reason) = reason {
                 manner.complain(reason);
             }
-            exit
+            exit.max(cleaned_up)
         }
-        None => Exit::Done,
+        None => cleaned_up,
     };
     let ended = match (exit, saved.and(written).and(logged)) {
         (Exit::Done, outcome) => outcome.map(|()| exit),

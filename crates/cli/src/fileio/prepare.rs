@@ -86,7 +86,15 @@ fn describe(test: &Fileio, prepared: &Prepared, took: Duration) -> String {
 pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     let target = target(args, "cleanup")?;
     let (options, limits) = (args.server.session.options(), limits(&args.server));
-    let text = match fileio::remove(&target, options, limits)? {
+    let line = Line::new(match args.output.quiet {
+        true => Visibility::Hidden,
+        false => Visibility::Terminal,
+    });
+    signals::leave_on_interrupt(&line)?;
+    line.show(&Progress::CleaningUp);
+    let removed = fileio::remove(&target, options, limits);
+    line.clear();
+    let text = match removed? {
         Some(directory) => format!("removed {}\n", plain(&directory)),
         None => "nothing to remove\n".to_owned(),
     };

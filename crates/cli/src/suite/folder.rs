@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use smbench_engine::plan::Plan;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
-use smbench_report::{Disclosure, RunDoc};
+use smbench_report::{Disclosure, LoadError, RunDoc};
 
 use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
 use super::resolve::Suite;
@@ -120,7 +120,7 @@ impl Folder {
         if !path.exists() {
             return Ok(());
         }
-        let mut run = RunDoc::load(&path)?;
+        let mut run = RunDoc::load(&path).map_err(unreadable)?;
         let plan = suite.plan(slot);
         if let Some(difference) = between_plans(&run.plan, &PlanDoc::from(plan)) {
             return Err(other_study(&self.path, &difference));
@@ -205,8 +205,12 @@ impl Folder {
     pub(super) fn save(&self, slot: Slot, plan: &Plan, run: RunDoc) -> Result<(), Failure> {
         let run = joined(self.measured(slot).cloned(), run, plan);
         let path = self.run_path(slot);
+        let is_removed = !self.path.exists();
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Failure::write(&path))?;
+        }
+        if is_removed {
+            self.study.save(&self.path)?;
         }
         Ok(run.save(&path)?)
     }
@@ -329,6 +333,21 @@ fn is_unfinished(name: &OsStr) -> bool {
     process.is_some_and(|process| process.parse::<u32>().is_ok())
 }
 
+/// The failure to read the document of a pass, with what to do about it.
+fn unreadable(error: LoadError) -> Failure {
+    match error {
+        // The document is whole, or out of reach.
+        LoadError::Newer { .. } | LoadError::Unreadable { .. } | LoadError::NotFound { .. } => {
+            Failure::Load(error)
+        }
+        LoadError::NotJson { .. } | LoadError::NotAResult { .. } | LoadError::Malformed { .. } => {
+            Failure::Usage(format!(
+                "failed to {error}; delete that file, and the suite measures this pass again"
+            ))
+        }
+    }
+}
+
 fn other_study(path: &Path, difference: &str) -> Failure {
     Failure::Usage(format!(
         "folder {} holds a study with {difference}: give another --out",
@@ -337,49 +356,4 @@ fn other_study(path: &Path, difference: &str) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passes_alternate_between_servers() {
-        let order: Vec<_> = {
-            let server = |name: &str| smbench_report::study::StudyServerDoc {
-                name: name.to_owned(),
-                url: None,
-                notes: Vec::new(),
-                settings: Vec::new(),
-                client: Vec::new(),
-            };
-            let study = StudyDoc {
-                schema_version: 1,
-                tool: smbench_report::doc::ToolDoc::this(),
-                name: String::new(),
-                title: String::new(),
-                started: String::new(),
-                command: Vec::new(),
-                profiles: vec!["p".to_owned(), "q".to_owned()],
-                load_points: vec![1],
-                passes: 2,
-                servers: vec![server("a"), server("b")],
-                transfers: Vec::new(),
-                comparisons: Vec::new(),
-            };
-            slots(&study).into_iter()
-        }
-        .map(|slot| (slot.pass, slot.profile, slot.server))
-        .collect();
-        assert_eq!(
-            order,
-            [
-                (1, 0, 0),
-                (1, 0, 1),
-                (1, 1, 0),
-                (1, 1, 1),
-                (2, 0, 0),
-                (2, 0, 1),
-                (2, 1, 0),
-                (2, 1, 1),
-            ]
-        );
-    }
-}
+mod tests;

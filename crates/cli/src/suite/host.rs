@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use smbench_engine::plan::Limits;
 use smbench_engine::server_cpu::CpuSource;
 use smbench_engine::spec::RunOptions;
 use smbench_engine::storage::Storage;
@@ -127,9 +126,9 @@ impl Host {
     }
 
     /// Where it is, as far as anything can be left there by a run that died.
-    pub(super) fn given(&self) -> Option<(&Target, Limits)> {
+    pub(super) fn given(&self) -> Option<&Target> {
         match &self.kind {
-            HostKind::Given(account) => Some((&account.target, Limits::default())),
+            HostKind::Given(account) => Some(&account.target),
             HostKind::Samba { .. } => None,
         }
     }

@@ -46,7 +46,7 @@ use crate::verdict::MissedRate;
 
 use folder::Folder;
 use resolve::Suite;
-use runner::Runner;
+use runner::{Control, Runner};
 use source::Source;
 
 /// Where studies are put unless told otherwise.
@@ -76,7 +76,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let line = Line::new(visibility);
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";
-    signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
+    let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
     if let Err(failure) = calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel) {
         // Nobody has asked for it: the study goes on without.
         match args.calibration {
@@ -86,9 +86,14 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
             Some(_) => return Err(failure),
         }
     }
-    let missed_rate = MissedRate::given(args.load.allow_missed_rate);
-    let runner = Runner::new(&suite, &mut folder, &line, &cancel, visibility, missed_rate);
-    let exit = runner.run()?;
+    let control = Control {
+        line: &line,
+        cancel: &cancel,
+        unsaved: &unsaved,
+        visibility,
+        missed_rate: MissedRate::given(args.load.allow_missed_rate),
+    };
+    let exit = Runner::new(&suite, &mut folder, control).run()?;
     conclude(&out, args.calibration.as_ref())?;
     Ok(exit)
 }

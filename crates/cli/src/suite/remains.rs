@@ -53,10 +53,10 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
     };
     let mut hosts = suite.hosts.iter();
     let host = hosts.find(|host| host.name == server);
-    let (target, limits) = match (host.and_then(|host| host.given()), url) {
+    let target = match (host.and_then(|host| host.given()), url) {
         // Nobody has said that the password is for another place than this.
-        (Some((target, _)), Some(url)) if !is_place_of(target, url) => return Err(remedy(url)),
-        (Some(given), _) => given,
+        (Some(target), Some(url)) if !is_place_of(target, url) => return Err(remedy(url)),
+        (Some(target), _) => target,
         (None, Some(url)) => return Err(remedy(url)),
         (None, None) => {
             return Err(format!("directory '{directory}' on a server `{server}`"));
@@ -64,7 +64,7 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
     };
     let deadline = Instant::now() + NOTICE_LIMIT;
     loop {
-        let found = probe::remove_remains(target, limits, directory)
+        let found = probe::remove_remains(target, suite.limits, directory)
             .map_err(|error| format!("directory '{directory}': {error}"))?;
         let is_left = !found.in_use.is_empty() || !found.foreign.is_empty();
         if !is_left {

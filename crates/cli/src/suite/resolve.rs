@@ -38,6 +38,8 @@ pub(super) struct Suite {
     pub(super) plans: Vec<Vec<Plan>>,
     /// As in `study`.
     pub(super) hosts: Vec<Host>,
+    /// Those of all plans.
+    pub(super) limits: Limits,
 }
 
 impl Suite {
@@ -119,6 +121,7 @@ impl Suite {
             study,
             plans,
             hosts,
+            limits: request::connect_limits(args.connect),
         })
     }
 }
@@ -287,7 +290,7 @@ fn plan(
         profile,
         &options,
         request::embedded(),
-        Limits::default(),
+        request::connect_limits(args.connect),
         // Where the system does not tell, one thread always works.
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )

@@ -24,8 +24,19 @@ use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::document;
 use crate::signals::cleanup_command;
+use crate::unsaved::Unsaved;
 use crate::verdict::{MissedRate, judge};
 use crate::watch::{Keep, Watch};
+
+/// What a suite shares with those who watch and stop it.
+#[derive(Clone, Copy)]
+pub(super) struct Control<'a> {
+    pub(super) line: &'a Line,
+    pub(super) cancel: &'a Cancel,
+    pub(super) unsaved: &'a Unsaved,
+    pub(super) visibility: Visibility,
+    pub(super) missed_rate: MissedRate,
+}
 
 /// Measures what is left of a suite.
 pub(super) struct Runner<'a> {
@@ -33,9 +44,12 @@ pub(super) struct Runner<'a> {
     folder: &'a mut Folder,
     line: &'a Line,
     cancel: &'a Cancel,
+    unsaved: &'a Unsaved,
     /// Whether load points are told where no line can be shown.
     points: Points,
     missed_rate: MissedRate,
+    /// Directories of this sitting that remain on a share.
+    leftovers: u32,
     /// Passes that could not be measured to their end.
     failed: Vec<(Slot, Exit, String)>,
     /// Passes whose requests are larger than the server takes, which is known to
@@ -46,24 +60,26 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(
-        suite: &'a Suite,
-        folder: &'a mut Folder,
-        line: &'a Line,
-        cancel: &'a Cancel,
-        visibility: Visibility,
-        missed_rate: MissedRate,
-    ) -> Self {
+    pub(super) fn new(suite: &'a Suite, folder: &'a mut Folder, control: Control<'a>) -> Self {
+        let Control {
+            line,
+            cancel,
+            unsaved,
+            visibility,
+            missed_rate,
+        } = control;
         Self {
             suite,
             folder,
             line,
             cancel,
+            unsaved,
             points: match visibility {
                 Visibility::Terminal if line.is_hidden() => Points::Told,
                 _ => Points::Untold,
             },
             missed_rate,
+            leftovers: 0,
             failed: Vec::new(),
             beyond: Vec::new(),
             closed: Vec::new(),
@@ -192,7 +208,7 @@ impl<'a> Runner<'a> {
                 points: self.points,
             },
         };
-        let mut watch = Watch::new(self.line, keep, None, disclosure.clone());
+        let mut watch = Watch::new(self.line, keep, None, disclosure.clone(), self.unsaved);
         let record = run::execute(&plan, &mut watch, self.cancel);
         let closed = watch.close();
         let is_scratch = samba.is_some();
@@ -204,12 +220,15 @@ impl<'a> Runner<'a> {
         };
         let doc = record.map(|record| document(&record, disclosure));
         // Before anything else that can fail.
+        self.unsaved.begin();
         let saved = match &doc {
             Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),
             _ => closed,
         };
+        self.unsaved.end();
         let noted = match leftover.filter(|_| !is_scratch) {
             Some(leftover) => {
+                self.leftovers += 1;
                 self.tell(&format!("{leftover}; remove it with: {cleanup}"));
                 Ok(())
             }
@@ -292,7 +311,10 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        Ok(worst)
+        Ok(match (worst, self.leftovers) {
+            (Exit::Done, 1..) => Exit::Setup,
+            (worst, _) => worst,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault};
 
-use crate::support::{Place, SHORT, answers, embedded, json, run_args, text};
+use crate::support::{Place, Running, SHORT, answers, embedded, json, run_args, text, wait_until};
 
 /// The keys that other tools read, each with a sensible value.
 fn assert_contract(doc: &Value, clients: &[u64]) {
@@ -206,16 +206,16 @@ fn a_flipped_byte_is_caught() {
     assert_eq!(failures[0]["status"], "wrong-data", "{failures}");
 }
 
+/// As on a disk that is full, or beyond the limit of a batch system.
 #[test]
-fn a_disk_that_fills_up_costs_no_measurement() {
+fn files_that_cannot_grow_cost_no_measurement() {
     let server = embedded();
     let place = Place::new();
     let url = server.url();
-    let args = run_args(&url, &["--clients=1,2", "--duration=1s"]);
-    let running = place.start_as(server.password(), &args);
-    place.wait_for_load_points(1);
-    fs::remove_dir_all(place.path("results")).unwrap();
-    let said = running.wait();
+    let args = run_args(&url, &["--clients=1,2"]);
+    let mut command = place.limited("ulimit -f 8", &args);
+    command.env("SMBENCH_PASSWORD", server.password());
+    let said = Running::spawn(command).wait();
     assert_eq!(said.code(), Some(3), "{said:?}");
     assert!(said.stdout.contains("\npeak "), "{said:?}");
     assert!(!said.stdout.contains("result:"), "{said:?}");
@@ -229,6 +229,26 @@ fn a_disk_that_fills_up_costs_no_measurement() {
         );
     }
     assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_directory_that_remains_on_the_share_is_no_success() {
+    let server = embedded();
+    let place = Place::new();
+    let url = server.url();
+    let args = run_args(&url, &["--clients=1", "--duration=2s"]);
+    let running = place.start_as(server.password(), &args);
+    wait_until(|| server.memory().counts().reads > 0);
+    let paths = server.memory().paths();
+    let directory = paths[0].trim_end_matches('/').to_owned();
+    let foreign = format!("{directory}/thesis.doc");
+    server.memory().put(&foreign, b"x").unwrap();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stdout.contains("result: results/"), "{said:?}");
+    let expected = format!("smbench: directory '{directory}' remains: ");
+    assert!(said.stderr.starts_with(&expected), "{said:?}");
+    assert_eq!(place.document()["outcome"], "complete");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::net::TcpListener;
 use std::thread;
 
 use nix::sys::signal::Signal;
@@ -182,6 +183,9 @@ fn a_second_interrupt_leaves_at_once_and_says_what_remains() {
     let last = said.stderr.lines().last().unwrap();
     let remedy = format!("smbench cleanup '{}'", lab.url);
     assert!(last.contains(&remedy), "{said:?}");
+    let entries = fs::read_dir(place.path("results")).unwrap();
+    let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 1, "only the result: {names:?}");
 }
 
 #[test]
@@ -205,6 +209,27 @@ fn an_interrupted_probe_leaves_nothing() {
     assert_eq!(said.code(), Some(130), "{said:?}");
     assert_eq!(said.stdout, "");
     assert!(said.stderr.starts_with("smbench: stopping: "), "{said:?}");
+}
+
+#[test]
+fn an_interrupted_cleanup_says_that_files_may_be_left() {
+    // Takes the connection and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("smb://ann@{}/share", silent.local_addr().unwrap());
+    let place = Place::new();
+    for command in [
+        &["cleanup", &url][..],
+        &["fileio", "cleanup", "--target", &url],
+    ] {
+        let running = place.start_as("pw", command);
+        let _connection = silent.accept().unwrap();
+        running.signal(Signal::SIGINT);
+        let said = running.wait();
+        assert_eq!(said.code(), Some(130), "{said:?}");
+        let expected =
+            "smbench: interrupted: files may be left; the same command removes the rest\n";
+        assert_eq!(said.stderr, expected);
+    }
 }
 
 #[test]

@@ -83,6 +83,20 @@ impl Place {
         command
     }
 
+    /// The same behind a command of the shell that limits it.
+    pub(crate) fn limited(&self, limit: &str, args: &[&str]) -> Command {
+        let script = format!("{limit}; exec \"$0\" \"$@\"");
+        let binary = env!("CARGO_BIN_EXE_smbench");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script, binary])
+            .args(args)
+            .current_dir(self.folder.path())
+            .env_remove("SMBENCH_PASSWORD")
+            .stdin(Stdio::null());
+        command
+    }
+
     pub(crate) fn smbench(&self, args: &[&str]) -> Said {
         Running::spawn(self.command(args)).wait()
     }

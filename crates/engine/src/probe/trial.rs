@@ -93,23 +93,19 @@ impl Spread {
     }
 }
 
-/// Tries things out on `session`'s server. The reason when nothing could be
-/// tried, or when something of ours remains on the share; an error only after a
-/// cancel.
+/// Tries things out on `session`'s server. Returns what came of that, or why nothing
+/// could be tried, and what remains on the share. Fails only after a cancel.
 pub(super) async fn try_out(
     endpoint: &Endpoint,
     session: Session,
     cancel: &Cancel,
-) -> Result<Attempt<Trials>, RunError> {
+) -> Result<(Attempt<Trials>, Option<String>), RunError> {
     let interrupted = |left| Err(RunError::from(SessionError::Interrupted).with_leftover(left));
     // Not left where it is by a cancel: it may just have made the directory.
     let mut workspace = match Workspace::create(endpoint, session).await {
         Ok(workspace) => workspace,
         Err((_, leftover)) if cancel.is_cancelled() => return interrupted(leftover),
-        Err((error, leftover)) => {
-            let leftover = leftover.map_or_else(String::new, |left| format!("; {left}"));
-            return Ok(Err(format!("{error}{leftover}")));
-        }
+        Err((error, leftover)) => return Ok((Err(error.to_string()), leftover)),
     };
     let directory = workspace.directory().to_owned();
     let trying = on_a_file(&directory, workspace.session_mut());
@@ -119,10 +115,9 @@ pub(super) async fn try_out(
     }
     let removed = workspace.remove().await;
     let left = removed.err().map(|error| leftover(&directory, &error));
-    match (tried, left) {
-        (Err(SessionError::Interrupted), left) => interrupted(left),
-        (_, Some(left)) => Ok(Err(left)),
-        (tried, None) => Ok(tried.map_err(|error| error.to_string())),
+    match tried {
+        Err(SessionError::Interrupted) => interrupted(left),
+        tried => Ok((tried.map_err(|error| error.to_string()), left)),
     }
 }
 

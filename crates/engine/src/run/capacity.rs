@@ -2,12 +2,18 @@
 //! memory, threads. What it surely cannot is refused before anything is
 //! connected for the load, in one line that says what to raise.
 //!
+//! A process that runs out of address space aborts. The estimate leaves out what the
+//! allocator reserves for each thread where it can (64 MiB in glibc): a limit that is
+//! not refused can still be too low.
+//!
 //! Invariant: a run is refused only where the system has said that it has too
 //! little; what it does not tell is left for the run to find out. What is needed
 //! is estimated from below. Not here: open files (see
 //! [`process::reserve_descriptors`](crate::process::reserve_descriptors)).
 
 mod machine;
+#[cfg(test)]
+mod tests;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -15,6 +21,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::plan::{Plan, Verify};
+use crate::process;
 use crate::run::Carrier;
 use crate::run::board::RECORDERS_PER_WORKER;
 use crate::session::{Endpoint, Route};
@@ -31,6 +38,8 @@ const SLOT_BYTES: u64 = 128;
 const CONNECTION_BYTES: u64 = 4 * 1024;
 /// What a worker takes besides its recorders: scratch buffers.
 const WORKER_BYTES: u64 = 1024 * 1024;
+/// Address space of a thread's stack (the default of Rust's standard library).
+const STACK_BYTES: u64 = 2 * 1024 * 1024;
 /// A histogram of a recorder; it has one for each kind of operation, two where
 /// response times are another thing than service times.
 const HISTOGRAM_BYTES: u64 = 256 * 1024;
@@ -86,6 +95,25 @@ pub enum CapacityError {
         /// What else would help, as the rest of a sentence.
         advice: &'static str,
     },
+    /// This process may not allocate as much.
+    #[error(
+        "{clients} clients on {threads} threads need about {needed} of address space, but {} is left \
+         to this process ({limit}); this machine is the limit: raise that, run fewer clients or give \
+         fewer --threads",
+        Size(*.left)
+    )]
+    AddressSpace {
+        /// Of the largest load point.
+        clients: u32,
+        /// Worker threads.
+        threads: u64,
+        /// Estimated need.
+        needed: Size,
+        /// Bytes that can be allocated.
+        left: u64,
+        /// What limits them.
+        limit: &'static str,
+    },
     /// No more threads can be started.
     #[error(
         "{threads} threads need more than this machine allows ({left} more: {limit}); this machine \
@@ -104,7 +132,9 @@ pub enum CapacityError {
 /// Checks memory and threads.
 pub(super) fn check_process(plan: &Plan, carrier: Carrier) -> Result<(), CapacityError> {
     threads(plan, &machine::threads_left())?;
-    memory(plan, carrier, &machine::memory_left())
+    let needed = Needed::by(plan, carrier);
+    memory(plan, &needed, &machine::memory_left())?;
+    address_space(plan, &needed, &process::allocatable())
 }
 
 /// Checks local ports.
@@ -175,36 +205,85 @@ fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
 }
 
 /// What the largest load point surely takes, in bytes.
-fn bytes_needed(plan: &Plan, carrier: Carrier) -> u64 {
-    let clients = u64::from(plan.max_clients());
-    let slots = clients * u64::from(plan.outstanding);
-    let (sessions, connections) = match carrier {
-        Carrier::Own => (clients, plan.connections.count(plan.max_clients())),
-        Carrier::Guest { .. } => (0, 0),
-    };
-    let histograms = match plan.load.is_paced() {
-        true => 2 * plan.workload.kinds().len() as u64,
-        false => plan.workload.kinds().len() as u64,
-    };
-    let workers = u64::from(plan.threads).min(clients);
-    let (ledgers, kept) = match plan.verify {
-        Verify::Off => (0, 0),
-        // An answer that comes in pieces is kept until it is whole.
-        Verify::ReadBack => (
-            verify::memory_bytes(&plan.workload.files, plan.max_clients()),
-            connections * u64::from(plan.largest_request()),
-        ),
-    };
-    sessions * SESSION_BYTES
-        + slots * SLOT_BYTES
-        + connections * CONNECTION_BYTES
-        + workers * (WORKER_BYTES + RECORDERS_PER_WORKER * histograms * HISTOGRAM_BYTES)
-        + ledgers
-        + kept
+#[derive(Clone, Copy, Debug)]
+struct Needed {
+    /// Allocated by this process.
+    heap: u64,
+    /// Of the kernel's memory.
+    kernel: u64,
+    /// Address space of its threads.
+    stacks: u64,
 }
 
-fn memory(plan: &Plan, carrier: Carrier, left: &[Memory]) -> Result<(), CapacityError> {
-    let needed = bytes_needed(plan, carrier);
+impl Needed {
+    fn by(plan: &Plan, carrier: Carrier) -> Self {
+        let clients = u64::from(plan.max_clients());
+        let slots = clients * u64::from(plan.outstanding);
+        let (sessions, connections) = match carrier {
+            Carrier::Own => (clients, plan.connections.count(plan.max_clients())),
+            Carrier::Guest { .. } => (0, 0),
+        };
+        let histograms = match plan.load.is_paced() {
+            true => 2 * plan.workload.kinds().len() as u64,
+            false => plan.workload.kinds().len() as u64,
+        };
+        let workers = workers(plan);
+        let (ledgers, kept) = match plan.verify {
+            Verify::Off => (0, 0),
+            // An answer that comes in pieces is kept until it is whole.
+            Verify::ReadBack => (
+                verify::memory_bytes(&plan.workload.files, plan.max_clients()),
+                connections * u64::from(plan.largest_request()),
+            ),
+        };
+        Self {
+            heap: sessions * SESSION_BYTES
+                + slots * SLOT_BYTES
+                + workers * (WORKER_BYTES + RECORDERS_PER_WORKER * histograms * HISTOGRAM_BYTES)
+                + ledgers
+                + kept,
+            kernel: connections * CONNECTION_BYTES,
+            // One more reads counters when the window opens and closes.
+            stacks: (workers + 1) * STACK_BYTES,
+        }
+    }
+
+    /// Of a stack next to nothing is used.
+    const fn memory(&self) -> u64 {
+        self.heap + self.kernel
+    }
+
+    const fn address_space(&self) -> u64 {
+        self.heap + self.stacks
+    }
+}
+
+/// Worker threads of the largest load point.
+fn workers(plan: &Plan) -> u64 {
+    let groups = plan.connections.groups(plan.max_clients()).len() as u64;
+    groups.min(plan.threads.into())
+}
+
+fn address_space(
+    plan: &Plan,
+    needed: &Needed,
+    left: &[(u64, &'static str)],
+) -> Result<(), CapacityError> {
+    let needed = needed.address_space();
+    match left.iter().min_by_key(|(left, _)| *left) {
+        Some(&(left, limit)) if left < needed => Err(CapacityError::AddressSpace {
+            clients: plan.max_clients(),
+            threads: workers(plan),
+            needed: rounded(needed),
+            left,
+            limit,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn memory(plan: &Plan, needed: &Needed, left: &[Memory]) -> Result<(), CapacityError> {
+    let needed = needed.memory();
     let Some(least) = left.iter().min_by_key(|memory| memory.bytes) else {
         return Ok(());
     };
@@ -230,7 +309,7 @@ const fn rounded(bytes: u64) -> Size {
 }
 
 fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityError> {
-    let wanted = u64::from(plan.threads.min(plan.max_clients())) + OTHER_THREADS;
+    let wanted = workers(plan) + OTHER_THREADS;
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, limit)) if left < wanted => Err(CapacityError::Threads {
             threads: plan.threads,
@@ -238,131 +317,5 @@ fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityErro
             limit,
         }),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::{Limits, LoadModel, Spacing};
-    use crate::profile;
-    use crate::run::descriptors;
-    use crate::spec::RunOptions;
-    use crate::target::Target;
-
-    fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
-        let profile = profile::load("read-4k").unwrap();
-        let (target, _) = Target::parse("smb://ann@files.example/bench").unwrap();
-        let options = RunOptions::default();
-        let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2);
-        let mut plan = plan.unwrap();
-        plan.load_points = vec![1, clients];
-        plan.repeat = repeat;
-        plan.duration = Duration::from_secs(duration_s);
-        plan.ramp_up = Duration::ZERO;
-        plan.ramp_down = Duration::ZERO;
-        plan
-    }
-
-    #[test]
-    fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
-        for (repeat, duration_s, shares, kept, wanted) in [
-            (1, 10, 1, Kept::No, 10_001),
-            (1, 10, 4, Kept::No, 2_501),
-            // The single client of the first load point.
-            (1, 10, 1, Kept::AWhile, 10_002),
-            (3, 10, 1, Kept::No, 10_001),
-            // Two hours later they are free.
-            (3, 7200, 1, Kept::AWhile, 10_001),
-            // 1, 10000, 1: the minute reaches over two of them.
-            (3, 40, 1, Kept::AWhile, 10_002),
-            (3, 10, 1, Kept::AWhile, 30_004),
-        ] {
-            let (ports, after) = at_once(&large(10_000, repeat, duration_s), shares, kept);
-            assert_eq!(ports, wanted, "{repeat} {duration_s} {shares} {kept:?}");
-            assert_eq!(after.is_empty(), ports <= 10_001, "{ports}");
-        }
-    }
-
-    #[test]
-    fn the_least_of_what_is_left_counts() {
-        let plan = large(10_000, 1, 10);
-        let needed = bytes_needed(&plan, Carrier::Own);
-        // 10,000 sessions are some ten kilobytes each.
-        assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
-        let of = |bytes, place| Memory { bytes, place };
-        let plenty = of(1 << 40, "on this machine");
-        assert_eq!(memory(&plan, Carrier::Own, &[]), Ok(()));
-        assert_eq!(
-            memory(&plan, Carrier::Own, &[plenty, of(needed, "x")]),
-            Ok(())
-        );
-        let error = memory(
-            &plan,
-            Carrier::Own,
-            &[plenty, of(50 << 20, "to this process's control group")],
-        );
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            format!(
-                "10000 clients with 1 outstanding need about {} of memory, but 50 MiB is left to \
-                 this process's control group; this machine is the limit: run fewer clients",
-                rounded(needed)
-            )
-        );
-    }
-
-    #[test]
-    fn more_of_anything_needs_more_memory() {
-        let base = bytes_needed(&large(100, 1, 1), Carrier::Own);
-        let more = |change: fn(&mut Plan)| {
-            let mut plan = large(100, 1, 1);
-            change(&mut plan);
-            bytes_needed(&plan, Carrier::Own)
-        };
-        for (name, needed) in [
-            ("clients", more(|plan| plan.load_points = vec![101])),
-            ("outstanding", more(|plan| plan.outstanding = 2)),
-            ("threads", more(|plan| plan.threads += 1)),
-            ("verify", more(|plan| plan.verify = Verify::ReadBack)),
-            (
-                "rate",
-                more(|plan| {
-                    plan.load = LoadModel::Rate {
-                        rate: "10".parse().unwrap(),
-                        arrivals: Spacing::Fixed,
-                    }
-                }),
-            ),
-        ] {
-            assert!(needed > base, "{name}");
-        }
-    }
-
-    #[test]
-    fn nothing_is_assumed_of_a_connector_from_outside() {
-        let plan = large(10_000, 1, 10);
-        let of = |descriptors_per_group| Carrier::Guest {
-            descriptors_per_group,
-        };
-        let guest = bytes_needed(&plan, of(0));
-        assert!(guest < bytes_needed(&plan, Carrier::Own) / 2, "{guest}");
-        assert_eq!(descriptors(&plan, of(0)), 0);
-        assert_eq!(descriptors(&plan, of(3)), 30_000);
-        assert!(descriptors(&plan, Carrier::Own) > 10_000);
-    }
-
-    #[test]
-    fn threads_that_cannot_start_are_refused() {
-        let mut plan = large(100, 1, 1);
-        plan.threads = 50;
-        assert_eq!(threads(&plan, &[]), Ok(()));
-        assert_eq!(threads(&plan, &[(58, "x"), (1000, "y")]), Ok(()));
-        let error = threads(&plan, &[(57, "pids.max of its control group"), (1000, "y")]);
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "50 threads need more than this machine allows (57 more: pids.max of its control \
-             group); this machine is the limit: raise that, or give fewer --threads"
-        );
     }
 }

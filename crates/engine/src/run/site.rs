@@ -222,6 +222,7 @@ pub(super) async fn prepare(
             }
         })
         .await
+        .map_err(SessionError::of_own_file)
 }
 
 /// Whether sessions can have the connections they are to have.

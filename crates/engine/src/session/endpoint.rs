@@ -71,10 +71,10 @@ impl Endpoint {
                 });
             }
             Err(_) => {
-                return Err(SessionError::Timeout {
-                    doing: format!("look up host '{}'", target.host),
-                    at: "the name server".to_owned(),
-                    limit: limits.connect,
+                let limit = humantime::format_duration(limits.connect);
+                return Err(SessionError::Resolve {
+                    host: target.host.clone(),
+                    source: io::Error::other(format!("no answer within {limit}")),
                 });
             }
         };
@@ -172,6 +172,15 @@ impl Endpoint {
         Self {
             limits,
             ..self.clone()
+        }
+    }
+
+    /// The same for another try after `error`: a server that did not answer gets less
+    /// time.
+    pub(crate) fn after(&self, error: &SessionError) -> Self {
+        match error {
+            SessionError::Timeout { .. } => self.impatient(),
+            _ => self.clone(),
         }
     }
 

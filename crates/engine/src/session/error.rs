@@ -131,7 +131,11 @@ pub enum SessionError {
         at: String,
     },
     /// The server did not answer a set-up request.
-    #[error("failed to {doing} on {at}: no answer within {}", humantime::format_duration(*.limit))]
+    #[error(
+        "failed to {doing} on {at}: no answer within {}; check that an SMB server runs there and is \
+         not overloaded; --setup-timeout sets the limit",
+        humantime::format_duration(*.limit)
+    )]
     Timeout {
         /// What was under way.
         doing: String,
@@ -178,6 +182,19 @@ pub enum SessionError {
     /// The server said no.
     #[error("failed to {doing} on {at}: {status}{}", status_advice(*.status))]
     Refused {
+        /// What was asked.
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// The answer.
+        status: NtStatus,
+    },
+    /// A file that the run has made, or its directory, is not there any more.
+    #[error(
+        "failed to {doing} on {at}: {status}; somebody removed {} while the run was on",
+        removed(*.status)
+    )]
+    Removed {
         /// What was asked.
         doing: String,
         /// Host, port and share.
@@ -339,6 +356,7 @@ impl SessionError {
     pub const fn status(&self) -> Option<NtStatus> {
         match self {
             Self::Refused { status, .. }
+            | Self::Removed { status, .. }
             | Self::Handshake {
                 source: HandshakeError::Refused { status, .. },
                 ..
@@ -346,6 +364,40 @@ impl SessionError {
             Self::AfterSome { source, .. } => source.status(),
             _ => None,
         }
+    }
+
+    /// Whether the server surely has not done what was asked.
+    pub(crate) const fn is_undone(&self) -> bool {
+        // The latter two are of requests that were never sent.
+        matches!(
+            self,
+            Self::Refused { .. } | Self::Path { .. } | Self::NoCredit { .. }
+        )
+    }
+
+    /// The error of a request about a file that the run made before.
+    pub(crate) fn of_own_file(self) -> Self {
+        match self {
+            Self::Refused { doing, at, status } if is_not_found(status) => {
+                Self::Removed { doing, at, status }
+            }
+            error => error,
+        }
+    }
+}
+
+const fn is_not_found(status: NtStatus) -> bool {
+    matches!(
+        status,
+        NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
+    )
+}
+
+/// What is gone where a file is not found.
+const fn removed(status: NtStatus) -> &'static str {
+    match status {
+        NtStatus::OBJECT_PATH_NOT_FOUND => "its directory",
+        _ => "it",
     }
 }
 

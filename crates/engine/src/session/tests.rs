@@ -30,11 +30,17 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     let stream = std::mem::replace(&mut session.stream, silent.await.unwrap());
     let patience = session.endpoint.limits;
     session.endpoint.limits.setup = Duration::from_millis(10);
-    let outcome = echo(&mut session).await;
-    assert!(matches!(outcome, Err(SessionError::Timeout { .. })));
+    let silence = echo(&mut session).await.err().unwrap();
+    assert!(matches!(silence, SessionError::Timeout { .. }));
+    let advice = "no answer within 10ms; check that an SMB server runs there";
+    assert!(silence.to_string().contains(advice), "{silence}");
 
     session.stream = stream;
     session.endpoint.limits = patience;
-    let outcome = echo(&mut session).await;
-    assert!(matches!(outcome, Err(SessionError::OutOfStep { .. })));
+    let other = echo(&mut session).await.err().unwrap();
+    assert!(matches!(other, SessionError::OutOfStep { .. }));
+
+    let limit_after = |error| session.endpoint.after(error).limits.setup;
+    assert!(limit_after(&silence) < patience.setup, "not as long again");
+    assert_eq!(limit_after(&other), patience.setup);
 }

@@ -70,13 +70,14 @@ impl Workspace {
                 salt: Salt(crate::session::random_u64()),
                 fate: Fate::Removed,
             }),
-            Err(error) => {
+            Err(Unclaimed::NotMade(error)) => Err((error, None)),
+            Err(Unclaimed::PerhapsMade(error)) => {
                 let removed = match error.status() {
                     // An answer: what was made is known, and this session works.
                     Some(_) => remove_claimed(&mut session, &directory, None).await,
                     None => {
                         drop(session);
-                        remove_afresh(endpoint, &directory).await
+                        remove_afresh(&endpoint.after(&error), &directory).await
                     }
                 };
                 Err((
@@ -125,18 +126,16 @@ impl Workspace {
             // Where the connection is gone, the server closes it by itself.
             return closed.or(Ok(()));
         }
-        if remove_claimed(&mut session, &directory, Some(marker))
-            .await
-            .is_ok()
-        {
+        let removed = remove_claimed(&mut session, &directory, Some(marker)).await;
+        let Err(error) = removed else {
             session.log_off().await;
             return Ok(());
-        }
+        };
         // The session that held the directory may have died, or be out of step;
         // a new one may still reach the server. The old one must go first: it
         // has the marker open.
         drop(session);
-        remove_afresh(&endpoint, &directory).await
+        remove_afresh(&endpoint.after(&error), &directory).await
     }
 }
 
@@ -183,9 +182,23 @@ pub(crate) fn leftover(directory: &str, error: &SessionError) -> String {
     format!("directory '{directory}' remains: {error}")
 }
 
+/// Why a directory was not claimed.
+enum Unclaimed {
+    /// There is no such directory.
+    NotMade(SessionError),
+    /// There may be one.
+    PerhapsMade(SessionError),
+}
+
+impl From<SessionError> for Unclaimed {
+    fn from(error: SessionError) -> Self {
+        Self::PerhapsMade(error)
+    }
+}
+
 /// Makes a directory and in it the marker, which stays open, shared with
 /// nobody.
-async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, SessionError> {
+async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unclaimed> {
     let doing = format!("create directory '{directory}'");
     let made = session
         .create(
@@ -199,7 +212,11 @@ async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Ses
                 )
             },
         )
-        .await?;
+        .await
+        .map_err(|error| match error.is_undone() {
+            true => Unclaimed::NotMade(error),
+            false => Unclaimed::PerhapsMade(error),
+        })?;
     session.close(&doing, made.file_id).await?;
     let path = join(directory, MARKER);
     let made = session

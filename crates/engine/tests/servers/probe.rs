@@ -9,8 +9,11 @@ use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
 };
 use smbench_protocol::command::create::OplockLevel;
-use smbench_protocol::{Dialect, LeaseState};
+use smbench_protocol::header::Command;
+use smbench_protocol::{Dialect, LeaseState, NtStatus};
 
+use crate::hostile::forge::{STATUS, with};
+use crate::hostile::relay::{Of, Reaction, Relay};
 use crate::support::target;
 
 fn probed(target: &Target, dialect: Dialect) -> Probe {
@@ -72,6 +75,24 @@ fn a_read_only_share_is_probed_without_trials() {
     let target = target(&server.url(), server.password());
     let reason = probed(&target, Dialect::Smb311).trials.unwrap_err();
     assert!(reason.contains("create directory"), "{reason}");
+}
+
+#[test]
+fn a_directory_that_a_probe_cannot_remove_is_told_beside_what_it_found() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let of = Of::Command(Command::QueryDirectory);
+    let relay = Relay::start(server.address(), of, |answer| {
+        let refused = NtStatus::ACCESS_DENIED.0.to_le_bytes();
+        Reaction::send(&with(answer.message, STATUS, refused))
+    });
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let found = probed(&target, Dialect::Smb311);
+    assert!(found.trials.is_ok(), "{found:?}");
+    let directory = server.memory().paths()[0].clone();
+    let expected = format!("directory '{}' remains: ", directory.trim_end_matches('/'));
+    let leftover = found.leftover.unwrap();
+    assert!(leftover.starts_with(&expected), "{leftover}");
 }
 
 #[test]

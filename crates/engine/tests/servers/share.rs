@@ -2,11 +2,16 @@
 
 use smbench_engine::plan::{Limits, Mode, SessionOptions};
 use smbench_engine::probe::{cleanup, probe};
-use smbench_engine::run::execute;
+use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::{Cancel, Cleanup};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
-use smbench_protocol::{Dialect, SigningAlgorithm};
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
+};
+use smbench_protocol::header::Command;
+use smbench_protocol::{Dialect, NtStatus, SigningAlgorithm};
 
+use crate::hostile::forge::{STATUS, with};
+use crate::hostile::relay::{Of, Reaction, Relay};
 use crate::support::{plan, short, target};
 
 const LEFTOVER: &str = "smbench-0123456789abcdef";
@@ -60,6 +65,27 @@ fn cleanup_leaves_a_foreign_file_in_our_directory() {
     let error = cleanup(&target, Limits::default()).unwrap_err();
     assert!(error.to_string().contains(LEFTOVER), "{error}");
     assert!(memory.contents(&format!("{LEFTOVER}/thesis.doc")).is_some());
+}
+
+/// The relay hides what is on the share: the server really is read-only.
+#[test]
+fn a_directory_that_was_never_made_does_not_remain() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        access: ShareAccess::ReadOnly,
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let relay = Relay::start(server.address(), Of::Command(Command::Create), |answer| {
+        let refused = NtStatus::ACCESS_DENIED.0.to_le_bytes();
+        Reaction::send(&with(answer.message, STATUS, refused))
+    });
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let plan = plan("read-4k", &short(), target);
+    let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("failed to create directory '"), "{text}");
+    assert!(!text.contains("remains"), "{text}");
 }
 
 /// Tries a clean-up while its run is on.
@@ -122,6 +148,7 @@ fn a_probe_tells_what_was_negotiated() {
             ..SessionOptions::default()
         };
         let probe = probe(&target, options, Limits::default(), &Cancel::default()).unwrap();
+        assert_eq!(probe.leftover, None);
         let negotiated = probe.session.negotiated;
         assert_eq!(negotiated.dialect, Dialect::Smb311);
         let signing = probe.session.terms.signing;

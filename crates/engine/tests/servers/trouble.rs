@@ -1,6 +1,8 @@
 //! Servers that lie, stall or go away while the load is on.
 
+use std::fs;
 use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::proxy::{Proxy, Trouble};
@@ -10,7 +12,9 @@ use smbench_engine::plan::{Limits, Mode, Plan, Verify};
 use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_engine::spec::RunOptions;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault};
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
+};
 use smbench_protocol::Dialect;
 
 fn embedded(fault: Fault) -> EmbeddedServer {
@@ -192,6 +196,58 @@ fn a_cancelled_run_keeps_its_points_and_cleans_up() {
     );
     assert_eq!(record.leftover, None);
     assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+/// Removes what the run has on the share, once its first load point has ended.
+struct RemoveFiles {
+    share: PathBuf,
+    whole: bool,
+}
+
+impl Observer for RemoveFiles {
+    fn progress(&mut self, _: &Progress) {}
+
+    fn load_point_ended(&mut self, _: &RunRecord) {
+        let directory = only_entry(&self.share);
+        if self.whole {
+            return fs::remove_dir_all(directory).unwrap();
+        }
+        fs::remove_file(directory.join("c00000-f000.dat")).unwrap();
+    }
+}
+
+fn only_entry(folder: &Path) -> PathBuf {
+    let mut entries = fs::read_dir(folder).unwrap();
+    entries.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn files_that_somebody_removes_are_not_blamed_on_the_url() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    for (whole, what) in [(false, "it"), (true, "its directory")] {
+        let mut observer = RemoveFiles {
+            share: samba.data_dir(),
+            whole,
+        };
+        let options = RunOptions {
+            clients: Some("1,2".parse().unwrap()),
+            ..short()
+        };
+        let target = target(&samba.url(), samba.password());
+        let plan = plan("file-server", &options, target);
+        let record = execute(&plan, &mut observer, &Cancel::default()).unwrap();
+        assert_eq!(record.load_points.len(), 1);
+        assert_eq!(record.load_points[0].invalid, None);
+        let Outcome::Aborted(reason) = &record.outcome else {
+            panic!("{:?}", record.outcome);
+        };
+        let expected = format!("; somebody removed {what} while the run was on");
+        assert!(reason.contains(&expected), "{reason}");
+        assert_eq!(record.leftover, None);
+    }
 }
 
 #[test]

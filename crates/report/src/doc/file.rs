@@ -96,6 +96,19 @@ impl RunDoc {
         save(self, path)
     }
 
+    /// Writes the document under the first of `paths` that is free, and returns that
+    /// path. Replaces nothing. All paths are in one directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunDoc::save`]; also when none of the paths is free.
+    pub fn save_under_free_name(
+        &self,
+        paths: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<PathBuf, SaveError> {
+        save_under_free_name(self, paths)
+    }
+
     /// Reads a document that this build or an older one wrote.
     ///
     /// # Errors
@@ -144,14 +157,45 @@ pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(at(io::Error::other("not a regular file")));
     }
-    let name = path
-        .file_name()
-        .ok_or_else(|| at(io::ErrorKind::InvalidFilename.into()))?;
+    write_beside(doc, path, |temporary| fs::rename(temporary, path)).map_err(at)
+}
+
+/// Writes a document under the first of `paths` that is free.
+fn save_under_free_name(
+    doc: &impl Serialize,
+    paths: impl IntoIterator<Item = PathBuf>,
+) -> Result<PathBuf, SaveError> {
+    let mut paths = paths.into_iter().peekable();
+    let first = paths.peek().cloned().unwrap_or_default();
+    write_beside(doc, &first, |temporary| {
+        for path in paths {
+            match name_new(temporary, &path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    })
+    .map_err(|source| SaveError {
+        path: first,
+        source,
+    })
+}
+
+/// Writes a document to a temporary file beside `path` and calls `name` with it, which
+/// gives it its name.
+fn write_beside<T>(
+    doc: &impl Serialize,
+    path: &Path,
+    name: impl FnOnce(&Path) -> io::Result<T>,
+) -> io::Result<T> {
+    let file_name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
     // In the same directory, since a rename is atomic only within one
     // file system.
     let temporary = path.with_file_name(format!(
         ".{}.{}.tmp",
-        name.to_string_lossy(),
+        file_name.to_string_lossy(),
         std::process::id()
     ));
     let write = || {
@@ -161,13 +205,30 @@ pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
         // would be nothing in it.
         file.sync_all()
     };
-    write()
-        .and_then(|()| fs::rename(&temporary, path))
-        .map_err(|error| {
-            // Nothing more can be done when the removal fails as well.
-            let _ = fs::remove_file(&temporary);
-            at(error)
-        })
+    write().and_then(|()| name(&temporary)).inspect_err(|_| {
+        // Nothing more can be done when the removal fails as well.
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// Renames a file to a name that must be free, so that two runs that save at the same
+/// moment cannot overwrite each other.
+fn name_new(temporary: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(temporary, path) {
+        Ok(()) => {
+            // A second name of the document does no harm.
+            let _ = fs::remove_file(temporary);
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has hard links.
+        Err(_) => {
+            fs::File::create_new(path)?;
+            fs::rename(temporary, path).inspect_err(|_| {
+                let _ = fs::remove_file(path);
+            })
+        }
+    }
 }
 
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {

@@ -62,6 +62,21 @@ fn a_failed_save_names_the_file_and_leaves_nothing() {
 }
 
 #[test]
+fn a_new_document_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.json", "b.json"].map(|name| folder.path().join(name));
+    fs::write(&paths[0], "an older document").unwrap();
+    let doc = document(&curve());
+    let path = doc.save_under_free_name(paths.clone()).unwrap();
+    assert_eq!(path, paths[1]);
+    assert_eq!(RunDoc::load(&path).unwrap(), doc);
+    assert_eq!(fs::read_to_string(&paths[0]).unwrap(), "an older document");
+    let error = doc.save_under_free_name(paths).unwrap_err().to_string();
+    assert!(error.contains("a.json: "), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn version_1_documents_still_load_and_render() {
     let doc = RunDoc::load(frozen()).unwrap();
     assert_eq!(doc.schema_version, 1);

@@ -92,6 +92,27 @@ fn an_interrupt_ends_with_what_there_is() {
 }
 
 #[test]
+fn a_directory_that_remains_on_a_share_is_no_success() {
+    let server = embedded();
+    let place = Place::new();
+    let file = place.write("suite.toml", "clients = \"1\"\n");
+    let named = named("memory", &server);
+    let mut args = with(&[text(&file), &named, "--quiet"]);
+    args.retain(|arg| !arg.starts_with("--duration"));
+    args.push("--duration=2s");
+    let running = start(&place, server.password(), &args);
+    wait_until(|| server.memory().counts().reads > 0);
+    let directory = server.memory().paths()[0].clone();
+    let foreign = format!("{directory}thesis.doc");
+    server.memory().put(&foreign, b"x").unwrap();
+    let said = running.wait();
+    assert_eq!(said.code(), Some(3), "{said:?}");
+    assert!(said.stderr.contains(" remains: "), "{said:?}");
+    let run = pass(&place, "01-memory", "file-server", 1).unwrap();
+    assert_eq!(run["load_points"][0]["valid"], true);
+}
+
+#[test]
 fn a_suite_that_was_killed_before_it_had_a_study_can_begin_again() {
     let server = embedded();
     let place = Place::new();

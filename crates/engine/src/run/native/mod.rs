@@ -123,6 +123,13 @@ impl Connector for Connect {
     type Driver = Native;
 
     async fn open(&self, clients: &[u32]) -> Result<Opened<Native>, SessionError> {
+        let opened = self.open_group(clients).await;
+        opened.map_err(SessionError::of_own_file)
+    }
+}
+
+impl Connect {
+    async fn open_group(&self, clients: &[u32]) -> Result<Opened<Native>, SessionError> {
         let site = &*self.0;
         let mut sessions = Sessions::open(site, clients).await?;
         let first = &mut sessions.first;

@@ -118,7 +118,8 @@ impl Connector for Connect {
             let begin = clock::now();
             let link = Link::open(&site.endpoint.of_connection(client)).await?;
             session_setup.push(clock::now().since(begin));
-            let (client, own) = hold(site, client, link).await?;
+            let held = hold(site, client, link).await;
+            let (client, own) = held.map_err(SessionError::of_own_file)?;
             opened.push(client);
             places.extend(own);
         }

@@ -7,7 +7,7 @@ use smbench_protocol::header::{Command, Flags, Header, UNSOLICITED};
 use super::relay::framed;
 
 /// Where fields of the header lie (MS-SMB2 2.2.1).
-pub(super) const STATUS: usize = 8;
+pub(crate) const STATUS: usize = 8;
 pub(super) const COMMAND: usize = 12;
 pub(super) const CREDITS: usize = 14;
 pub(super) const FLAGS: usize = 16;
@@ -19,7 +19,7 @@ pub(super) const SIGNATURE: usize = 48;
 pub(super) const BODY: usize = 64;
 
 /// A message with these bytes at `at`.
-pub(super) fn with<const N: usize>(mut message: Vec<u8>, at: usize, bytes: [u8; N]) -> Vec<u8> {
+pub(crate) fn with<const N: usize>(mut message: Vec<u8>, at: usize, bytes: [u8; N]) -> Vec<u8> {
     message[at..at + N].copy_from_slice(&bytes);
     message
 }

@@ -1,0 +1,77 @@
+//! What a run has measured and not saved yet, so that leaving at once does not lose it.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Whether a load point is under way that is not on disk yet. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unsaved {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_unsaved: Mutex<bool>,
+    saved: Condvar,
+}
+
+impl Unsaved {
+    /// Notes that something is measured from now on, or about to be saved.
+    pub(crate) fn begin(&self) {
+        *self.lock() = true;
+    }
+
+    /// Notes that there is nothing left to save, or that saving failed.
+    pub(crate) fn end(&self) {
+        *self.lock() = false;
+        self.shared.saved.notify_all();
+    }
+
+    /// Waits until there is nothing left to save, but no longer than `limit`.
+    pub(crate) fn wait(&self, limit: Duration) {
+        let saved = &self.shared.saved;
+        // It makes no difference whether the limit was reached.
+        let _ = saved.wait_timeout_while(self.lock(), limit, |is_unsaved| *is_unsaved);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_there(&self) -> bool {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        let is_unsaved = self.shared.is_unsaved.lock();
+        is_unsaved.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn leaving_waits_for_what_is_being_saved() {
+        let (unsaved, is_saved) = (Unsaved::default(), AtomicBool::new(false));
+        unsaved.begin();
+        thread::scope(|scope| {
+            let leaving = scope.spawn(|| {
+                unsaved.wait(Duration::MAX);
+                is_saved.load(Ordering::SeqCst)
+            });
+            is_saved.store(true, Ordering::SeqCst);
+            unsaved.end();
+            assert!(leaving.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn leaving_does_not_wait_for_ever() {
+        let unsaved = Unsaved::default();
+        unsaved.wait(Duration::MAX);
+        unsaved.begin();
+        unsaved.wait(Duration::from_millis(1));
+    }
+}

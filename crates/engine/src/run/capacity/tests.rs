@@ -1,0 +1,143 @@
+use super::*;
+use crate::plan::{Limits, LoadModel, Spacing};
+use crate::profile;
+use crate::run::descriptors;
+use crate::spec::RunOptions;
+use crate::target::Target;
+
+fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
+    let profile = profile::load("read-4k").unwrap();
+    let (target, _) = Target::parse("smb://ann@files.example/bench").unwrap();
+    let options = RunOptions::default();
+    let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2);
+    let mut plan = plan.unwrap();
+    plan.load_points = vec![1, clients];
+    plan.repeat = repeat;
+    plan.duration = Duration::from_secs(duration_s);
+    plan.ramp_up = Duration::ZERO;
+    plan.ramp_down = Duration::ZERO;
+    plan
+}
+
+#[test]
+fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
+    for (repeat, duration_s, shares, kept, wanted) in [
+        (1, 10, 1, Kept::No, 10_001),
+        (1, 10, 4, Kept::No, 2_501),
+        // The single client of the first load point.
+        (1, 10, 1, Kept::AWhile, 10_002),
+        (3, 10, 1, Kept::No, 10_001),
+        // Two hours later they are free.
+        (3, 7200, 1, Kept::AWhile, 10_001),
+        // 1, 10000, 1: the minute reaches over two of them.
+        (3, 40, 1, Kept::AWhile, 10_002),
+        (3, 10, 1, Kept::AWhile, 30_004),
+    ] {
+        let (ports, after) = at_once(&large(10_000, repeat, duration_s), shares, kept);
+        assert_eq!(ports, wanted, "{repeat} {duration_s} {shares} {kept:?}");
+        assert_eq!(after.is_empty(), ports <= 10_001, "{ports}");
+    }
+}
+
+#[test]
+fn the_least_of_what_is_left_counts() {
+    let plan = large(10_000, 1, 10);
+    let own = Needed::by(&plan, Carrier::Own);
+    let needed = own.memory();
+    // 10,000 sessions are some ten kilobytes each.
+    assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
+    let of = |bytes, place| Memory { bytes, place };
+    let plenty = of(1 << 40, "on this machine");
+    assert_eq!(memory(&plan, &own, &[]), Ok(()));
+    assert_eq!(memory(&plan, &own, &[plenty, of(needed, "x")]), Ok(()));
+    let group = of(50 << 20, "to this process's control group");
+    let error = memory(&plan, &own, &[plenty, group]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        format!(
+            "10000 clients with 1 outstanding need about {} of memory, but 50 MiB is left to \
+             this process's control group; this machine is the limit: run fewer clients",
+            rounded(needed)
+        )
+    );
+}
+
+#[test]
+fn more_of_anything_needs_more_memory() {
+    let base = Needed::by(&large(100, 1, 1), Carrier::Own).memory();
+    let more = |change: fn(&mut Plan)| {
+        let mut plan = large(100, 1, 1);
+        change(&mut plan);
+        Needed::by(&plan, Carrier::Own).memory()
+    };
+    for (name, needed) in [
+        ("clients", more(|plan| plan.load_points = vec![101])),
+        ("outstanding", more(|plan| plan.outstanding = 2)),
+        ("threads", more(|plan| plan.threads += 1)),
+        ("verify", more(|plan| plan.verify = Verify::ReadBack)),
+        (
+            "rate",
+            more(|plan| {
+                plan.load = LoadModel::Rate {
+                    rate: "10".parse().unwrap(),
+                    arrivals: Spacing::Fixed,
+                }
+            }),
+        ),
+    ] {
+        assert!(needed > base, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_assumed_of_a_connector_from_outside() {
+    let plan = large(10_000, 1, 10);
+    let of = |descriptors_per_group| Carrier::Guest {
+        descriptors_per_group,
+    };
+    let memory = |carrier| Needed::by(&plan, carrier).memory();
+    let guest = memory(of(0));
+    assert!(guest < memory(Carrier::Own) / 2, "{guest}");
+    assert_eq!(descriptors(&plan, of(0)), 0);
+    assert_eq!(descriptors(&plan, of(3)), 30_000);
+    assert!(descriptors(&plan, Carrier::Own) > 10_000);
+}
+
+#[test]
+fn address_space_that_cannot_do_is_refused() {
+    let mut plan = large(64, 1, 1);
+    plan.threads = 64;
+    let needed = Needed::by(&plan, Carrier::Own);
+    assert!(needed.address_space() > 64 * (STACK_BYTES + WORKER_BYTES));
+    let check = |left: &[_]| address_space(&plan, &needed, left);
+    assert_eq!(check(&[]), Ok(()));
+    assert_eq!(check(&[(needed.address_space(), "ulimit -v")]), Ok(()));
+    let mut shared = plan.clone();
+    shared.connections.sessions_per_connection = 32;
+    let of_two = Needed::by(&shared, Carrier::Own);
+    assert_eq!(of_two.stacks, 3 * STACK_BYTES, "two connections");
+    let error = check(&[(u64::MAX, "ulimit -d"), (100 << 20, "ulimit -v")]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        format!(
+            "64 clients on 64 threads need about {} of address space, but 100 MiB is left to \
+             this process (ulimit -v); this machine is the limit: raise that, run fewer clients \
+             or give fewer --threads",
+            rounded(needed.address_space())
+        )
+    );
+}
+
+#[test]
+fn threads_that_cannot_start_are_refused() {
+    let mut plan = large(100, 1, 1);
+    plan.threads = 50;
+    assert_eq!(threads(&plan, &[]), Ok(()));
+    assert_eq!(threads(&plan, &[(58, "x"), (1000, "y")]), Ok(()));
+    let error = threads(&plan, &[(57, "pids.max of its control group"), (1000, "y")]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "50 threads need more than this machine allows (57 more: pids.max of its control \
+         group); this machine is the limit: raise that, or give fewer --threads"
+    );
+}
