@@ -22,7 +22,7 @@ use processes::Listeners;
 use crate::clock::{self, Nanos};
 use crate::process::{self, CpuTime};
 
-/// Where the CPU time of a server is read.
+/// Source of a server's CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CpuSource {
     /// CPU time is not read.
@@ -35,7 +35,7 @@ pub enum CpuSource {
     Exporter(MetricsUrl),
 }
 
-/// Which CPU time is counted.
+/// Scope of a CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuScope {
     /// The processes of the server. Work that the kernel does for them outside of
@@ -57,7 +57,7 @@ pub struct ServerCpuRecord {
 /// CPU time that a server used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerCpuUse {
-    /// Which CPU time is counted.
+    /// Scope of the CPU time.
     pub scope: CpuScope,
     /// Number of CPUs of the server's machine, 1 or more.
     pub cores: u32,

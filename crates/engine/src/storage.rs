@@ -10,7 +10,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists the mounted file systems (proc_pid_mountinfo(5)).
+/// The kernel's list of mounted file systems (proc_pid_mountinfo(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// Greatest depth of disks made of other disks (LVM on RAID on partitions).
 const STACK_MAX: u32 = 8;

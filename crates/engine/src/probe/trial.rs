@@ -51,7 +51,7 @@ pub struct Trials {
     pub write: Spread,
     /// Service time of FLUSHes, each after one such WRITE.
     pub flush: Spread,
-    /// What the server does on a FLUSH, if that can be observed from this machine.
+    /// Reaction of the server to a FLUSH, if it can be observed from this machine.
     pub flush_finding: FlushFinding,
     /// Whether the server answered CREATE, QUERY_INFO and CLOSE in one frame, all
     /// with success (MS-SMB2 3.2.4.1.4).

@@ -24,7 +24,7 @@ const SYNCS: usize = 8;
 /// In one of this many pauses or answers, a flush caused by others is tolerated.
 const STRAY_ONE_IN: usize = 4;
 
-/// What a server does on a FLUSH (MS-SMB2 3.3.5.11).
+/// Reaction of a server to a FLUSH (MS-SMB2 3.3.5.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushPolicy {
     /// The server answers only when the written data is on stable storage.

@@ -107,8 +107,8 @@ impl Counters {
         if each > elapsed_s * TOO_FAST + TOO_FAST_S {
             return Err("its counters ran faster than time".to_owned());
         }
-        // Counters that cover so small a part of the window do not stand for all of
-        // it.
+        // Counters that cover so small a part of the window say nothing about all
+        // of it.
         if each < elapsed_s * TOO_SLOW - TOO_SLOW_S {
             return Err(format!(
                 "its counters ran slower than time, {each:.1} s of {elapsed_s:.1} s for each CPU: it \

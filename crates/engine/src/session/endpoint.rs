@@ -1,5 +1,5 @@
-//! Where and how sessions are opened: the server's addresses, the local addresses,
-//! and the options of a session. Not here: the exchange after TCP is connected.
+//! The endpoint of sessions: the server's addresses, the local addresses, and the
+//! session options. Not here: the exchange after TCP is connected.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -3,7 +3,7 @@
 //!
 //! A file is written from its start to its end, one request after the other. Its
 //! size on the share therefore shows the progress, and an interrupted preparation
-//! continues from there. This does not hold while a test makes the files anew, by
+//! continues from there. This does not hold while a test writes its own files, by
 //! requests of many clients at a time. During that time the manifest says so. If it
 //! still says so later, the files are written again from the start. The directory
 //! is claimed in the same way as that of a run, so that no two runs work in it.
@@ -145,7 +145,7 @@ pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, S
 }
 
 impl Workspace {
-    /// Claims the directory of prepared files. A test that makes its files anew
+    /// Claims the directory of prepared files. A test that writes its own files
     /// also creates the directory.
     pub(crate) async fn of_prepared(
         endpoint: &Endpoint,
@@ -190,7 +190,7 @@ impl Workspace {
     }
 
     /// Checks that the files are those of `test`; the error names the first wrong
-    /// file. If the test makes its files anew, they are emptied instead, and may
+    /// file. If the test writes its own files, they are emptied instead, and may
     /// have holes until [`Workspace::settle`].
     pub(crate) async fn check_prepared(
         &mut self,
@@ -222,7 +222,7 @@ impl Workspace {
         }
     }
 
-    /// Records in the manifest that the files made anew by `test` have no holes.
+    /// Records in the manifest that the files written by `test` have no holes.
     pub(crate) async fn settle(&mut self, test: &Fileio) -> Result<(), SessionError> {
         write_manifest(self, test, Contents::Whole).await
     }

@@ -43,7 +43,7 @@ pub(crate) struct Workspace {
     fate: Fate,
 }
 
-/// What happens to a directory at the end of its run.
+/// Fate of a directory at the end of its run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The directory is deleted with everything in it.

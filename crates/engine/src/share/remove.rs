@@ -19,7 +19,7 @@ use crate::session::{Endpoint, Session, SessionError};
 const REMOVE_RETRIES: u32 = 20;
 const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Directories that a clean-up found, by what it did with them.
+/// Directories that a clean-up found, grouped by its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleanup {
     /// Removed directories, as paths from the share's root.
