@@ -196,9 +196,10 @@ pub trait Connector: Clone + Send + 'static {
 /// 3. [`poll_receive`], and [`take_answers`] with its result. If nothing had
 ///    arrived, the loop continues at [`poll_receive`] later.
 ///
-/// All of these run on one thread, within a task of tokio, and must not block. A
-/// latency contains only the driver's own work: an operation is sent at the instant
-/// before [`submit`], and done at the instant after [`poll_receive`].
+/// All of these run on one thread, within a task of tokio, and must not block. On
+/// the client's side, only the driver's own work is part of a latency: an operation
+/// is sent at the instant before [`submit`], and done at the instant after
+/// [`poll_receive`].
 ///
 /// [`has_room`]: Driver::has_room
 /// [`submit`]: Driver::submit
