@@ -1,6 +1,6 @@
-//! The engine inside an application that runs on tokio and has other work to do:
-//! the run blocks a thread of its own, and tells of itself through a channel.
-//! `cargo run --release -p smbench-engine --example inside_tokio`.
+//! The engine inside an application that runs on tokio and has other work to do.
+//! The run blocks a thread of its own and reports events through a channel. `cargo
+//! run --release -p smbench-engine --example inside_tokio`.
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -21,13 +21,13 @@ use tokio::task::spawn_blocking;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
-    // It has a runtime of its own, which is not to be made in async code.
+    // The server has a runtime of its own, which must not be made in async code.
     let server = spawn_blocking(|| EmbeddedServer::start(EmbeddedOptions::default())).await??;
     let target = Target::with_password(&server.url(), server.password())?;
     let mut profile = profile::load("file-server")?;
     profile.spec.run = RunOptions {
         clients: Some("4".parse()?),
-        // Much longer than it is going to be.
+        // Much longer than the run will last: it is cancelled after two intervals.
         duration: Some(Duration::from_secs(600)),
         ramp_up: Some(Duration::from_millis(100)),
         ..RunOptions::default()
@@ -52,7 +52,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     };
 
     let mut seen = 0;
-    // The channel closes when the run has ended, with whatever outcome.
+    // The channel closes when the run has ended, with any outcome.
     while let Some(event) = told.recv().await {
         match event {
             Event::Progress(Progress::Running { stage, elapsed, .. }) => {

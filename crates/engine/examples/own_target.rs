@@ -1,5 +1,5 @@
-//! A target that is no SMB server, and operations that no profile describes: a
-//! store behind a channel, and clients that mostly want its first blocks.
+//! A target that is not an SMB server, with operations that no profile describes.
+//! It is a store behind a channel, and its clients mostly read the first blocks.
 //! `cargo run --release -p smbench-engine --example own_target`.
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
@@ -21,7 +21,7 @@ use smbench_engine::{Cancel, SessionError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const BLOCK_LEN: u64 = 4096;
-/// The target: a request for a block comes with where its answer goes.
+/// A request for one block, with the channel that takes the answer.
 struct Request {
     call: Call,
     answers: UnboundedSender<(Call, Vec<u8>)>,
@@ -36,7 +36,7 @@ fn serve(mut requests: UnboundedReceiver<Request>) {
     }
 }
 
-/// Connects clients to it.
+/// Connects clients to the store.
 #[derive(Clone)]
 struct Store(UnboundedSender<Request>);
 
@@ -56,7 +56,7 @@ impl Connector for Store {
     }
 }
 
-/// Those of one group of clients.
+/// The driver of one group of clients.
 struct Reader {
     requests: UnboundedSender<Request>,
     answers: UnboundedSender<(Call, Vec<u8>)>,
@@ -72,7 +72,7 @@ impl Driver for Reader {
         _: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let answers = self.answers.clone();
-        // Should the store be gone, the operation limit will tell.
+        // If the store is gone, the operation limit will report it.
         let _ = self.requests.send(Request { call, answers });
         Ok(())
     }
@@ -110,7 +110,8 @@ impl Driver for Reader {
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let (requests, received) = unbounded_channel();
     std::thread::spawn(move || serve(received));
-    // What operations there can be, how many clients, how long.
+    // The profile sets the possible operations, the number of clients and the
+    // duration.
     let mut profile = profile::load("read-4k")?;
     profile.spec.run = RunOptions {
         clients: Some("8".parse()?),
@@ -120,7 +121,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     };
     let plan = Plan::of(&profile, Target::none())?;
 
-    // Every other block that a client wants is the first, the others are in turn.
+    // Every other read of a client is of the first block; the others go through the
+    // blocks in order.
     let read = Mix::new(&plan.workload).operation(OpKind::Read, 0, 0, BLOCK_LEN as u32);
     let read = read.ok_or("the profile reads nothing")?;
     let streams = move |client| {

@@ -1,5 +1,5 @@
-//! A plan made in code, run against a server in this process, and a few figures
-//! of its record: `cargo run --release -p smbench-engine --example run_a_plan`.
+//! A plan made in code and run against a server in this process, then a few figures
+//! of its record. `cargo run --release -p smbench-engine --example run_a_plan`.
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -17,7 +17,8 @@ use smbench_engine::units::Size;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
-    // Yours is a URL: Target::with_password("smb://alice@nas/bench", password).
+    // For a server of your own, give a URL:
+    // Target::with_password("smb://alice@nas/bench", password).
     let server = EmbeddedServer::start(EmbeddedOptions::default())?;
     let target = Target::with_password(&server.url(), server.password())?;
 

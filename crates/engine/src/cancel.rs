@@ -1,4 +1,4 @@
-//! Asking a run to stop from outside.
+//! A signal that stops a run from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 
 use crate::clock::{self, Nanos};
 
-/// A request to stop, shared by everything that works on a run. Clones are the
-/// same request.
+/// A request to stop, shared by all parts of a run. Clones share one state: a
+/// cancel on any of them stops the run.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     shared: Arc<Shared>,
@@ -16,7 +16,7 @@ pub struct Cancel {
 
 #[derive(Debug)]
 struct Shared {
-    /// When it was asked for first; [`Nanos::MAX`] until then.
+    /// Instant of the earliest cancel; [`Nanos::MAX`] until there is one.
     at: AtomicU64,
     changed: Notify,
 }
@@ -31,29 +31,31 @@ impl Default for Shared {
 }
 
 impl Cancel {
-    /// Stops the run as soon as what is in flight has been answered; files on
-    /// the share are removed and what was measured is kept. May be called from
+    /// Stops the run as soon as the requests in flight have been answered. Files on
+    /// the share are removed, and the measured results are kept. May be called from
     /// any thread, any number of times.
     pub fn cancel(&self) {
-        // The earliest, should several ask at once.
+        // Keeps the earliest instant if several threads cancel at once.
         self.shared.at.fetch_min(clock::now().0, Ordering::AcqRel);
         self.shared.changed.notify_waiters();
     }
 
-    /// Whether [`Cancel::cancel`] was called.
+    /// Returns whether [`Cancel::cancel`] was called.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.at() < Nanos::MAX
     }
 
-    /// When [`Cancel::cancel`] was first called; [`Nanos::MAX`] while it was not.
+    /// Returns the instant of the first [`Cancel::cancel`]; [`Nanos::MAX`] before
+    /// that.
     pub(crate) fn at(&self) -> Nanos {
         Nanos(self.shared.at.load(Ordering::Acquire))
     }
 
     /// Waits for [`Cancel::cancel`].
     pub(crate) async fn cancelled(&self) {
-        // Registered before the check, so that no call falls in between.
+        // Registered before the check; otherwise a cancel between the two would be
+        // missed.
         let changed = self.shared.changed.notified();
         if !self.is_cancelled() {
             changed.await;

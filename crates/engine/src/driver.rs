@@ -1,28 +1,29 @@
-//! Targets of your own: what to implement so that the engine's load models,
-//! clock and record work on something other than its SMB clients.
+//! Targets of your own. This module has the traits to implement so that the
+//! engine's load models, clock and record work on something other than its SMB
+//! clients.
 //!
-//! A [`Connector`] sets up a [`Driver`] for each group of clients; the plan says
+//! A [`Connector`] sets up a [`Driver`] for each group of clients. The plan says
 //! how many clients there are and how they are grouped
-//! ([`Connections::sessions_per_connection`](crate::plan::Connections)). The
-//! worker loop submits calls, the driver carries them out and tells a [`Sink`]
-//! of each answer. [`run::execute_on`](crate::run::execute_on) runs a plan on
-//! a connector. [`Null`] is the smallest of all, and `examples/own_target.rs`
-//! one with a server behind it.
+//! ([`Connections::sessions_per_connection`](crate::plan::Connections)). The worker
+//! loop submits calls. The driver carries them out and reports each answer to a
+//! [`Sink`]. [`run::execute_on`](crate::run::execute_on) runs a plan on a
+//! connector. [`Null`] is the smallest driver; `examples/own_target.rs` has one
+//! with a server behind it.
 //!
-//! A driver owes the loop
-//! * one [`Answer`] of extent [`Extent::Final`] for each call it took, of
-//!   [`Operation::length`](crate::stream::Operation) bytes where the operation
-//!   is one that moves data, and never one to a slot without a call: that drops
-//!   the group;
-//! * a waker left behind whenever it is `Pending`: it is polled again when that
-//!   is woken, when one of its clients is due by the clock, or when an operation
-//!   is overdue;
-//! * nothing that blocks the thread, which it shares with other groups.
+//! A driver must do the following:
+//! * Give one [`Answer`] of extent [`Extent::Final`] for each call that it
+//!   accepted. For an operation that moves data, the answer counts
+//!   [`Operation::length`](crate::stream::Operation) bytes. An answer for a slot
+//!   without a call drops the group.
+//! * Register a waker whenever it returns `Pending`. It is polled again when that
+//!   waker is woken, when one of its clients is due by the clock, or when an
+//!   operation is overdue.
+//! * Never block the thread, which it shares with other groups.
 //!
-//! What fails is of two kinds: an answer with a status other than success is
-//! counted and the client goes on; a [`Dropped`] ends the load point for the
+//! There are two kinds of failure. An answer with a status other than success is
+//! counted, and the client continues. A [`Dropped`] ends the load point for the
 //! whole group, and the point must not be quoted. Times are
-//! [`Nanos`](crate::clock::Nanos) on the engine's clock, all lengths bytes.
+//! [`Nanos`](crate::clock::Nanos) on the engine's clock; all lengths are bytes.
 
 pub use smbench_protocol::NtStatus;
 

@@ -1,5 +1,5 @@
-//! Doors for the fuzz targets into what nobody else is to reach: decoders of what
-//! servers keep or answer.
+//! Entry points for the fuzz targets into private decoders. They decode data that
+//! servers keep or send.
 //!
 //! Compiled with the feature `fuzzing` only.
 
@@ -8,18 +8,19 @@ use std::time::Duration;
 use crate::fileio::Manifest;
 use crate::server_cpu;
 
-/// Reads what prepared files are known by (`fileio`), and writes it again; `None`
-/// where it is nothing of the kind.
+/// Reads the manifest that describes prepared files (`fileio`), and writes it
+/// again. Returns `None` if the input is not a manifest.
 #[must_use]
 pub fn manifest(json: &[u8]) -> Option<String> {
     Manifest::parse(json).map(|manifest| manifest.to_json())
 }
 
-/// Reads two answers of an exporter of metrics, one so long after the other: the
-/// share of that time in which CPUs were busy, 0 to 1, and how many CPUs there are.
+/// Reads two answers of an exporter of metrics, the second `elapsed` after the
+/// first. Returns the share of that time in which CPUs were busy, 0 to 1, and the
+/// number of CPUs.
 ///
 /// # Errors
-/// When that cannot be told from them.
+/// If the two answers do not give that share.
 pub fn busy_between(
     opening: &[u8],
     closing: &[u8],

@@ -1,15 +1,15 @@
 //! SMB workload engine: Spec -> [`plan::Plan`] -> workers -> [`record`].
 //!
-//! * A plan is made from a [`profile`] (built in, a file, or a [`spec::Spec`] in
-//!   code) and a [`target`]: [`plan::Plan::of`].
+//! * [`plan::Plan::of`] makes a plan from a [`profile`] (built in, a file, or a
+//!   [`spec::Spec`] in code) and a [`target`].
 //! * [`run::execute`] runs it, blocking its thread, and returns a
-//!   [`record::RunRecord`]. An [`run::Observer`] is told what goes on;
-//!   [`run::events`] is one that fills a channel. [`Cancel`] stops a run from
-//!   any thread, and what was measured is kept.
+//!   [`record::RunRecord`]. An [`run::Observer`] receives progress and finished
+//!   load points; [`run::events`] is one that fills a channel. [`Cancel`] stops a
+//!   run from any thread, and the measured results are kept.
 //! * [`run::execute_streams`] takes [operations of your own](stream::Streams), and
 //!   [`run::execute_on`] also a [target of your own](driver).
 //!
-//! Within an application on tokio a run goes into `spawn_blocking`. Latencies are
+//! Within an application on tokio, start a run with `spawn_blocking`. Latencies are
 //! nanoseconds, sizes bytes, rates operations per second.
 //!
 //! ```no_run
@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/` has programs that run: `run_a_plan`, `inside_tokio`, `own_target`.
+//! `examples/` has complete programs: `run_a_plan`, `inside_tokio`, `own_target`.
 
 mod cancel;
 pub mod clients;
@@ -66,7 +66,7 @@ pub use kerberos::TicketError;
 pub use session::{SessionError, Who};
 pub use share::Cleanup;
 
-/// Has the code in the README compiled.
+/// Compiles the code in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,12 +1,12 @@
 //! Bare sockets: a target that moves as many bytes each way as SMB would, and does
-//! nothing else. What operations on it cost is the loop, the record and the
-//! kernel's TCP; what SMB costs comes on top.
+//! nothing else. An operation on it costs only the loop, the record and the
+//! kernel's TCP. The cost of SMB comes on top of that.
 //!
-//! A request is two lengths in little-endian 32-bit words, its own and that of the
-//! answer, and then anything; an answer is anything. [`serve`] answers in the
-//! order of the requests of a connection. Messages are as long as the SMB2
-//! messages of unsigned READs and WRITEs, frames included (MS-SMB2 2.1, 2.2.1.2,
-//! 2.2.19 to 2.2.22).
+//! A request begins with two lengths in little-endian 32-bit words: its own, and
+//! that of the answer. The rest of a request may be any bytes, and so may an
+//! answer. [`serve`] answers the requests of a connection in their order. Messages
+//! are as long as the SMB2 messages of unsigned READs and WRITEs, frames included
+//! (MS-SMB2 2.1, 2.2.1.2, 2.2.19 to 2.2.22).
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -26,34 +26,34 @@ use crate::record::OpKind;
 use crate::session::SessionError;
 use crate::socket::{poll_receive, send_some};
 
-/// Length prefix, header and body of a READ request.
+/// Bytes of a READ request: length prefix, header and body.
 const READ_REQUEST_LEN: usize = 4 + 64 + 49;
-/// The same of a WRITE request, before its data.
+/// Bytes of a WRITE request without its data: length prefix, header and body.
 const WRITE_REQUEST_LEN: usize = 4 + 64 + 48;
-/// The same of an answer, before the data of a READ.
+/// Bytes of an answer without the data of a READ: length prefix, header and body.
 const ANSWER_LEN: usize = 4 + 64 + 16;
-/// The two lengths.
+/// Bytes of the two lengths at the start of a request.
 const HEAD_LEN: usize = 8;
-/// No SMB message is larger by far.
+/// Longest message that [`serve`] accepts, in bytes. SMB messages are far smaller.
 const MESSAGE_LEN_MAX: usize = 16 << 20;
 /// Bytes that [`serve`] reads at a time.
 const SERVED_LEN: usize = 256 * 1024;
-/// Answers from here on are received up to here, and dropped by the kernel from
-/// there, as payloads of READs are that nobody looks at.
+/// Bytes received of an answer of [`LARGE_LEN`] or more. The kernel drops the rest,
+/// as it drops payloads of READs that are not verified.
 const RECEIVED_LEN: usize = 4096 + 256;
 const LARGE_LEN: usize = 16 * 1024;
 
-/// Answers requests on a thread for each connection, for as long as the process
-/// lives. Raises the process's soft limit on open files to the hard one.
+/// Answers requests on one thread for each connection, until the process ends.
+/// Raises the process's soft limit on open files to the hard one.
 ///
 /// # Errors
-/// When connections cannot be accepted any more.
+/// If connections cannot be accepted any more.
 pub fn serve(listener: &TcpListener) -> io::Result<()> {
     process::raise_descriptor_limit();
     loop {
         let (stream, _) = listener.accept()?;
         stream.set_nodelay(true)?;
-        // A connection ends when its client does, or sends what is no request.
+        // The thread ends when its client disconnects or sends an invalid request.
         thread::Builder::new().spawn(move || answer(stream))?;
     }
 }
@@ -74,7 +74,8 @@ fn answer(mut stream: std::net::TcpStream) -> io::Result<()> {
         if request < HEAD_LEN || request.max(answer) > MESSAGE_LEN_MAX {
             return Err(ErrorKind::InvalidData.into());
         }
-        // What does not fit is not kept.
+        // The rest of a request that does not fit into the buffer is read and
+        // discarded.
         let mut missing = request.saturating_sub(held);
         if missing == 0 {
             input.copy_within(request..held, 0);
@@ -93,7 +94,7 @@ fn answer(mut stream: std::net::TcpStream) -> io::Result<()> {
     }
 }
 
-/// A length that is not that of the end of a stream.
+/// Returns `len`, or an error if it is 0, which means the end of the stream.
 fn some(len: usize) -> io::Result<usize> {
     match len {
         0 => Err(ErrorKind::UnexpectedEof.into()),
@@ -101,17 +102,17 @@ fn some(len: usize) -> io::Result<usize> {
     }
 }
 
-/// Connects each group of clients to the [`serve`] at an address.
+/// Connects each group of clients to a [`serve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Loopback {
-    /// Where it listens.
+    /// Address on which [`serve`] listens.
     pub server: SocketAddr,
 }
 
 impl Connector for Loopback {
     type Driver = LoopbackDriver;
 
-    /// A socket: the other end of its connection is another process's.
+    /// One socket: the other end of the connection belongs to another process.
     fn descriptors_per_group(&self) -> u32 {
         1
     }
@@ -133,13 +134,13 @@ impl Connector for Loopback {
     }
 }
 
-/// A connection, and what is under way on it.
+/// A connection and the calls in flight on it.
 #[derive(Debug)]
 pub struct LoopbackDriver {
     stream: TcpStream,
-    /// In the order in which they will be answered.
+    /// Calls in flight, in the order in which they will be answered.
     calls: VecDeque<Waiting>,
-    /// What the socket has not taken yet.
+    /// Bytes that the socket has not taken yet.
     unsent: Vec<u8>,
 }
 
@@ -147,7 +148,7 @@ pub struct LoopbackDriver {
 struct Waiting {
     slot: u32,
     moved: u32,
-    /// Bytes of the answer, and those that have not come yet.
+    /// Bytes of the answer, and how many of them have not arrived yet.
     answer: usize,
     missing: usize,
 }

@@ -1,5 +1,5 @@
-//! Looks at a server without putting load on it: what it agrees to, and what
-//! it does with a file of our own.
+//! Examines a server without putting load on it: the protocol features that it
+//! agrees to, and how it treats a file that the probe creates.
 
 mod trial;
 mod witness;
@@ -19,30 +19,31 @@ use crate::target::Target;
 pub use trial::{Attempt, Spread, Trials};
 pub use witness::{FlushFinding, FlushPolicy};
 
-/// Sessions set up one after the other to see how long that takes.
+/// Number of sessions set up one after the other, to measure how long a set-up
+/// takes.
 const SETUPS: usize = 8;
-/// Credits asked for while probing, to see how many the server grants.
+/// Credits requested while probing, to find out how many the server grants.
 const CREDITS_ASKED: u16 = 512;
 
-/// What a server said of itself.
+/// Everything that a probe found out about a server.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// The session opened as the options ask.
+    /// The session that was opened with the given options.
     pub session: SessionFacts,
-    /// Each dialect this build speaks, and whether the server accepted it
-    /// when offered alone.
+    /// Each dialect of this build, and whether the server accepted it when only
+    /// that one was offered.
     pub dialects: Vec<(Dialect, Result<(), String>)>,
-    /// Each signing algorithm, and whether a 3.1.1 session signed with it
-    /// came about when it was offered alone.
+    /// Each signing algorithm, and whether the server set up a 3.1.1 session signed
+    /// with it when only that one was offered.
     pub signing: Vec<(SigningAlgorithm, Result<(), String>)>,
-    /// Each cipher, and whether a session encrypted with it came about when
-    /// it was offered alone.
+    /// Each cipher, and whether the server set up a session encrypted with it when
+    /// only that one was offered.
     pub ciphers: Vec<(Cipher, Result<(), String>)>,
-    /// Whether a session could be had on two connections (MS-SMB2 3.2.4.1.7);
-    /// if not, why.
+    /// Whether the server allowed a session on two connections (MS-SMB2 3.2.4.1.7);
+    /// otherwise the reason.
     pub channels: Result<(), String>,
-    /// What was tried on a file in a directory of our own; or why nothing
-    /// could be.
+    /// Results of the trials on a file in a directory that the probe created;
+    /// otherwise the reason why none was possible.
     pub trials: Result<Trials, String>,
     /// The directory that remains on the share, and why, in words.
     pub leftover: Option<String>,
@@ -54,26 +55,29 @@ pub struct Probe {
 /// One session's negotiated values.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionFacts {
-    /// What was agreed.
+    /// Terms that client and server negotiated.
     pub negotiated: Negotiated,
-    /// What came of the log-on.
+    /// Result of the log-on.
     pub terms: SessionTerms,
-    /// Credits at hand after set-up, of [`SessionFacts::credits_asked`].
+    /// Credits available after set-up, of [`SessionFacts::credits_asked`].
     pub credits_granted: u32,
-    /// Credits asked for.
+    /// Credits requested.
     pub credits_asked: u16,
-    /// From the first SYN to the tree connect, of several sessions one after
-    /// the other.
+    /// Set-up times of several sessions, one after the other. Each counts from the
+    /// first SYN to the tree connect.
     pub setup: Spread,
 }
 
-/// Connects to `target` and finds out what it offers, blocking the thread.
+/// Connects to `target` and finds out which features it offers, blocking the
+/// thread.
 ///
-/// A cancel ends it as soon as what it has made on the share is removed.
+/// A cancel ends the probe as soon as the files that it created on the share are
+/// removed.
 ///
 /// # Errors
-/// When no session with `options` can be had, and [`SessionError::Interrupted`]
-/// after a cancel; in [`RunError::Leftover`] where something remains on the share.
+/// If no session with `options` can be set up, and [`SessionError::Interrupted`]
+/// after a cancel. The error is in [`RunError::Leftover`] if something remains on
+/// the share.
 pub fn probe(
     target: &Target,
     options: SessionOptions,
@@ -111,7 +115,7 @@ pub fn probe(
     })
 }
 
-/// Does the work unless it is to stop, and then leaves it where it is.
+/// Runs `work` until it ends or a cancel drops it.
 async fn unless<T>(
     cancel: &Cancel,
     work: impl Future<Output = Result<T, SessionError>>,
@@ -123,7 +127,8 @@ async fn unless<T>(
     }
 }
 
-/// What was found, and what comes of everything that can be offered, alone.
+/// Adds the result of two channels to `found`, and the result of offering each
+/// dialect, signing algorithm and cipher alone.
 async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, SessionError> {
     let channels = two_channels(endpoint).await;
     found.channels = channels.map_err(|error| error.to_string());
@@ -158,7 +163,7 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
     Ok(found)
 }
 
-/// A session, and how long it and others took.
+/// Sets up several sessions; returns the last one and the set-up times of all.
 async fn set_up(endpoint: &Endpoint) -> Result<(Session, Spread), SessionError> {
     let mut times = Vec::with_capacity(SETUPS);
     loop {
@@ -172,7 +177,7 @@ async fn set_up(endpoint: &Endpoint) -> Result<(Session, Spread), SessionError> 
     }
 }
 
-/// A session on two connections.
+/// Tries to open a session on two connections.
 async fn two_channels(endpoint: &Endpoint) -> Result<(), SessionError> {
     let endpoint = endpoint.clone().with_connections_per_session(2);
     let mut first = Session::open(&endpoint.of_one_client()).await?;
@@ -186,13 +191,14 @@ async fn two_channels(endpoint: &Endpoint) -> Result<(), SessionError> {
     let binding = first.connection.binding(SessionIndex::FIRST);
     let binding = binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
     let second = Session::open_channel(&first.beside()?, binding).await?;
-    // The session ends on both with the log-off on one.
+    // A log-off on one connection ends the session on both.
     first.log_off().await;
     drop(second);
     Ok(())
 }
 
-/// Whether a session as the endpoint asks can be had; if not, why.
+/// Tries to open a session with the endpoint's options; returns the reason if that
+/// fails.
 async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
     match Session::open(endpoint).await {
         Ok(session) => {
@@ -203,12 +209,12 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
     }
 }
 
-/// Removes what dead runs left below the target's path, blocking the thread.
-/// Directories of living runs, and directories that only look like ours, are
-/// left alone and reported.
+/// Removes the files that killed runs left below the target's path, blocking the
+/// thread. Directories of living runs are left in place and reported. So are
+/// directories that only look like those of a run.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses; what was removed before stays
+/// If the server cannot be reached or refuses. Files removed before that stay
 /// removed.
 pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, SessionError> {
     let options = SessionOptions::default();
@@ -218,12 +224,13 @@ pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, Sessio
     })
 }
 
-/// Removes the directory that one dead run left, given from the share's root,
-/// blocking the thread. As in [`cleanup`] it is left alone, and reported, where
-/// a run is using it or it is none of ours; one that is gone is not reported.
+/// Removes the directory that one killed run left, blocking the thread. `directory`
+/// is a path from the share's root. As in [`cleanup`], a directory that a run uses,
+/// or that no run created, is left in place and reported. A missing directory is
+/// not reported.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses.
+/// If the server cannot be reached or refuses.
 pub fn remove_remains(
     target: &Target,
     limits: Limits,

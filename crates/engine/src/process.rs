@@ -1,4 +1,4 @@
-//! What the operating system says of this process: CPU, memory, descriptors.
+//! This process as the operating system sees it: CPU, memory, descriptors.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, UsageWho, getrlimit, getrusage
 use nix::sys::time::{TimeVal, TimeValLike};
 use nix::unistd::Pid;
 
-/// Descriptors a run needs besides its sockets: files, pipes, epoll, timers.
+/// Descriptors that a run needs in addition to its sockets and runtimes: files,
+/// pipes, epoll, timers.
 const OTHER_DESCRIPTORS: u64 = 64;
 /// Descriptors of one tokio runtime: epoll, its wake-up, signals.
 const DESCRIPTORS_PER_THREAD: u64 = 8;
@@ -17,7 +18,7 @@ const DESCRIPTORS_PER_THREAD: u64 = 8;
 pub(crate) struct Usage {
     pub(crate) cpu: CpuTime,
     pub(crate) max_rss_bytes: u64,
-    /// Of all CPUs of this machine, whoever uses them.
+    /// CPU time of this machine, used by any process.
     pub(crate) machine: Option<MachineTime>,
 }
 
@@ -29,9 +30,11 @@ pub(crate) struct MachineTime {
 }
 
 impl MachineTime {
-    /// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait,
-    /// and what else there is, such as what a hypervisor gave to others: that is
-    /// busy here, for nobody on this machine could have it. The two for guests are in user and nice already.
+    /// Reads the first line of /proc/stat (proc(5)): user, nice, system, idle,
+    /// iowait, and the rest up to steal. Steal is the time that a hypervisor gave
+    /// to others. It counts as busy here, because no process on this machine could
+    /// use it. The two fields for guests are left out, because user and nice
+    /// already include them.
     fn parse(stat: &str) -> Option<Self> {
         let mut fields = stat
             .lines()
@@ -51,13 +54,14 @@ impl MachineTime {
         })
     }
 
-    /// Share of the time since `earlier` in which CPUs were busy, but for what
-    /// went into looking; `None` when no time has passed.
+    /// Returns the share of the time since `earlier` in which CPUs were busy,
+    /// without the time `looking` that measuring took. Returns `None` if no time
+    /// has passed.
     pub(crate) fn busy_since(self, earlier: Self, looking: Duration) -> Option<f64> {
         let total = self.total.checked_sub(earlier.total)?;
         let busy = self.busy.saturating_sub(earlier.busy);
         let looking = looking.as_secs_f64() * procfs::ticks_per_second() as f64;
-        // As if there had been so much less time.
+        // Measuring counts neither as busy time nor as time that passed.
         let total = total as f64 - looking;
         (total > 0.0).then(|| (busy as f64 - looking).max(0.0) / total)
     }
@@ -75,7 +79,7 @@ impl CpuTime {
         self.user + self.system
     }
 
-    /// As large a share of both, from 0.
+    /// Returns the fraction `share` of both times; `share` is 0 or more.
     pub(crate) fn share(self, share: f64) -> Self {
         Self {
             user: self.user.mul_f64(share),
@@ -83,7 +87,7 @@ impl CpuTime {
         }
     }
 
-    /// What was used since an earlier reading.
+    /// Returns the CPU time used since an earlier reading.
     pub(crate) const fn since(self, earlier: Self) -> Self {
         Self {
             user: self.user.saturating_sub(earlier.user),
@@ -92,7 +96,7 @@ impl CpuTime {
     }
 }
 
-/// That of the calling thread since it started (getrusage(2)).
+/// Returns the CPU time of the calling thread since it started (getrusage(2)).
 pub(crate) fn thread_cpu_time() -> CpuTime {
     let usage = getrusage(UsageWho::RUSAGE_THREAD);
     usage.map_or_else(
@@ -104,17 +108,18 @@ pub(crate) fn thread_cpu_time() -> CpuTime {
     )
 }
 
-/// What the calling thread had of the CPUs since it started.
+/// CPU time of the calling thread since it started, and its waits for a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadUsage {
     /// CPU time, user and system.
     pub(crate) cpu: Duration,
-    /// Time in which it could have run, but others did; `None` where the system
-    /// does not tell.
+    /// Time in which the thread was ready to run, but others ran; `None` if the
+    /// system does not report it.
     pub(crate) waiting: Option<Duration>,
 }
 
-/// Reads it (getrusage(2); /proc/thread-self/schedstat).
+/// Reads the usage of the calling thread (getrusage(2),
+/// /proc/thread-self/schedstat).
 pub(crate) fn thread_usage() -> ThreadUsage {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat");
     ThreadUsage {
@@ -123,7 +128,9 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     }
 }
 
-/// Time on the CPU, time in a run queue, and turns, in nanoseconds (proc(5)).
+/// Returns the time in a run queue. `schedstat` holds three numbers: time on the
+/// CPU and time in a run queue, in nanoseconds, and the number of time slices
+/// (proc(5)).
 fn waiting(schedstat: &str) -> Option<Duration> {
     let field = schedstat.split_whitespace().nth(1)?;
     field.parse().ok().map(Duration::from_nanos)
@@ -133,7 +140,7 @@ fn duration(time: TimeVal) -> Duration {
     Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap_or(0))
 }
 
-/// Reads it (getrusage(2), all threads).
+/// Reads the usage of all threads of this process (getrusage(2)).
 pub(crate) fn usage() -> Usage {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
         unreachable!("getrusage(RUSAGE_SELF) takes no argument that could be wrong");
@@ -151,16 +158,16 @@ pub(crate) fn usage() -> Usage {
     }
 }
 
-/// This thread, to sched_setaffinity(2).
+/// The number that means the calling thread in sched_setaffinity(2).
 const THIS_THREAD: Pid = Pid::from_raw(0);
 
-/// The CPUs that this thread may use, by number; none where the system does not
-/// tell.
+/// Returns the numbers of the CPUs that this thread may use; empty if the system
+/// does not report them.
 pub(crate) fn cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(THIS_THREAD) else {
         return Vec::new();
     };
-    // Numbers in range are never refused.
+    // `is_set` fails only for numbers out of range.
     let is_in = |cpu: &usize| set.is_set(*cpu).unwrap_or(false);
     (0..CpuSet::count()).filter(is_in).collect()
 }
@@ -172,13 +179,13 @@ pub(crate) fn pin_to(cpu: usize) -> std::io::Result<()> {
     Ok(sched_setaffinity(THIS_THREAD, &set)?)
 }
 
-/// Makes sure that `sockets` and the event loops of `threads` can be open at
-/// once, raising the soft limit to the hard one if need be; what is needed and
-/// the hard limit when that is not enough.
+/// Makes sure that `sockets` and the event loops of `threads` can be open at once,
+/// and raises the soft limit to the hard one if needed. If the hard limit is too
+/// low, the error holds the needed number and the hard limit.
 pub(crate) fn reserve_descriptors(sockets: u64, threads: u64) -> Result<(), (u64, u64)> {
     let needed = sockets + threads * DESCRIPTORS_PER_THREAD + OTHER_DESCRIPTORS;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
-        // Unknown; the sockets themselves will tell.
+        // The limit is unknown; if it is too low, opening a socket will fail later.
         return Ok(());
     };
     if soft >= needed {
@@ -236,7 +243,8 @@ fn status_bytes(status: &str, field: &str) -> Option<u64> {
 }
 
 /// Raises the soft limit on open files to the hard one, for a process that cannot
-/// know how many it will need. Where that fails the files themselves will tell.
+/// know how many it will need. A failure here is ignored: opening a file will fail
+/// later.
 pub(crate) fn raise_descriptor_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
@@ -262,10 +270,10 @@ mod tests {
         let looking = |ticks: u64| Duration::from_secs(ticks) / procfs::ticks_per_second() as u32;
         let busy = later.busy_since(earlier, looking(10)).unwrap();
         assert!((busy - 80.0 / 150.0).abs() < 1e-9, "{busy}");
-        // Ticks are coarse.
+        // Ticks are coarse, so the measuring time can exceed the counted busy time.
         assert_eq!(later.busy_since(earlier, looking(91)), Some(0.0));
         assert_eq!(later.busy_since(later, Duration::ZERO), None);
-        // Old kernels have fewer fields; something else is no time.
+        // Old kernels have fewer fields; other lines are refused.
         assert_eq!(time("cpu 1 2 3 4 5\n").busy, 6);
         assert_eq!(MachineTime::parse("cpu 1 2\n"), None);
         assert_eq!(MachineTime::parse(""), None);

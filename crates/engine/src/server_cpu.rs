@@ -1,11 +1,12 @@
-//! How much of its CPUs the server under test used, never guessed.
+//! How much of its CPUs the server under test used: measured, never guessed.
 //!
-//! A `Meter` is read when the window opens and when it closes. What it reads
-//! are counters: of the processes that serve, where the server runs on this
-//! machine (`processes`), or of a whole machine, where an exporter of metrics
-//! runs there (`exporter`). Where neither can be had it says why, and costs the
-//! run nothing else: it is read beside the load, and every read has a limit.
-//! Not here: CPU of the generator, which is `process`'s.
+//! A `Meter` is read when the window opens and when it closes. It reads counters.
+//! If the server runs on this machine, they are those of its processes
+//! (`processes`). If an exporter of metrics runs on the server's machine, they are
+//! those of that whole machine (`exporter`). If neither is available, the meter
+//! gives the reason. That costs the run nothing else: the meter is read on a thread
+//! of its own, and every read has a limit. Not here: CPU of the generator, which is
+//! in `process`.
 
 mod exporter;
 mod exposition;
@@ -22,46 +23,46 @@ use thiserror::Error;
 use crate::clock::{self, Nanos};
 use crate::process::{self, CpuTime};
 
-/// Where the CPU time of a server is looked up.
+/// Source of a server's CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CpuSource {
-    /// Nowhere.
+    /// CPU time is not read.
     Off,
-    /// In this machine's process table, where the server runs here.
+    /// This machine's process table, if the server runs here.
     #[default]
     Processes,
-    /// In the metrics of an exporter on the server: Prometheus's node_exporter, or
+    /// The metrics of an exporter on the server: Prometheus's node_exporter, or
     /// windows_exporter.
     Exporter(MetricsUrl),
 }
 
-/// Whose CPU time it is.
+/// Scope of a CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuScope {
-    /// The processes that serve. Work that the kernel does for them outside of
-    /// their system calls is not in it.
+    /// The processes of the server. Work that the kernel does for them outside of
+    /// their system calls is not included.
     Processes,
-    /// All that the server's machine did.
+    /// All processes and the kernel of the server's machine.
     Machine,
 }
 
 /// CPU time of a server in the window of a load point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerCpuRecord {
-    /// Where it was looked up, in a few words.
+    /// Short description of the source.
     pub source: String,
-    /// How much it was, or why nobody knows.
+    /// The CPU time used, or the reason why it is unknown.
     pub used: Result<ServerCpuUse, String>,
 }
 
-/// How much CPU time it was.
+/// CPU time that a server used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerCpuUse {
-    /// Whose.
+    /// Scope of the CPU time.
     pub scope: CpuScope,
-    /// CPUs that the server's machine has, 1 or more.
+    /// Number of CPUs of the server's machine, 1 or more.
     pub cores: u32,
-    /// Summed over them, in the window.
+    /// CPU time in the window, summed over all CPUs.
     pub busy: Duration,
 }
 
@@ -95,7 +96,7 @@ impl CpuSource {
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     source: String,
-    /// Why there is nothing to read, otherwise.
+    /// The source of the counters, or the reason why there is none.
     kind: Result<Kind, String>,
 }
 
@@ -105,24 +106,25 @@ enum Kind {
     Exporter(MetricsUrl),
 }
 
-/// What a meter read.
+/// One reading of a meter.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     began: Nanos,
     ended: Nanos,
-    /// What reading took of this machine's CPUs.
+    /// CPU time of this machine that the reading took.
     cost: CpuTime,
     found: Result<Found, String>,
 }
 
 impl Reading {
-    /// When the counters were read: as if all had been in the middle.
+    /// Returns the middle of the reading, as the instant of all its counters.
     const fn at(&self) -> Nanos {
         Nanos(self.began.0.midpoint(self.ended.0))
     }
 
-    /// What it took of this machine's CPUs up to an instant, which may come
-    /// before its end: it is as busy all the time.
+    /// Returns the CPU time of this machine that the reading took until `end`. The
+    /// reading may end later; its CPU time is taken as spread evenly over its
+    /// duration.
     pub(crate) fn cost_until(&self, end: Nanos) -> CpuTime {
         if end >= self.ended {
             return self.cost;
@@ -142,8 +144,8 @@ enum Found {
 }
 
 impl Meter {
-    /// For the server at an address `here`, on this machine, or elsewhere. Looks
-    /// for its processes now.
+    /// Makes a meter for the server at address `here` on this machine, or for one
+    /// elsewhere if `here` is `None`. Looks for the server's processes now.
     pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {
         let (source, kind) = match (source, here) {
             (CpuSource::Off, _) => (String::new(), Err("nobody wanted to know".to_owned())),
@@ -181,7 +183,8 @@ impl Meter {
         }
     }
 
-    /// What was used in a `window`, between two readings at about its ends.
+    /// Returns the CPU time used in a `window`, from two readings close to its
+    /// ends.
     pub(crate) fn between(
         &self,
         opening: Option<Reading>,
@@ -199,7 +202,7 @@ impl Meter {
     }
 }
 
-/// What two answers of an exporter, so long apart, come to; see
+/// Returns the busy share between two answers of an exporter, `elapsed` apart; see
 /// [`Counters::busy_since`].
 #[cfg(feature = "fuzzing")]
 pub(crate) fn busy_between(
@@ -218,7 +221,8 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
         return Err("no time passed while the window was open".to_owned());
     }
     match (opening.found?, closing.found?) {
-        // Read a little beside the window, where the load is the same.
+        // The readings are slightly off the window's ends; the load is the same
+        // there.
         (Found::Processes(before), Found::Processes(after)) => {
             let busy = after
                 .checked_sub(before)
@@ -230,7 +234,8 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
                 busy: window.mul_f64(busy / time.as_secs_f64()),
             })
         }
-        // By the server's own clock: what is on the way takes no part.
+        // The share comes from the exporter's own counters, so network delay does
+        // not affect it.
         (Found::Machine(before), Found::Machine(after)) => {
             let (share, cores) = after.busy_since(&before, time)?;
             Ok(ServerCpuUse {

@@ -1,8 +1,9 @@
-//! The system calls of a load: bytes into a socket, and out of it.
+//! The system calls under load: send bytes to a socket, and receive bytes from it.
 //!
-//! They are made directly, since libc's are points at which a thread can be cancelled,
-//! which each call pays for. Of tokio only the flags are asked first that say whether a
-//! socket was last seen ready; its tasks and budgets come in where it is not.
+//! They are made directly, because each call through libc is a point at which a
+//! thread can be cancelled, which costs time. The calls first check tokio's flags,
+//! which say whether a socket was last seen ready. Tokio's tasks and budgets are
+//! used only if the socket was not ready.
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -14,16 +15,16 @@ use tokio::task::coop;
 
 use crate::driver::Dropped;
 
-/// Waits for bytes; as many as there are and fit, or an error once the peer has closed.
-/// With [`RecvFlags::TRUNC`] they are dropped, and `room`, which must not be empty,
-/// stays as it is.
+/// Receives the bytes that are there and fit into `room`, and waits if there are
+/// none. Fails once the peer has closed. With [`RecvFlags::TRUNC`] the kernel drops
+/// the bytes, and `room`, which must not be empty, stays unchanged.
 pub(crate) fn poll_receive(
     stream: &TcpStream,
     context: &mut Context<'_>,
     room: &mut [u8],
     flags: RecvFlags,
 ) -> Poll<Result<usize, Dropped>> {
-    // A server that answers without end is not to keep the others from being heard.
+    // The budget lets other sockets run if a server answers without a pause.
     let budget = ready!(coop::poll_proceed(context));
     let wanted = room.len();
     loop {
@@ -39,8 +40,9 @@ pub(crate) fn poll_receive(
     }
 }
 
-/// Sends as many of the bytes as the socket has room for; it wakes when there is more.
-/// How much that can be in one go is for the caller to bound.
+/// Sends as many of the bytes as the socket has room for. The task is woken when
+/// there is more room. The caller must bound the length of `bytes`, because one
+/// call may send all of them.
 pub(crate) fn send_some(
     stream: &TcpStream,
     context: &mut Context<'_>,
@@ -61,8 +63,8 @@ pub(crate) fn send_some(
     Ok(sent)
 }
 
-/// Transfers up to `wanted` bytes if the socket is thought to be ready: how many that
-/// were, or `None` where it was not.
+/// Transfers up to `wanted` bytes if tokio's flags say that the socket is ready.
+/// Returns the number of bytes, or `None` if the socket was not ready.
 fn attempt(
     stream: &TcpStream,
     interest: Interest,
@@ -73,9 +75,9 @@ fn attempt(
     let tried = stream.try_io(interest, || {
         let len = transfer()?;
         transferred = Some(len);
-        // Fewer than there were to be: the socket has been emptied, or filled. To tokio this
-        // error says that it is not ready until the system says so again, so that nobody has
-        // to find out by a call in vain.
+        // A short transfer has emptied or filled the socket. This error makes tokio
+        // clear its flag until the system reports the socket ready again. That
+        // saves a later call that would transfer nothing.
         match 0 < len && len < wanted {
             true => Err(io::ErrorKind::WouldBlock.into()),
             false => Ok(()),
@@ -99,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// Longer than anything here takes.
+    /// Longer than any step of these tests takes.
     const LIMIT: Duration = Duration::from_secs(30);
 
     async fn pair() -> (TcpStream, TcpStream) {
@@ -114,7 +116,7 @@ mod tests {
         timeout(LIMIT, received).await.unwrap().unwrap()
     }
 
-    /// Whether nothing has come; whoever asks is woken by what does.
+    /// Returns whether no byte is waiting. If so, arriving bytes wake the caller.
     async fn is_empty(stream: &TcpStream) -> bool {
         let mut room = [0; 1];
         poll_fn(|context| {
@@ -171,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Others have their turn meanwhile, and nothing is lost.
+    /// Other tasks run in between, and no byte is lost.
     #[tokio::test]
     async fn bytes_without_end_are_received_with_pauses() {
         const BYTES: usize = 1000;

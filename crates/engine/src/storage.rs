@@ -1,28 +1,28 @@
-//! What a folder of this machine is stored on, and how often those disks were
-//! told to write their caches out.
+//! The storage below a folder of this machine, and how often its disks flushed
+//! their caches.
 //!
 //! Linux counts the cache flushes that a disk has completed (field 16 of
-//! `/sys/block/DISK/stat`, Documentation/block/stat.rst, since 5.5). A file
-//! system makes one for each fsync(2) that it honours, unless the disk has no
-//! volatile cache. Not here: what a server does.
+//! `/sys/block/DISK/stat`, Documentation/block/stat.rst, since 5.5). A file system
+//! makes one for each fsync(2) that it honours, unless the disk has no volatile
+//! cache. Not here: what a server does.
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists what is mounted (proc_pid_mountinfo(5)).
+/// The kernel's list of mounted file systems (proc_pid_mountinfo(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
-/// How deep disks may be made of disks (LVM on RAID on partitions).
+/// Greatest depth of disks made of other disks (LVM on RAID on partitions).
 const STACK_MAX: u32 = 8;
 
-/// A file system.
+/// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
-    /// Its kind: `ext4`, `tmpfs`.
+    /// Type of the file system: `ext4`, `tmpfs`.
     pub filesystem: String,
-    /// What is mounted: `/dev/sda1`, `tmpfs`.
+    /// Mounted device or source: `/dev/sda1`, `tmpfs`.
     pub source: String,
-    /// `MAJOR:MINOR`, as the kernel has it.
+    /// Device number in the kernel's form, `MAJOR:MINOR`.
     device: String,
 }
 
@@ -31,16 +31,16 @@ pub struct Storage {
 pub struct Disks(Vec<PathBuf>);
 
 impl Storage {
-    /// The file system that holds `path`; `None` where there is no such path, or
-    /// the kernel does not tell.
+    /// Returns the file system that holds `path`; `None` if there is no such path,
+    /// or if the kernel does not report it.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let path = fs::canonicalize(path).ok()?;
         Self::among(&fs::read_to_string(MOUNTS).ok()?, &path)
     }
 
-    /// The innermost mount of `mounts` that `path` lies in; the later of two at
-    /// one place hides the other.
+    /// Returns the innermost mount of `mounts` that contains `path`. Of two mounts
+    /// at the same place, the later one hides the other.
     fn among(mounts: &str, path: &Path) -> Option<Self> {
         let mut found: Option<(PathBuf, Self)> = None;
         for line in mounts.lines() {
@@ -55,25 +55,27 @@ impl Storage {
         found.map(|(_, storage)| storage)
     }
 
-    /// The mount with this number.
+    /// Returns the mount with this number.
     pub(crate) fn of_mount(mounts: &str, number: &str) -> Option<Self> {
         let mut lines = mounts.lines();
         let line = lines.find(|line| line.split(' ').next() == Some(number))?;
         mount(line).map(|(_, storage)| storage)
     }
 
-    /// Whether it is in memory, where nothing is ever written to a disk: what is
-    /// flushed to it costs nothing.
+    /// Returns whether the file system is in memory. Flushing it costs nothing,
+    /// because it never writes to a disk.
     #[must_use]
     pub fn is_memory(&self) -> bool {
         matches!(self.filesystem.as_str(), "tmpfs" | "ramfs")
     }
 
-    /// Its disks; `None` where it has none of this machine.
+    /// Returns the disks of the file system; `None` if none of them is on this
+    /// machine.
     #[must_use]
     pub fn disks(&self) -> Option<Disks> {
         let block = |name: &Path| fs::canonicalize(name).ok();
-        // Btrfs and the like have a number of their own; what is mounted tells.
+        // Btrfs and similar file systems have a device number of their own. Their
+        // mounted source leads to the disk.
         let device = block(&Path::new("/sys/dev/block").join(&self.device)).or_else(|| {
             let node = fs::canonicalize(self.source.strip_prefix("/dev/").map(|_| &self.source)?);
             let node = node.ok()?;
@@ -106,8 +108,8 @@ impl Disks {
         })
     }
 
-    /// Whether each has a cache that has to be flushed: one that has not is never
-    /// told to.
+    /// Returns whether each disk has a cache that must be flushed. The kernel never
+    /// flushes a disk without such a cache.
     #[must_use]
     pub fn have_volatile_caches(&self) -> bool {
         self.0.iter().all(|disk| {
@@ -125,7 +127,7 @@ impl fmt::Display for Disks {
     }
 }
 
-/// What a line of mountinfo says: where, and what.
+/// Reads a line of mountinfo: the mount point and the file system.
 fn mount(line: &str) -> Option<(PathBuf, Storage)> {
     let (place, what) = line.split_once(" - ")?;
     let mut place = place.split(' ');
@@ -140,7 +142,8 @@ fn mount(line: &str) -> Option<(PathBuf, Storage)> {
     Some((unescaped(point).into(), storage))
 }
 
-/// Blanks, tabs, newlines and backslashes are written in octal there.
+/// Replaces octal escapes; mountinfo has them for spaces, tabs, newlines and
+/// backslashes.
 fn unescaped(text: &str) -> String {
     [
         ("\\040", " "),
@@ -254,7 +257,7 @@ mod tests {
         // A kernel before 5.5.
         fs::write(sysfs.join("sdb/stat"), "0 ".repeat(15)).unwrap();
         assert_eq!(both.flushes(), None);
-        // What is made of itself has no disk.
+        // A device made of itself has no disk.
         symlink(&volume, volume.join("slaves/dm-0")).unwrap();
         fs::remove_file(volume.join("slaves/sda1")).unwrap();
         fs::remove_file(volume.join("slaves/sdb1")).unwrap();

@@ -1,4 +1,4 @@
-//! The examples, run, so that what they show stays true.
+//! Runs the examples, so that they stay correct.
 
 #[path = "../examples/inside_tokio.rs"]
 mod inside_tokio;

@@ -1,7 +1,8 @@
-//! What a server does with a file of ours: what a FLUSH costs beside a WRITE,
-//! whether related requests may share a frame, which oplocks it grants.
+//! Trials on a file that the probe creates. They measure the cost of a FLUSH
+//! compared with a WRITE. They also find out whether related requests may share a
+//! frame, and which oplocks the server grants.
 //!
-//! Everything happens in a directory of its own, which goes afterwards.
+//! The file is in a directory of its own, which is removed afterwards.
 
 use std::time::Duration;
 
@@ -25,14 +26,14 @@ use crate::run::RunError;
 use crate::session::{Endpoint, Session, SessionError, random};
 use crate::share::{Workspace, join, leftover, open};
 
-/// WRITEs, and pairs of WRITE and FLUSH, that are timed.
+/// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.
 const TRIES: usize = 32;
-/// Bytes of each.
+/// Bytes of each WRITE.
 const WRITE_LEN: u32 = 4096;
-/// Bytes asked for of FileStandardInformation (MS-FSCC 2.4.47).
+/// Bytes requested of FileStandardInformation (MS-FSCC 2.4.47).
 const STANDARD_INFORMATION_LEN: u32 = 24;
 
-/// Leases asked for, one after the other.
+/// Leases requested, one after the other.
 const LEASES: [LeaseState; 4] = [
     LeaseState::R,
     LeaseState::RH,
@@ -40,25 +41,26 @@ const LEASES: [LeaseState; 4] = [
     LeaseState::RWH,
 ];
 
-/// What came of trying something: how the server answered, or refused.
+/// Result of a trial: the server's answer, or the reason of a refusal.
 pub type Attempt<T> = Result<T, String>;
 
-/// What a server did with a file of ours.
+/// Results of the trials on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trials {
     /// Service time of WRITEs of [`Trials::WRITE_BYTES`] bytes.
     pub write: Spread,
     /// Service time of FLUSHes, each after one such WRITE.
     pub flush: Spread,
-    /// What the server does on a FLUSH, as far as that can be seen from here.
+    /// Reaction of the server to a FLUSH, if it can be observed from this machine.
     pub flush_finding: FlushFinding,
-    /// Whether CREATE, QUERY_INFO and CLOSE in one frame were all answered
-    /// well (MS-SMB2 3.2.4.1.4).
+    /// Whether the server answered CREATE, QUERY_INFO and CLOSE in one frame, all
+    /// with success (MS-SMB2 3.2.4.1.4).
     pub compound: Attempt<()>,
-    /// Each oplock asked for on a file that nobody else has open, and what was
-    /// granted (MS-SMB2 2.2.13, 2.2.14).
+    /// Each oplock requested on a file that only this session has open, and the
+    /// oplock granted (MS-SMB2 2.2.13, 2.2.14).
     pub oplocks: Vec<(OplockLevel, Attempt<OplockLevel>)>,
-    /// The same for leases (MS-SMB2 2.2.13.2.8); empty before SMB 2.1.
+    /// Each lease requested, and the lease granted (MS-SMB2 2.2.13.2.8); empty
+    /// before SMB 2.1.
     pub leases: Vec<(LeaseState, Attempt<LeaseState>)>,
 }
 
@@ -67,16 +69,16 @@ impl Trials {
     pub const WRITE_BYTES: u32 = WRITE_LEN;
 }
 
-/// Times of the same thing, done several times.
+/// Minimum, median and maximum of the times of one repeated action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// How often.
+    /// Number of repetitions.
     pub count: usize,
-    /// The shortest.
+    /// Shortest time.
     pub min: Duration,
-    /// The middle one.
+    /// Median time.
     pub median: Duration,
-    /// The longest.
+    /// Longest time.
     pub max: Duration,
 }
 
@@ -101,7 +103,8 @@ pub(super) async fn try_out(
     cancel: &Cancel,
 ) -> Result<(Attempt<Trials>, Option<String>), RunError> {
     let interrupted = |left| Err(RunError::from(SessionError::Interrupted).with_leftover(left));
-    // Not left where it is by a cancel: it may just have made the directory.
+    // A cancel does not interrupt this step, because the directory may already
+    // exist on the share.
     let mut workspace = match Workspace::create(endpoint, session).await {
         Ok(workspace) => workspace,
         Err((_, leftover)) if cancel.is_cancelled() => return interrupted(leftover),
@@ -127,7 +130,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         count: 1,
         size: u64::from(WRITE_LEN),
     };
-    // A name that a later clean-up knows for ours.
+    // A name that a later clean-up recognises as the engine's own.
     let path = join(directory, &files.file_name(0, 0));
     let doing = format!("write file '{path}'");
     let rights = access::FILE_WRITE_DATA | access::FILE_APPEND_DATA;
@@ -142,7 +145,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         )
         .await?
         .file_id;
-    // Once, so that growing the file is not what is timed.
+    // This first WRITE is not timed, because it makes the file grow.
     write(session, &doing, file_id).await?;
     let mut writes = Vec::with_capacity(TRIES);
     for _ in 0..TRIES {
@@ -195,16 +198,16 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     })
 }
 
-/// Someone who sees the disk that the file at `path` is on, or why there is
-/// nobody.
+/// Returns a watcher of the disk below the file at `path`, or the reason why there
+/// is none.
 fn witness(session: &Session, path: &str) -> Result<Witness, String> {
     let ends = session
         .stream
         .local_addr()
         .and_then(|ours| Ok((ours, session.stream.peer_addr()?)));
     let (ours, theirs) = ends.map_err(|error| error.to_string())?;
-    // The run's directory has a name that nothing else has; what is above it
-    // the server may call otherwise.
+    // Only the name of the run's directory is unique. The server may use other
+    // names for the folders above it.
     let mut parts = path.rsplit('\\');
     let (file, directory) = (parts.next(), parts.next());
     let name = join(directory.unwrap_or_default(), file.unwrap_or_default());
@@ -267,7 +270,8 @@ async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, Sess
     })
 }
 
-/// The lease granted, none without a word of the server.
+/// Opens the file with a lease and returns the lease granted: none if the answer
+/// has no lease.
 async fn lease(
     session: &mut Session,
     path: &str,
@@ -291,13 +295,13 @@ async fn lease(
     }))
 }
 
-/// What an open was granted.
+/// The oplock and the lease that an open was granted.
 struct Granted {
     oplock: OplockLevel,
     lease: Option<GrantedLease>,
 }
 
-/// Opens the file, and closes it; the inner error is the server's refusal.
+/// Opens and closes the file. The inner error is the server's refusal.
 async fn open_caching(
     session: &mut Session,
     path: &str,

@@ -1,14 +1,14 @@
-//! Whether a server of this machine has data on its disk when it answers a
-//! FLUSH, seen from beside it and not from how long that takes.
+//! Finds out whether a server on this machine has data on its disk when it answers
+//! a FLUSH. It watches the disk instead of judging by the time that a FLUSH takes.
 //!
 //! The server's process is the one at the other end of our connection
-//! (proc_pid_fd(5), proc_net_tcp(5)); the file we write is one that it has open,
-//! and so the disk is known, and how often that has flushed its cache
-//! ([`crate::storage`]). A FLUSH that is honoured flushes it before the answer.
-//! Two controls make that an observation: pauses of the same length without a
-//! FLUSH must mostly see none, and an fsync(2) of our own on that file must see
-//! one. Where anything of this cannot be had, the finding is that nothing is
-//! known, with the reason.
+//! (proc_pid_fd(5), proc_net_tcp(5)), and it has the file that we write open. The
+//! file leads to the disk and to the disk's count of cache flushes
+//! ([`crate::storage`]). A server that honours a FLUSH flushes that cache before it
+//! answers. Two controls confirm the observation. Pauses of the same length without
+//! a FLUSH must mostly see no cache flush. An fsync(2) of our own on that file must
+//! see one. If any of these steps is impossible, the finding is unknown, with the
+//! reason.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -19,19 +19,19 @@ use std::time::Duration;
 
 use crate::storage::{Disks, Storage};
 
-/// Syncs of our own that are looked at.
+/// Number of our own syncs that are observed.
 const SYNCS: usize = 8;
-/// Of so many pauses, or answers, one may see a flush that others caused.
+/// In one of this many pauses or answers, a flush caused by others is tolerated.
 const STRAY_ONE_IN: usize = 4;
 
-/// What a server does on a FLUSH (MS-SMB2 3.3.5.11).
+/// Reaction of a server to a FLUSH (MS-SMB2 3.3.5.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushPolicy {
-    /// What was written is on stable storage before it answers.
+    /// The server answers only when the written data is on stable storage.
     Honours,
-    /// It answers without writing.
+    /// The server answers without writing the data to stable storage.
     Ignores,
-    /// Nothing has shown it.
+    /// No observation has shown which of the two it is.
     Unknown,
 }
 
@@ -45,12 +45,12 @@ impl fmt::Display for FlushPolicy {
     }
 }
 
-/// A flush policy, and what shows it.
+/// A flush policy and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlushFinding {
-    /// What was found.
+    /// The policy that was found.
     pub policy: FlushPolicy,
-    /// How, or why nothing was, as a lower-case clause.
+    /// How it was found, or the reason why it is unknown, as a lower-case clause.
     pub evidence: String,
 }
 
@@ -63,17 +63,17 @@ impl FlushFinding {
     }
 }
 
-/// The disk below a file that the server has open, being watched.
+/// Watches the disk below a file that the server has open.
 pub(super) struct Witness {
-    /// The file, through the server's own descriptor.
+    /// Path of the file through the server's own descriptor.
     file: PathBuf,
     disks: Disks,
-    /// FLUSHes, and those of them that saw the disk flush.
+    /// Counts of FLUSHes, and of those during which the disk flushed its cache.
     flushes: Sightings,
     pauses: Sightings,
 }
 
-/// How often something was looked at, and how often a flush was seen.
+/// Number of observations, and of those that saw a flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sightings {
     looks: usize,
@@ -96,8 +96,9 @@ impl Sightings {
 }
 
 impl Witness {
-    /// Watches the disk below the file whose path ends in `name`, as the server
-    /// at the other end of a connection has it open; or says why it cannot.
+    /// Starts to watch the disk below the file whose path ends in `name` and that
+    /// the server at the other end of the connection has open. The error is the
+    /// reason why that is impossible.
     pub(super) fn find(ours: SocketAddr, theirs: SocketAddr, name: &str) -> Result<Self, String> {
         let socket = socket_of(theirs, ours)
             .ok_or("its end of the connection is not on this machine, or not to be seen here")?;
@@ -128,13 +129,13 @@ impl Witness {
         })
     }
 
-    /// To be called before a FLUSH.
+    /// Returns the flush count of the disks; call this before each FLUSH.
     pub(super) fn before(&self) -> Option<u64> {
         self.disks.flushes()
     }
 
-    /// To be called after it was answered, which took `elapsed`; then waits as
-    /// long, to see what happens without one.
+    /// Records a FLUSH that took `elapsed`; call this after its answer. Then waits
+    /// for the same time, to observe the disk without a FLUSH.
     pub(super) async fn after(&mut self, before: Option<u64>, elapsed: Duration) {
         let after = self.disks.flushes();
         self.flushes.add(before, after);
@@ -142,7 +143,7 @@ impl Witness {
         self.pauses.add(after, self.disks.flushes());
     }
 
-    /// What came of it. Syncs the file a few times, blocking the thread.
+    /// Returns the finding. Syncs the file a few times, blocking the thread.
     pub(super) fn finding(self) -> FlushFinding {
         judge(&self.disks, self.flushes, self.pauses, &self.sync())
     }
@@ -163,8 +164,8 @@ impl Witness {
     }
 }
 
-/// What FLUSHes, pauses as long as these and syncs of our own show, of a server that
-/// keeps its files on `disks`.
+/// Judges a server that keeps its files on `disks` by three observations: FLUSHes,
+/// pauses of the same length, and our own syncs.
 fn judge(
     disks: &impl fmt::Display,
     flushes: Sightings,
@@ -195,7 +196,8 @@ fn judge(
             FlushPolicy::Unknown,
             format!("an fsync does not always flush the cache of {disks}"),
         ),
-        // Nobody else uses it: the server does so for some of them.
+        // No other process uses the disks, so the server flushes them for some
+        // FLUSHes only.
         _ if pauses.are_few() => (
             FlushPolicy::Unknown,
             format!(
@@ -215,7 +217,8 @@ fn judge(
     FlushFinding { policy, evidence }
 }
 
-/// The inode of the socket from `local` to `remote`, by the kernel's list.
+/// Returns the inode of the socket from `local` to `remote`, from the kernel's
+/// list.
 fn socket_of(local: SocketAddr, remote: SocketAddr) -> Option<String> {
     let lists = ["/proc/net/tcp", "/proc/net/tcp6"];
     lists.iter().find_map(|list| {
@@ -223,14 +226,16 @@ fn socket_of(local: SocketAddr, remote: SocketAddr) -> Option<String> {
         list.lines().skip(1).find_map(|line| {
             let mut fields = line.split_ascii_whitespace().skip(1);
             let ends = (address(fields.next()?)?, address(fields.next()?)?);
-            // After state, queues, timer, retransmissions, user and timeout.
+            // The inode follows state, queues, timer, retransmissions, user and
+            // timeout.
             let inode = fields.nth(6)?;
             (ends == (local, remote) && inode != "0").then(|| inode.to_owned())
         })
     })
 }
 
-/// `0100007F:1F90`: words of four bytes in this machine's order, and a port.
+/// Reads an address such as `0100007F:1F90`: words of four bytes in this machine's
+/// byte order, and a port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -241,13 +246,13 @@ fn address(text: &str) -> Option<SocketAddr> {
     }
     let ip = match <[u8; 4]>::try_from(&bytes[..]) {
         Ok(v4) => v4.into(),
-        // A server that listens with IPv6 has addresses of IPv4 mapped into it.
+        // A server that listens on IPv6 has IPv4 addresses mapped into IPv6.
         Err(_) => std::net::IpAddr::from(<[u8; 16]>::try_from(&bytes[..]).ok()?).to_canonical(),
     };
     Some(SocketAddr::new(ip, port))
 }
 
-/// The folder in /proc of the process that has a socket open.
+/// Returns the folder in /proc of the process that has a socket open.
 fn owner(socket: &str) -> Option<PathBuf> {
     let link = format!("socket:[{socket}]");
     let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
@@ -263,7 +268,7 @@ fn owner(socket: &str) -> Option<PathBuf> {
         .map(|process| process.path())
 }
 
-/// The open files of a process: its descriptors, and what they are.
+/// Lists the open files of a process: the path of each descriptor, and its target.
 fn descriptors(process: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> + use<> {
     let open = fs::read_dir(process.join("fd"));
     open.into_iter().flatten().filter_map(|entry| {
@@ -273,15 +278,15 @@ fn descriptors(process: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> + use
     })
 }
 
-/// The descriptor of the file whose path ends in `name`, with `\` between
-/// folders.
+/// Returns the descriptor of the file whose path ends in `name`. Folders in `name`
+/// are separated by `\`.
 fn open_file(process: &Path, name: &str) -> Option<PathBuf> {
     let name: PathBuf = name.split('\\').collect();
     let mut open = descriptors(process).filter(|(_, target)| target.ends_with(&name));
     open.next().map(|(descriptor, _)| descriptor)
 }
 
-/// The file system of an open file, by the number of its mount.
+/// Returns the file system of an open file, found by the number of its mount.
 fn storage_of(process: &Path, descriptor: &Path) -> Option<Storage> {
     let info = process.join("fdinfo").join(descriptor.file_name()?);
     let info = fs::read_to_string(info).ok()?;
@@ -363,7 +368,8 @@ mod tests {
     fn what_was_seen_decides_and_is_told() {
         use FlushPolicy::{Honours, Ignores, Unknown};
         let sightings = |looks, seen| Sightings { looks, seen };
-        // Of 32 FLUSHes and pauses, how many saw a flush; of 8 syncs, if they could be tried.
+        // Each row: flushes seen in 32 FLUSHes, in 32 pauses, and in 8 syncs if a
+        // sync was possible.
         for (flushes, pauses, syncs, policy, evidence) in [
             (32, 0, Some(8), Honours, "before each of 32 FLUSHes was"),
             (32, 8, Some(0), Honours, "before each of 32 FLUSHes was"),

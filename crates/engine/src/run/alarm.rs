@@ -1,9 +1,8 @@
-//! Wakes the groups of one worker at instants of their own, to the
-//! microsecond.
+//! Wakes the groups of one worker at given instants, with microsecond precision.
 //!
-//! tokio's timers count whole milliseconds, longer than many an operation
-//! takes. Here one timer of the kernel serves all groups of the worker: it is
-//! set for the earliest of their instants.
+//! tokio's timers count whole milliseconds, which is longer than many operations
+//! take. Instead, one kernel timer serves all groups of the worker. It is set for
+//! the earliest of their instants.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -24,34 +23,38 @@ pub(super) struct Alarm {
 
 #[derive(Default)]
 struct Calls {
-    /// Whom to wake when, the earliest first.
+    /// Instants and groups to wake, the earliest first.
     due: BinaryHeap<Reverse<(Nanos, usize)>>,
-    /// By group.
+    /// One waker for each group.
     wakers: Vec<Option<Waker>>,
-    /// What the timer is set for.
+    /// Instant for which the timer is set.
     set_for: Option<Nanos>,
 }
 
-/// Calls there is room for from the start, so that none takes memory under load.
+/// Calls for which memory is reserved at the start, so that none allocates under
+/// load.
 const CALLS_EACH: usize = 3;
 const CALLS_SPARE: usize = 64;
 
 impl Alarm {
-    /// An alarm clock for so many groups, in the runtime of this thread.
+    /// Makes an alarm clock for this number of groups, in the runtime of this
+    /// thread.
     pub(super) fn new(groups: usize) -> std::io::Result<Self> {
         Ok(Self {
             timer: Timer::new()?,
             calls: RefCell::new(Calls {
                 wakers: vec![None; groups],
-                // The stop, what a group waits for, and what it no longer does:
-                // more only where it is woken late again and again.
+                // Three calls for each group: the stop, the instant it waits for,
+                // and one that is obsolete. More are needed only if a group is
+                // often woken late.
                 due: BinaryHeap::with_capacity(groups * CALLS_EACH + CALLS_SPARE),
                 ..Calls::default()
             }),
         })
     }
 
-    /// Wakes a group at an instant, once. It may be woken at others as well.
+    /// Wakes a group once at an instant. The group may also be woken at other
+    /// instants.
     pub(super) fn set(
         &self,
         group: usize,
@@ -67,7 +70,8 @@ impl Alarm {
         self.arm(&mut calls)
     }
 
-    /// Sets the timer for the earliest call, if it is not.
+    /// Sets the timer for the earliest call, if it is set for a later one or not at
+    /// all.
     fn arm(&self, calls: &mut Calls) -> std::io::Result<()> {
         let Some(&Reverse((at, _))) = calls.due.peek() else {
             return Ok(());
@@ -79,7 +83,8 @@ impl Alarm {
         Ok(())
     }
 
-    /// Wakes whoever is due, without end; everyone once the run is cancelled.
+    /// Wakes the groups that are due, without end. Wakes all groups once the run is
+    /// cancelled.
     pub(super) async fn run(&self, cancel: &Cancel) -> std::io::Result<()> {
         let rings = poll_fn(|context| {
             loop {
@@ -125,7 +130,7 @@ mod timer {
 
     use crate::clock::Nanos;
 
-    /// A timer that the kernel keeps in nanoseconds.
+    /// A kernel timer with nanosecond resolution.
     pub(in crate::run) struct Timer(AsyncFd<Descriptor>);
 
     struct Descriptor(TimerFd);
@@ -147,23 +152,24 @@ mod timer {
             AsyncFd::with_interest(Descriptor(timer), Interest::READABLE).map(Self)
         }
 
-        /// Has it expire once, after this long; what it was set for is off.
+        /// Sets the timer to expire once, after this time. This replaces an earlier
+        /// setting.
         pub(in crate::run) fn set(&self, after: Nanos) -> std::io::Result<()> {
-            // Zero would turn it off.
+            // Zero would turn the timer off.
             let after = TimeSpec::from_duration(after.max(Nanos(1)).into());
             let expiration = Expiration::OneShot(after);
             let timer = &self.0.get_ref().0;
             Ok(timer.set(expiration, TimerSetTimeFlags::empty())?)
         }
 
-        /// Ready once for each time it has expired.
+        /// Returns `Ready` once for each time that the timer has expired.
         pub(in crate::run) fn poll_expired(
             &self,
             context: &mut Context<'_>,
         ) -> Poll<std::io::Result<()>> {
             loop {
                 let mut guard = ready!(self.0.poll_read_ready(context))?;
-                // It is readable, or else readiness is cleared here.
+                // Either the timer has expired, or `try_io` clears the readiness.
                 match guard.try_io(|timer| Ok(timer.get_ref().0.wait()?)) {
                     Ok(expired) => return Poll::Ready(expired),
                     Err(_would_block) => {}
@@ -181,8 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// Groups wait for instants in a mixed order; each is woken, none before
-    /// its time.
+    /// Groups wait for instants in mixed order; each is woken, and none too early.
     #[tokio::test]
     async fn everyone_is_woken_and_nobody_early() {
         let local = LocalSet::new();
@@ -244,7 +249,8 @@ mod tests {
             Poll::Pending
         });
         tokio::select! {
-            // In this order: the call must be there before the alarm runs.
+            // Polled in this order, because the calls must be set before the alarm
+            // runs.
             biased;
             () = waits => {}
             ended = alarm.run(&cancel) => panic!("the alarm ended: {ended:?}"),

@@ -1,5 +1,5 @@
-//! Bytes that a socket has not taken yet; with several connections, all that waits to be
-//! sent on one.
+//! Bytes that a socket has not taken yet. If a group has several connections, all
+//! bytes to be sent on one of them.
 
 use std::hint;
 use std::task::Context;
@@ -8,11 +8,11 @@ use tokio::net::TcpStream;
 
 use crate::socket::send_some;
 
-/// With this many bytes waiting, no further request is encoded: a large window
-/// of large writes must not become a large buffer.
+/// Limit in bytes: from this length on, no further request is encoded. Without it,
+/// a large window of large writes would need a large buffer.
 pub(super) const FULL_LEN: usize = 1024 * 1024;
 
-/// A queue of bytes. Taking from its front moves nothing.
+/// A queue of bytes. Taking bytes from its front moves no data.
 #[derive(Default)]
 pub(super) struct Backlog {
     bytes: Vec<u8>,
@@ -20,19 +20,19 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Bytes waiting.
+    /// Returns the number of bytes that wait.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
-    /// Where further bytes are put to wait.
+    /// Returns the buffer to which further bytes are appended.
     pub(super) const fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Hands the socket what waits and then `output`, as far as it takes them;
-    /// the rest waits. `output` is empty afterwards, also after an error: it
-    /// belongs to all clients of the worker.
+    /// Sends the waiting bytes and then `output`, as far as the socket takes them;
+    /// the rest waits. `output` is empty afterwards, even after an error, because
+    /// all clients of the worker share it.
     pub(super) fn flush(
         &mut self,
         stream: &TcpStream,
@@ -58,8 +58,8 @@ impl Backlog {
         }
         if self.len() > 0 {
             hint::cold_path();
-            // What was sent is given up in large pieces, so that each byte moves
-            // at most once and the buffer stays within a few times its limit.
+            // Sent bytes are removed in large pieces. Each byte then moves at most
+            // once, and the buffer stays within a few times its limit.
             if self.sent >= FULL_LEN {
                 self.bytes.drain(..self.sent);
                 self.sent = 0;
@@ -88,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    /// A socket that takes little at a time: everything arrives in order, and
-    /// the buffer stays bounded.
+    /// The socket takes few bytes at a time. All bytes arrive in order, and the
+    /// buffer stays bounded.
     #[tokio::test]
     async fn a_slow_socket_gets_every_byte_and_the_buffer_stays_small() {
         const STEP: usize = 300_000;
@@ -157,7 +157,7 @@ mod tests {
         socket2::SockRef::from(&peer)
             .set_linger(Some(std::time::Duration::ZERO))
             .unwrap();
-        // A reset, not an orderly end.
+        // Closes the connection with a reset.
         drop(peer);
         let mut chunk = [0; 1];
         assert!(stream.read(&mut chunk).await.is_err());

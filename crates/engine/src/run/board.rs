@@ -1,8 +1,9 @@
-//! Where workers hand in what they recorded, and get empty recorders for it.
+//! Hands recorders over between workers and the coordinator: workers hand in filled
+//! ones and get empty ones.
 //!
-//! A worker comes here once per interval, for as long as it takes to push one
-//! recorder and pop another; merging is the coordinator's work. Should that be
-//! held up for long, workers merge themselves, so that memory stays bounded.
+//! A worker comes here once per interval, to push one recorder and pop another. The
+//! coordinator merges the recorders. If the coordinator is delayed for long,
+//! workers merge them, so that memory stays bounded.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,20 +16,20 @@ use crate::run::timeline::{HandedIn, Next, Over, Timeline};
 /// Recorders per worker that may wait for the coordinator.
 const WAITING_MAX: usize = 30;
 
-/// Recorders per worker that are there from the start: one to go on with while
-/// the coordinator has not given another back, and one for its being late.
+/// Spare recorders per worker at the start. One is needed while the coordinator has
+/// not returned another, and one more if the coordinator is late.
 const SPARE: usize = 2;
-/// The same with the one it records into.
+/// Recorders per worker at the start, including the current one.
 pub(super) const RECORDERS_PER_WORKER: u64 = 1 + SPARE as u64;
 
-/// The workers' common place of a load point.
+/// The recorder exchange of a load point, shared by all workers.
 pub(super) struct Board {
-    /// What recorders are copies of.
+    /// The empty recorder from which others are cloned.
     empty: Recorder,
     waiting_max: usize,
     exchange: Mutex<Exchange>,
-    /// Taken before `exchange` where both are, so that what was handed in is
-    /// merged in the order in which it was.
+    /// Locked before `exchange` if both are needed, so that recorders are merged in
+    /// the order in which they were handed in.
     merging: Mutex<Merging>,
 }
 
@@ -39,7 +40,7 @@ struct Exchange {
 
 struct Merging {
     timeline: Timeline,
-    /// What is being merged. It takes turns with [`Exchange::waiting`], so that
+    /// Recorders being merged. It is swapped with [`Exchange::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
 }
@@ -61,9 +62,9 @@ impl Board {
         }
     }
 
-    /// The coordinator's turn: merges what came in. The figures of the last
-    /// interval that is over, and all that have become so, to be looked at and
-    /// given back.
+    /// Merges the recorders that were handed in; called by the coordinator. Returns
+    /// live figures of the last complete interval, and all intervals completed
+    /// since the last call. Their recorders must be given back.
     pub(super) fn collect(&self) -> (Live, Vec<Over>) {
         let mut merging = lock(&self.merging);
         let Merging { timeline, taken } = &mut *merging;
@@ -79,7 +80,7 @@ impl Board {
         (live, over)
     }
 
-    /// Has recorders used again.
+    /// Clears recorders and makes them available again.
     pub(super) fn give_back(&self, recorders: impl IntoIterator<Item = Recorder>) {
         let mut spare: Vec<_> = recorders.into_iter().collect();
         for recorder in &mut spare {
@@ -88,8 +89,8 @@ impl Board {
         lock(&self.exchange).spare.append(&mut spare);
     }
 
-    /// The intervals that were not over yet, and everything that was recorded,
-    /// when all workers have left.
+    /// Returns the remaining intervals and the sums of the whole load point. Call
+    /// this when all workers have left.
     pub(super) fn finish(&self) -> (Vec<Over>, Tally, Series) {
         let (_, mut over) = self.collect();
         let mut merging = lock(&self.merging);
@@ -119,15 +120,15 @@ impl Board {
     }
 }
 
-/// What a worker that panicked left behind is whole: nothing here panics half-way
-/// through.
+/// Locks a mutex, even if a worker panicked while holding it. The data is still
+/// consistent, because no operation on it panics halfway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A worker's place at the board, with the recorder of the current interval.
-/// What that holds is handed in at the latest when the place is given up, also
-/// when the worker panics.
+/// A worker's access to the board, with the recorder of the current interval. The
+/// recorder is handed in at the latest when this is dropped, even if the worker
+/// panics.
 pub(super) struct Desk {
     board: Arc<Board>,
     worker: usize,
@@ -136,7 +137,7 @@ pub(super) struct Desk {
     stage: Stage,
 }
 
-/// Whether more is to come from a worker.
+/// Whether the worker will hand in further recorders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Recording,
@@ -144,7 +145,8 @@ enum Stage {
 }
 
 impl Desk {
-    /// From now on until the first turn everything is outside the window.
+    /// Starts an interval at `now` that is outside the window and lasts until the
+    /// first turn.
     pub(super) fn new(board: Arc<Board>, worker: usize, now: Nanos) -> Self {
         Self {
             recorder: board.empty(),
@@ -163,21 +165,21 @@ impl Desk {
         self.interval
     }
 
-    /// Whether an instant is past the current interval.
+    /// Returns whether an instant is after the current interval.
     pub(super) fn is_over(&self, now: Nanos) -> bool {
         now >= self.interval.to
     }
 
-    /// Hands in what was recorded up to `now`, and goes on with an empty
-    /// recorder for `next`.
+    /// Hands in the recorder with everything up to `now`, and starts the interval
+    /// `next` with an empty recorder.
     pub(super) fn turn(&mut self, now: Nanos, next: Interval) {
         let empty = self.board.empty();
         self.hand_in(now, Next::from(next), empty);
         self.interval = next;
     }
 
-    /// The same where the window, if this is in it, has ended before its time:
-    /// what comes from `end` on is in none, however long that might have been.
+    /// Ends the window early at `end`, if the current interval is in it. Everything
+    /// from `end` on is outside the window, without a limit in time.
     pub(super) fn leave_window(&mut self, end: Nanos) {
         if self.interval.place == Place::Outside {
             return;
@@ -190,8 +192,8 @@ impl Desk {
         self.turn(end, rest);
     }
 
-    /// Hands in the rest, which was recorded up to `now`; there is nothing more
-    /// to come.
+    /// Hands in the last recorder, with everything up to `now`. Later calls do
+    /// nothing.
     pub(super) fn leave(&mut self, now: Nanos) {
         if self.stage == Stage::Recording {
             self.stage = Stage::Left;

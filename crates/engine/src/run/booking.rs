@@ -1,8 +1,9 @@
-//! The side of a group that answers are booked on: which slots are taken, by
-//! what, and what becomes of one when its answer is there.
+//! The bookkeeping of a group: which operation occupies which slot, and how an
+//! answer completes it.
 //!
-//! Invariant: between submitting and completing, nothing here allocates once
-//! warm. When something is sent is [`super::group`]'s to say.
+//! Invariant: between submitting and completing an operation, nothing here
+//! allocates, after the first operations. Not here: when operations are sent, which
+//! is in [`super::group`].
 
 use std::hint;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use crate::run::replay;
 use crate::run::supply::Supply;
 use crate::stream::{Mix, Went};
 
-/// Time of the window in which operations were in flight, summed over
-/// operations: what Little's law calls the time integral of L.
+/// Sum over operations of their time in flight within the window. In Little's law
+/// this is the time integral of L.
 #[derive(Default)]
 struct InFlight {
     sum: Nanos,
@@ -27,7 +28,8 @@ struct InFlight {
 }
 
 impl InFlight {
-    /// As many were in flight since the last time this was called.
+    /// Adds the time since the last call, during which `in_flight` operations were
+    /// in flight.
     fn add(&mut self, in_flight: u32, now: Nanos, orders: &Orders) {
         if now > self.until {
             let passed = orders.window_between(self.until, now);
@@ -37,7 +39,7 @@ impl InFlight {
     }
 }
 
-/// The side of a group that answers are booked on.
+/// The members of a group, their slots and the operations in flight.
 pub(super) struct Clients<S> {
     pub(super) members: Box<[Member<S>]>,
     pub(super) slots: Box<[Slot]>,
@@ -46,11 +48,11 @@ pub(super) struct Clients<S> {
     in_flight_time: InFlight,
 }
 
-/// Books what was received at one instant.
+/// Records the answers received at one instant.
 pub(super) struct Booking<'a, S> {
     pub(super) clients: &'a mut Clients<S>,
     pub(super) recorder: &'a mut Recorder,
-    /// 1 in the window, else 0: what an operation adds to its client's.
+    /// 1 in the window, else 0; added to the client's count for each operation.
     pub(super) in_window: u64,
     pub(super) now: Nanos,
 }
@@ -79,7 +81,7 @@ impl<S: Supply> Sink for Booking<'_, S> {
     }
 }
 
-/// Books the answer to the acknowledgement of a break.
+/// Records the answer to the acknowledgement of a break.
 pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: Acknowledged) {
     let kind = OpKind::OplockBreak;
     match outcome {
@@ -90,7 +92,8 @@ pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: A
 }
 
 impl<S: Supply> Clients<S> {
-    /// Each member gets `outstanding` slots, one member after the other.
+    /// Makes the clients of a group. Each member gets `outstanding` consecutive
+    /// slots.
     pub(super) fn new(mut members: Vec<Member<S>>, outstanding: u32, mix: &Arc<Mix>) -> Self {
         let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
         for (at, member) in members.iter_mut().enumerate() {
@@ -107,38 +110,37 @@ impl<S: Supply> Clients<S> {
         }
     }
 
-    /// Time of the window in which operations were in flight, summed over
-    /// operations.
+    /// Returns the sum over operations of their time in flight within the window.
     pub(super) const fn in_flight_time(&self) -> Nanos {
         self.in_flight_time.sum
     }
 
-    /// Whether a slot is due by the clock alone, sooner or later.
+    /// Returns whether any slot waits for an instant only, not for an answer.
     pub(super) fn awaits_clock(&self) -> bool {
         self.members.iter().any(|member| member.due_at().is_some())
     }
 
-    /// When the next slot is due by the clock alone. What is due already waits
-    /// for an answer or for room, not for the clock.
+    /// Returns the next instant after `now` at which the clock makes a slot due. A
+    /// slot that is already due waits for an answer or for room, so it is left out.
     pub(super) fn due_after(&self, now: Nanos) -> Option<Nanos> {
         let due = self.members.iter().filter_map(Member::due_at);
         due.filter(|&due| due > now).min()
     }
 
-    /// To be called before the number in flight changes.
+    /// Updates the time in flight; call this before the number in flight changes.
     pub(super) fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
         self.in_flight_time.add(self.in_flight, now, orders);
     }
 
-    /// Takes note that what is in flight at `now` will never be answered.
+    /// Counts the operations in flight at `now` as never answered.
     pub(super) fn give_up_in_flight(&mut self, now: Nanos) {
         for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
             self.members[slot.member].miss_window(slot, now);
         }
     }
 
-    /// The load is over, and no slot is taken any more: from now on clients do
-    /// what is left to do then.
+    /// Switches the clients to the operations after the load. No slot may be in
+    /// use.
     pub(super) fn close(&mut self) {
         let each = (self.slots.len() / self.members.len().max(1)) as u32;
         let mut first = 0;
@@ -148,18 +150,19 @@ impl<S: Supply> Clients<S> {
         }
     }
 
-    /// Since when a client could not send what is due, if one cannot.
+    /// Returns the earliest instant since which a client cannot send a due
+    /// operation for lack of credits or of a session.
     pub(super) fn waiting_since(&self) -> Option<Nanos> {
         let members = self.members.iter();
         members.filter_map(Member::waiting_since).min()
     }
 
-    /// Whether a client's session takes no requests.
+    /// Returns whether the session of any client takes no requests.
     pub(super) fn is_any_shut_out(&self) -> bool {
         self.members.iter().any(Member::is_shut_out)
     }
 
-    /// Of the operations in flight, the one that waits longest.
+    /// Returns the operation in flight that has waited longest.
     pub(super) fn oldest(&self) -> Option<&Slot> {
         self.slots
             .iter()
@@ -179,8 +182,8 @@ impl<S: Supply> Clients<S> {
         };
         let member = &mut self.members[slot.member];
         let kind = slot.operation.kind;
-        // Most of what is answered later is like what is answered at once; but
-        // with a CHANGE_NOTIFY the server has done its work by saying so.
+        // An interim answer normally means that the final answer follows. For a
+        // CHANGE_NOTIFY the interim answer completes the server's work.
         if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
             hint::cold_path();
             return Ok(());
@@ -191,7 +194,7 @@ impl<S: Supply> Clients<S> {
         }
         if slot.state == SlotState::Continuing {
             hint::cold_path();
-            // A CHANGE_NOTIFY that fired before it could be cancelled.
+            // This CHANGE_NOTIFY fired before it could be cancelled.
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
             member.release(answer.slot, now);

@@ -1,7 +1,7 @@
-//! What clients do when the load is over: a `fileio` test flushes its files.
+//! The operations of clients after the load: a `fileio` test flushes its files.
 //!
-//! It is the same loop on the same slots, with other operations. The window is
-//! over by then, so none of it is in the figures of the window.
+//! They run in the same loop on the same slots. The window is over by then, so none
+//! of them is in the figures of the window.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,8 +17,8 @@ use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
 use crate::run::worker::{Assignment, CANCEL_GRACE, Outcome, cancelled_for, resume};
 
-/// Has the clients of a worker do what is left to do, unless the run has been
-/// cancelled; the groups that still stand.
+/// Runs the operations after the load, unless the run was cancelled. Returns the
+/// groups that are still connected.
 pub(super) async fn close<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
@@ -49,7 +49,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
     for mut group in groups {
         let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
         running.spawn_local(async move {
-            // The window's are settled.
+            // The figures of the window are already complete.
             let figures = RefCell::default();
             let ended = group.run(&shared, &orders, &figures).await;
             (group, ended)

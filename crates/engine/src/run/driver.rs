@@ -1,9 +1,9 @@
-//! What carries operations out: the one seam between the worker loop and
-//! whatever speaks to a server.
+//! Drivers carry out operations. They are the only interface between the worker
+//! loop and the code that talks to a server.
 //!
-//! The loop owns slots, time and the record; a driver owns sockets, sessions and
-//! open files. Nothing here allocates per operation on behalf of a driver. The
-//! public face of this is [`crate::driver`].
+//! The loop owns slots, time and the record. A driver owns sockets, sessions and
+//! open files. The loop allocates nothing per operation for a driver.
+//! [`crate::driver`] exports these types to embedding programs.
 
 use std::task::{Context, Poll};
 
@@ -16,16 +16,16 @@ use crate::session::SessionError;
 pub use crate::session::caching::Acknowledged;
 use crate::stream::Operation;
 
-/// Bytes taken from a socket at a time; whole 64 KiB answers fit several times.
+/// Bytes received from a socket at a time; room for several answers of 64 KiB.
 const RECEIVE_LEN: usize = 256 * 1024;
 
-/// Buffers of a worker thread, lent to one driver at a time: what is in them is
-/// gone by the next call of [`Driver::flush`] or [`Driver::poll_receive`].
+/// Buffers of a worker thread, lent to one driver at a time. Their contents are
+/// lost by the next call of [`Driver::flush`] or [`Driver::poll_receive`].
 pub struct Scratch {
-    /// To receive into, 256 KiB.
+    /// Buffer to receive into, 256 KiB.
     pub input: Box<[u8]>,
-    /// To encode into, empty. [`Driver::flush`] must leave it so: what its
-    /// socket does not take at once is the driver's to keep.
+    /// Buffer to encode into, empty at first. [`Driver::flush`] must leave it
+    /// empty: the driver itself must keep the bytes that its socket did not take.
     pub output: Vec<u8>,
 }
 
@@ -38,103 +38,104 @@ impl Default for Scratch {
     }
 }
 
-/// An operation on its way to a driver.
+/// An operation submitted to a driver.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// Comes back with the answer; unique among the group's calls in flight, and
-    /// below its number of clients times the plan's `outstanding`.
+    /// Identifies the call in its answer. It is unique among the group's calls in
+    /// flight, and lower than the number of clients times the plan's `outstanding`.
     pub slot: u32,
     /// The client's index in the group.
     pub member: usize,
-    /// What is to be done.
+    /// The operation to carry out.
     pub operation: Operation,
 }
 
 /// The server's answer to a call, or a part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// That of the call.
+    /// Slot of the call.
     pub slot: u32,
-    /// Whether more is to come.
+    /// Whether further answers to this call follow.
     pub extent: Extent,
-    /// How it went. What is not [`NtStatus::SUCCESS`] is counted as a failure,
-    /// and the client goes on, unless the status says that its session is gone.
+    /// Result of the operation. Any status other than [`NtStatus::SUCCESS`] counts
+    /// as a failure. The client continues, unless the status says that its session
+    /// is gone.
     pub status: NtStatus,
-    /// Bytes moved, where data was and that succeeded. Other than
+    /// Bytes moved, if the operation moves data and succeeded. A number other than
     /// [`Operation::length`] is a failure.
     pub moved: u32,
-    /// The `moved` bytes that a READ brought, where the driver keeps them; what
-    /// the plan's [`Verify::ReadBack`](crate::plan::Verify) compares.
+    /// The `moved` bytes that a READ returned, if the driver keeps them. The plan's
+    /// [`Verify::ReadBack`](crate::plan::Verify) checks them.
     pub data: Option<&'a [u8]>,
 }
 
-/// How much of an answer has come.
+/// How much of an answer has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// None yet: the server has taken the call up (STATUS_PENDING).
+    /// No part yet: the server has accepted the call (STATUS_PENDING).
     Interim,
-    /// A part, others follow.
+    /// One part; others follow.
     Part,
-    /// All of it, or the last part.
+    /// The whole answer, or its last part.
     Final,
-    /// That the session has expired, and nothing else: the server has done
-    /// nothing. The driver authenticates again, and the call is to be submitted
-    /// once more.
+    /// The server reports that the session has expired, and has not carried out the
+    /// call. The driver reauthenticates, and the loop submits the call again.
     Expired,
 }
 
-/// Where a driver tells what the server said.
+/// Receives the answers and events that a driver reports.
 pub trait Sink {
-    /// A call was answered, or a part of it.
+    /// Reports an answer to a call, or a part of it.
     ///
     /// # Errors
-    /// When the group cannot go on; to be handed on at once.
+    /// If the group cannot continue. The driver must return the error at once.
     fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped>;
-    /// An open was granted this, having asked for caching.
+    /// Reports the caching that an open was granted. Called only for opens that
+    /// requested caching.
     fn granted(&mut self, caching: Caching);
-    /// The server takes caching back.
+    /// Reports that the server breaks an oplock or a lease.
     fn broken(&mut self);
-    /// What was sent to agree to that has been answered, after so long.
+    /// Reports the answer to the acknowledgement of a break, and how long it took.
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
-    /// A session that was found expired at `since` is as good as new.
+    /// Reports that a session found expired at `since` is authenticated again.
     fn reauthenticated(&mut self, since: Nanos);
 }
 
-/// Why a call was not taken; nothing was sent.
+/// The reason why a driver did not accept a call. Nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
-    /// No credit is at hand for it. It is submitted again when something has
-    /// been received; a group that waits for credits with nothing in flight is
-    /// dropped, unless [`Driver::is_awaited`].
+    /// Not enough credits. The call is submitted again when something has been
+    /// received. A group that waits for credits with nothing in flight is dropped,
+    /// unless [`Driver::is_awaited`].
     Credits,
-    /// Bytes of earlier calls must go out first. It is submitted again when
+    /// Bytes of earlier calls must be sent first. The call is submitted again when
     /// [`Driver::has_room`].
     Room,
-    /// Its session has expired, and is being authenticated again.
+    /// The session of the client has expired and is being reauthenticated.
     Session,
 }
 
-/// A driver whose sessions stand and whose files are open.
+/// A driver with sessions set up and files open.
 #[derive(Clone, Debug)]
 pub struct Opened<D> {
-    /// Ready for calls.
+    /// The driver, ready for calls.
     pub driver: D,
-    /// How long each session took to connect and log on, and nothing that was opened
-    /// in it then.
+    /// Time that each session took to connect and log on, without the opens of
+    /// files in it.
     pub session_setup: Vec<Nanos>,
-    /// What the files held open were granted, where caching was asked for.
+    /// Caching granted for the files held open, if caching was requested.
     pub granted: Vec<Caching>,
-    /// Notifications of breaks so far.
+    /// Number of breaks so far.
     pub breaks: u64,
-    /// How long agreeing to them took, and what came of it.
+    /// Durations and outcomes of the acknowledgements of breaks.
     pub acknowledged: Vec<(Nanos, Acknowledged)>,
-    /// TCP connections made for them.
+    /// Number of TCP connections made for the sessions.
     pub connections: u32,
 }
 
 impl<D> Opened<D> {
-    /// A driver with so many connections, whose sessions took so long to set up,
-    /// and that caches nothing.
+    /// Makes an opened driver without caching. `session_setup` has the set-up time
+    /// of each session.
     #[must_use]
     pub const fn new(driver: D, connections: u32, session_setup: Vec<Nanos>) -> Self {
         Self {
@@ -147,7 +148,7 @@ impl<D> Opened<D> {
         }
     }
 
-    /// The same with what `make` makes of the driver.
+    /// Applies `make` to the driver and keeps the rest.
     pub(super) fn map<T>(self, make: impl FnOnce(D) -> T) -> Opened<T> {
         Opened {
             driver: make(self.driver),
@@ -162,40 +163,43 @@ impl<D> Opened<D> {
 
 /// Sets up drivers. Each worker thread has a clone.
 pub trait Connector: Clone + Send + 'static {
-    /// What it sets up.
+    /// The driver that it sets up.
     type Driver: Driver;
 
-    /// Files, sockets among them, that the clients of one group have open. The
-    /// limit of this process on open files is raised where that makes too many,
-    /// and left alone where it does not; a run that needs more than it can have is
-    /// refused. None, by default.
+    /// Returns the number of files, including sockets, that the clients of one
+    /// group have open; 0 by default. The engine raises this process's limit on
+    /// open files if that is needed. A run that needs more than the hard limit is
+    /// refused.
     fn descriptors_per_group(&self) -> u32 {
         0
     }
 
-    /// Sets up what the clients with these numbers need, within the worker's
-    /// tokio runtime, which has one thread. It is called once for each group of
-    /// each load point, by `worker`s side by side and for up to 32 groups at a
-    /// time, and takes no longer than [`Limits::setup`](crate::plan::Limits).
+    /// Sets up a driver for the clients with these numbers, within the worker's
+    /// tokio runtime, which has one thread. Called once for each group of each load
+    /// point. All workers call it in parallel, each for up to 32 groups at a time.
+    /// A call that takes longer than [`Limits::setup`](crate::plan::Limits) fails.
     ///
     /// # Errors
-    /// Why it cannot be; the load point does not take place then.
+    /// The reason why the set-up failed; the load point is then not run.
     fn open(
         &self,
         clients: &[u32],
     ) -> impl Future<Output = Result<Opened<Self::Driver>, SessionError>>;
 }
 
-/// Carries out the operations of a group of clients: those that share a
-/// connection, which most often is one.
+/// Carries out the operations of a group of clients. A group is the clients that
+/// share a connection; most often it has one client.
 ///
-/// The loop calls, in this order and over and over: [`has_room`] and [`submit`]
-/// for each call that is due, [`flush`] once, [`poll_receive`], and with what it
-/// brought [`take_answers`]; where nothing had come, it goes on from
-/// [`poll_receive`]. All of these run on one thread, within a task of
-/// tokio's, and must not block. None of it is between the two instants of a
-/// latency but what the driver itself does: an operation is sent at the instant
-/// before [`submit`], and done at the instant after [`poll_receive`].
+/// The loop repeats these calls in this order:
+/// 1. [`has_room`] and [`submit`] for each call that is due.
+/// 2. [`flush`] once.
+/// 3. [`poll_receive`], and [`take_answers`] with its result. If nothing had
+///    arrived, the loop continues at [`poll_receive`] later.
+///
+/// All of these run on one thread, within a task of tokio, and must not block. On
+/// the client's side, only the driver's own work is part of a latency: an operation
+/// is sent at the instant before [`submit`], and done at the instant after
+/// [`poll_receive`].
 ///
 /// [`has_room`]: Driver::has_room
 /// [`submit`]: Driver::submit
@@ -203,17 +207,18 @@ pub trait Connector: Clone + Send + 'static {
 /// [`poll_receive`]: Driver::poll_receive
 /// [`take_answers`]: Driver::take_answers
 pub trait Driver: Sized + 'static {
-    /// Whether a call can be taken before the next flush; always, by default.
+    /// Returns whether a call can be accepted before the next flush; `true` by
+    /// default.
     fn has_room(&self, _scratch: &Scratch) -> bool {
         true
     }
 
-    /// Takes a call; its answer comes later, in [`Driver::take_answers`], also
-    /// where it is known at once. `data` appends the [`Operation::length`] bytes of
-    /// a WRITE and is called only when the call is sure to go out.
+    /// Accepts a call. The answer is reported later, in [`Driver::take_answers`],
+    /// even if it is known at once. `data` appends the [`Operation::length`] bytes
+    /// of a WRITE. Call it only when the call is certain to be sent.
     ///
     /// # Errors
-    /// Why it cannot be taken now.
+    /// The reason why the call cannot be accepted now.
     fn submit(
         &mut self,
         call: &Call,
@@ -221,35 +226,35 @@ pub trait Driver: Sized + 'static {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy>;
 
-    /// Hands on what was submitted, as far as the other side takes it; the waker
-    /// in `context` is woken when it takes more. Nothing is left to do by default.
+    /// Sends the submitted calls, as far as the other side takes them. Must
+    /// register the waker of `context` to be woken when there is more room. Does
+    /// nothing by default.
     ///
     /// # Errors
-    /// Why these clients cannot go on.
+    /// The reason why these clients cannot continue.
     fn flush(&mut self, _context: &mut Context<'_>, _scratch: &mut Scratch) -> Result<(), Dropped> {
         Ok(())
     }
 
-    /// Waits for something to come in; what it is, is for
-    /// [`Driver::take_answers`] to know. `Pending` leaves the waker in `context`
-    /// with whatever comes next. The loop bounds the wait: an operation that is
-    /// not answered within [`Limits::operation`](crate::plan::Limits) drops its
-    /// group.
+    /// Waits for data and returns a value that only [`Driver::take_answers`]
+    /// interprets. When it returns `Pending`, it must register the waker of
+    /// `context` for the next data. The loop bounds the wait: an operation not
+    /// answered within [`Limits::operation`](crate::plan::Limits) drops its group.
     ///
     /// # Errors
-    /// Why these clients cannot go on.
+    /// The reason why these clients cannot continue.
     fn poll_receive(
         &mut self,
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>>;
 
-    /// Tells `sink` of everything complete in what was received, at `now`, and
-    /// submits what the server waits for. `received` is what
-    /// [`Driver::poll_receive`] was ready with.
+    /// Reports everything that is complete in the received data to `sink`, and
+    /// submits the requests that the server waits for. `received` is the result of
+    /// [`Driver::poll_receive`]; `now` is the instant of the receipt.
     ///
     /// # Errors
-    /// Why these clients cannot go on.
+    /// The reason why these clients cannot continue.
     fn take_answers(
         &mut self,
         received: usize,
@@ -258,19 +263,18 @@ pub trait Driver: Sized + 'static {
         sink: &mut impl Sink,
     ) -> Result<(), Dropped>;
 
-    /// Whether the server owes an answer, be it to something that no call asked
-    /// for.
+    /// Returns whether an answer of the server is outstanding, including answers to
+    /// requests that no call asked for.
     fn is_awaited(&self) -> bool {
         false
     }
 
-    /// Why an answer is overdue, where the server is not to blame.
+    /// Returns the reason why an answer is overdue, if the server is not at fault.
     fn why_overdue(&self) -> Option<Dropped> {
         None
     }
 
-    /// Takes leave of the server, for 5 s at most; by dropping the driver, by
-    /// default.
+    /// Logs off from the server, within 5 s. By default, drops the driver.
     fn close(self) -> impl Future<Output = ()> {
         async { drop(self) }
     }

@@ -1,4 +1,5 @@
-//! An observer for applications that do not want to be called back.
+//! An observer that sends events to a channel, for applications that prefer this to
+//! callbacks.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,47 +9,48 @@ use tokio::sync::mpsc::error::TrySendError;
 use crate::record::{IntervalSummary, LoadPointRecord, RunRecord};
 use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
 
-/// Something that an [`Observer`] is told, to keep.
+/// An event that an [`Observer`] receives, as an owned value.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Where the run is; a few times per second.
+    /// Progress of the run, a few times per second.
     Progress(Progress),
     /// An interval of the measured window is over.
     Interval {
         /// The load point.
         point: Point,
-        /// Which pass, from 1.
+        /// Number of the pass, from 1.
         repeat: u32,
-        /// Its number in the window, from 0.
+        /// Number of the interval in the window, from 0.
         index: u32,
-        /// When it began.
+        /// Start of the interval.
         start: SystemTime,
-        /// How long it was.
+        /// Length of the interval.
         length: Duration,
-        /// All operations of the workload that completed in it.
+        /// All operations of the workload that completed in the interval.
         all: IntervalSummary,
     },
     /// A load point has ended.
     LoadPointEnded(Box<LoadPointRecord>),
 }
 
-/// Sends what it is told to a [channel](events), which an async application
-/// reads while the run blocks a thread of its own.
+/// Sends each event to a [channel](events). An async application reads the channel
+/// while the run blocks a thread of its own.
 ///
-/// The run never waits for the reader: what finds the channel full is lost, and
-/// counted. All of it is in the record at the end anyway. Nor does the run end
-/// when the reader goes away; [`Cancel`](crate::Cancel) ends it.
+/// The run never waits for the reader: an event that finds the channel full is lost
+/// and counted. The final record has all results in any case. Dropping the receiver
+/// does not end the run; [`Cancel`](crate::Cancel) does.
 #[derive(Debug)]
 pub struct Events {
     sender: mpsc::Sender<Event>,
     lost: u64,
 }
 
-/// An observer, and what it is told, of which as many as `capacity` wait to be
-/// read. A run tells some three events per second and one for each load point.
+/// Makes an observer and the receiver of its events. At most `capacity` events wait
+/// to be read. A run sends about three events per second, and one for each load
+/// point.
 ///
 /// # Panics
-/// When `capacity` is 0.
+/// If `capacity` is 0.
 #[must_use]
 pub fn events(capacity: usize) -> (Events, mpsc::Receiver<Event>) {
     let (sender, receiver) = mpsc::channel(capacity);
@@ -56,7 +58,7 @@ pub fn events(capacity: usize) -> (Events, mpsc::Receiver<Event>) {
 }
 
 impl Events {
-    /// Events that found the channel full.
+    /// Returns the number of events lost because the channel was full.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost

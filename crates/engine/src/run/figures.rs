@@ -1,32 +1,33 @@
-//! What groups measured beside their operations.
+//! Measurements of groups in addition to their operations.
 
 use crate::clock::Nanos;
 use crate::record::{Fairness, Punctuality};
 
-/// Sums over groups; each counts once, when its load has ended, however it did.
+/// Sums over groups. Each group is added once, when its load has ended for any
+/// reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figures {
-    /// Clients that completed an operation in the window.
+    /// Number of clients that completed an operation in the window.
     pub(super) served: u32,
-    /// Time of the window in which a request was due but no credit was at
-    /// hand, summed over the clients.
+    /// Time in the window during which a request was due but credits were missing,
+    /// summed over the clients.
     pub(super) starved: Nanos,
-    /// Time of the window in which a request was due but the driver had no
-    /// room for it, summed over the clients.
+    /// Time in the window during which a request was due but the driver had no room
+    /// for it, summed over the clients.
     pub(super) held_back: Nanos,
-    /// Operations that were drawn, but could not be sent before the load ended.
+    /// Number of operations that were drawn, but could not be sent before the load
+    /// ended.
     pub(super) unsent: u32,
-    /// How well the clients kept due instants.
+    /// How punctually the clients sent due operations.
     pub(super) punctuality: Punctuality,
     /// How evenly the clients were served.
     pub(super) fairness: Fairness,
-    /// Time of the window in which operations were in flight, summed over
-    /// operations.
+    /// Sum over operations of their time in flight within the window.
     pub(super) in_flight: Nanos,
 }
 
 impl Figures {
-    /// Adds those of others.
+    /// Adds the sums of another worker or group.
     pub(super) fn merge(&mut self, other: &Self) {
         self.served += other.served;
         self.starved = self.starved + other.starved;

@@ -1,12 +1,13 @@
-//! THE worker loop: a group of clients keeping their requests in flight.
+//! THE worker loop: a group of clients that keep their requests in flight.
 //!
-//! Receive, complete, record, fill free slots, flush once. A group is the
-//! clients that share a driver; most often that is one. A slot whose action has
-//! a further request goes before those that are free, and does so even when no
-//! action may begin any more: what was opened gets closed. Invariant: between
-//! submitting and completing, nothing allocates, locks, formats or logs once
-//! warm; scratch buffers and the recorder belong to the worker and are lent to
-//! one group at a time, for one poll.
+//! The loop receives, completes, records, fills free slots, and flushes once. A
+//! group is the clients that share a driver; most often it has one client. A slot
+//! whose action has a further request comes before free slots. It continues even
+//! when no new action may begin, so that opened files are closed.
+//!
+//! Invariant: after the first operations, nothing between submitting and completing
+//! allocates, locks, formats or logs. Scratch buffers and the recorder belong to
+//! the worker and are lent to one group at a time, for one poll.
 
 mod fill;
 mod held_back;
@@ -39,14 +40,14 @@ use crate::stream::Mix;
 use fill::Filled;
 use held_back::HeldBack;
 
-/// What the groups of one worker share, one poll at a time.
+/// State shared by the groups of one worker; each poll borrows it.
 pub(super) struct Shared {
     scratch: Scratch,
     pub(super) desk: Desk,
 }
 
 impl Shared {
-    /// Results go to `desk`.
+    /// Makes the shared state; results go to `desk`.
     pub(super) fn new(desk: Desk) -> Self {
         Self {
             scratch: Scratch::default(),
@@ -56,8 +57,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// What `poll` ends in; if in an error, nothing that was encoded for these
-    /// clients goes out to others.
+    /// Runs `poll` and returns its result. After an error it clears the output
+    /// buffer, so that requests of these clients are not sent to others.
     fn cleared(
         &mut self,
         poll: impl FnOnce(&mut Self) -> Poll<Result<(), Dropped>>,
@@ -70,14 +71,15 @@ impl Shared {
     }
 }
 
-/// What all clients of a load point go by.
+/// Instructions of a load point for all clients of a worker.
 pub(super) struct Orders {
     pub(super) schedule: Schedule,
     pub(super) operation_limit: Nanos,
     pub(super) cancel: Cancel,
-    /// Where actions are due by the clock.
+    /// The worker's alarm clock, if the clock makes actions due.
     pub(super) alarm: Option<Rc<Alarm>>,
-    /// The worker's, which is told of the window's edges by whoever comes first.
+    /// The worker's gauge; the first group that reaches an edge of the window
+    /// reports it there.
     pub(super) gauge: Rc<RefCell<Gauge>>,
 }
 
@@ -86,14 +88,15 @@ impl Orders {
         now >= self.schedule.stop || self.cancel.is_cancelled()
     }
 
-    /// How much of the window lies between two instants. A cancelled one is over
-    /// from then on.
+    /// Returns how much of the window lies between two instants. A cancel ends the
+    /// window.
     pub(super) fn window_between(&self, from: Nanos, to: Nanos) -> Nanos {
         self.schedule.window_between(from, to.min(self.cancel.at()))
     }
 
-    /// Has what completes at `now` recorded where it belongs. A cancelled window
-    /// ends at once, not when the answers are in.
+    /// Makes sure that an operation completed at `now` is recorded in the right
+    /// interval. A cancel ends the window at once, before the remaining answers
+    /// arrive.
     #[inline]
     pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
         let cancelled_at = self.cancel.at();
@@ -116,8 +119,8 @@ impl Orders {
         }
     }
 
-    /// The same where the worker's load has ended at `now`, which may be before
-    /// its time.
+    /// Ends the recording of a worker whose load has ended at `now`. The window ends
+    /// there as well, even if the schedule continues.
     pub(super) fn end(&self, desk: &mut Desk, now: Nanos) {
         self.turn(desk, now);
         desk.leave_window(now);
@@ -127,18 +130,19 @@ impl Orders {
 /// Clients that share a driver, and their operations in flight.
 pub(super) struct Group<D, S> {
     pub(super) driver: D,
-    /// The group's number on the worker's alarm clock.
+    /// Number of the group on the worker's alarm clock.
     pub(super) number: usize,
-    /// What the files held open were granted.
+    /// Caching granted for the files held open.
     pub(super) granted: Vec<Caching>,
-    /// Notifications of breaks before the load.
+    /// Number of breaks before the load.
     pub(super) breaks: u64,
-    /// What came of agreeing to them.
+    /// Durations and outcomes of the acknowledgements before the load.
     pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
     clients: Clients<S>,
-    /// Whose turn it is to be the first to get credits.
+    /// Index of the member that gets credits first in the next round.
     turn: usize,
-    /// By the driver, which keeps free slots from being filled.
+    /// Time in which the driver had no room, so that free slots could not be
+    /// filled.
     held_back: HeldBack,
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
@@ -146,7 +150,7 @@ pub(super) struct Group<D, S> {
 }
 
 impl<D: Driver, S: Supply> Group<D, S> {
-    /// Each member gets `outstanding` slots, one member after the other.
+    /// Makes a group. Each member gets `outstanding` consecutive slots.
     pub(super) fn new(
         driver: D,
         members: Vec<Member<S>>,
@@ -168,26 +172,27 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
     }
 
-    /// The clients.
+    /// Returns the members of the group.
     pub(super) fn members_mut(&mut self) -> &mut [Member<S>] {
         &mut self.clients.members
     }
 
-    /// Numbers of the clients.
+    /// Returns the numbers of the clients.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
         self.clients.members.iter().map(|member| member.number)
     }
 
-    /// The load is over: from now on the clients do what is left to do then.
+    /// Switches the clients to the operations after the load.
     pub(super) fn close(&mut self) {
         self.clients.close();
-        // Whoever waited on it has gone.
+        // The task that waited for this timer has ended.
         self.timer = None;
         self.timer_at = Nanos(0);
     }
 
-    /// Answers the server while no load is on, without end: a client that had
-    /// something granted must give it back when others want to open the file.
+    /// Answers the server while there is no load, without end. A client that holds
+    /// an oplock or a lease must acknowledge a break when others want to open the
+    /// file.
     pub(super) async fn idle(&mut self, shared: &RefCell<Shared>) -> Result<(), Dropped> {
         poll_fn(|context| {
             let shared = &mut shared.borrow_mut();
@@ -216,7 +221,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Poll<Result<(), Dropped>> {
         let mut filled_at = None;
         loop {
-            // An answer is what most often wakes: its time is taken before anything else.
+            // Most wake-ups are caused by an answer, so the time of answers is
+            // taken first.
             let polled = match filled_at.is_some() || self.clients.in_flight > 0 {
                 true => self.driver.poll_receive(context, &mut shared.scratch)?,
                 false => Poll::Pending,
@@ -242,21 +248,22 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     }
                 }
                 self.driver.flush(context, &mut shared.scratch)?;
-                // A driver that takes nothing although it says that it has room
-                // is not asked for ever.
+                // A driver that accepts nothing although it reports room is not
+                // asked without end.
                 let is_in_vain = self.clients.in_flight == before;
                 if !self.driver.has_room(&shared.scratch) || is_in_vain && was_in_vain {
                     self.held_back.begin(now);
                     break;
                 }
                 was_in_vain = is_in_vain;
-                // Writing took a while; what is sent next is sent now.
+                // Writing took time, so the next requests get a new instant.
                 now = clock::now();
             }
             self.driver.flush(context, &mut shared.scratch)?;
             if self.clients.in_flight == 0 {
                 match self.clients.waiting_since() {
-                    // What is owed to none of them may bring credits as well.
+                    // An answer to another request of the driver may also bring
+                    // credits.
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
                     None if orders.stops(now) => return Poll::Ready(Ok(())),
@@ -268,7 +275,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
     }
 
-    /// Books every answer in what has been received just now; when that was.
+    /// Records every answer in the data just received; returns the instant of the
+    /// receipt.
     fn book(
         &mut self,
         received: usize,
@@ -278,13 +286,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let now = clock::now();
         orders.turn(&mut shared.desk, now);
         self.clients.count_in_flight(now, orders);
-        // Who is answered now had nothing to send until now.
+        // Counted first, because clients that are answered now had nothing to send
+        // until now.
         self.count_held_back(now, orders);
         self.complete(received, now, shared)?;
         Ok(now)
     }
 
-    /// Books every answer in what was received.
+    /// Records every answer in the received data.
     fn complete(
         &mut self,
         received: usize,

@@ -1,6 +1,6 @@
-//! A driver that is not part of smbench, kept from doing harm: however it
-//! behaves, no wait is without end and no worker thread is its alone. Where it
-//! or a stream from outside panics, that is told of them and not of smbench.
+//! Wraps a driver of an embedding program, so that it can do no harm. Every wait
+//! has a limit, and no driver keeps a worker thread to itself. A panic in such a
+//! driver or stream is reported as the program's own, not as a bug in smbench.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -17,7 +17,7 @@ use crate::run::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::session::{LOGOFF_LIMIT, SessionError};
 
-/// What a program that embeds the engine can bring along.
+/// The parts that an embedding program can supply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Driver,
@@ -33,11 +33,11 @@ impl Part {
     }
 }
 
-/// What a worker panics with where the fault is not smbench's.
+/// Panic payload of a worker if the code of the embedding program panicked.
 #[derive(Debug)]
 pub(super) struct GuestPanic {
     pub(super) part: Part,
-    /// The message.
+    /// Message of the panic.
     pub(super) said: String,
 }
 
@@ -52,8 +52,8 @@ impl GuestPanic {
     }
 }
 
-/// Runs code from outside. What it leaves half done when it panics is not looked
-/// at again: the worker ends.
+/// Runs code of the embedding program. Its state after a panic is not used again,
+/// because the worker ends.
 pub(super) fn in_guest<T>(part: Part, work: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
@@ -62,17 +62,18 @@ pub(super) fn in_guest<T>(part: Part, work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The same of a future.
+/// Awaits a future of the embedding program, and reports a panic as [`in_guest`]
+/// does.
 async fn await_guest<T>(part: Part, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     poll_fn(|context| in_guest(part, || work.as_mut().poll(context))).await
 }
 
-/// Sets up somebody else's drivers.
+/// Sets up drivers of the embedding program.
 #[derive(Clone)]
 pub(super) struct Guests<C> {
     pub(super) connector: C,
-    /// How long setting one up may take.
+    /// Time limit for setting up one driver.
     pub(super) limit: Duration,
 }
 
@@ -99,7 +100,7 @@ impl<C: Connector> Connector for Guests<C> {
     }
 }
 
-/// Somebody else's driver.
+/// A driver of the embedding program.
 pub(super) struct Guest<D>(D);
 
 impl<D: Driver> Driver for Guest<D> {
@@ -118,8 +119,8 @@ impl<D: Driver> Driver for Guest<D> {
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
         let flushed = in_guest(Part::Driver, || self.0.flush(context, scratch));
-        // The buffer is every group's: what one leaves would go out on another's
-        // connection.
+        // All groups share the buffer: remaining bytes would be sent on the
+        // connection of another group.
         scratch.output.clear();
         flushed
     }
@@ -129,7 +130,7 @@ impl<D: Driver> Driver for Guest<D> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        // One that is always ready lets others have the thread as well.
+        // The budget gives other groups a turn if this driver is always ready.
         let turn = ready!(coop::poll_proceed(context));
         let polled = in_guest(Part::Driver, || self.0.poll_receive(context, scratch));
         if polled.is_ready() {
@@ -159,7 +160,7 @@ impl<D: Driver> Driver for Guest<D> {
     }
 
     async fn close(self) {
-        // Whoever does not come to an end is dropped.
+        // A driver that exceeds the limit is dropped.
         let _ = timeout(LOGOFF_LIMIT, await_guest(Part::Driver, self.0.close())).await;
     }
 }

@@ -1,9 +1,10 @@
-//! The connections that the clients of a group share: most often one, and else
+//! The connections that the clients of a group share: most often one; several are
 //! used in turn.
 //!
-//! With one, what is sent goes through the worker's buffer; with several, each
-//! has a buffer of its own, since one cannot hold what goes to another. The
-//! loop sees none of this. What breaks one connection breaks the group.
+//! With one connection, requests go through the worker's buffer. With several, each
+//! connection has a buffer of its own, because one buffer cannot hold bytes for
+//! different connections. The loop does not see the difference. A failure of one
+//! connection fails the group.
 
 pub(super) mod drops;
 
@@ -24,10 +25,10 @@ use crate::session::caching::Cache;
 use crate::session::{Session, SessionError};
 use crate::socket::poll_receive;
 
-/// ECHOs sent at most to earn the credits of a connection's window.
+/// Maximum number of ECHOs sent to earn the credits of a connection's window.
 const EARNING_ECHOS: u32 = 64;
 
-/// A connection, and the bytes its socket has not taken yet.
+/// A connection, and the bytes that its socket has not taken yet.
 struct Link {
     session: Session,
     backlog: Backlog,
@@ -36,54 +37,55 @@ struct Link {
 /// The connections of a group. Each carries every session of the group.
 pub(super) struct Links {
     links: Box<[Link]>,
-    /// Where the call at hand goes.
+    /// Index of the connection for the current call.
     chosen: usize,
-    /// Where the latest bytes came from.
+    /// Index of the connection that sent the latest bytes.
     read: usize,
-    /// The one that the latest call could have gone to, had there been room;
-    /// until something is received, which may bring credits to another.
+    /// Index of the connection that the latest call would have used if it had had
+    /// room. Reset when something is received, because that may bring credits to
+    /// another connection.
     wanted: Option<usize>,
     payloads: Payloads,
 }
 
-/// What becomes of the payloads of READs that nobody looks at.
+/// How payloads of READs are handled if their data is not verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payloads {
-    /// They are received like everything else.
+    /// They are received like all other data.
     Received,
     /// The kernel drops them.
     Dropped,
 }
 
 impl Link {
-    /// Whether it takes another call before the next flush, with this many
-    /// bytes in the worker's buffer.
+    /// Returns whether the connection can take another call before the next flush.
+    /// `waiting` is the number of bytes in the worker's buffer.
     fn has_room(&self, waiting: usize) -> bool {
         self.backlog.len() + waiting < backlog::FULL_LEN
     }
 }
 
-/// The connection that something came from.
+/// The connection that received data.
 pub(super) struct Received<'a> {
     pub(super) inbound: &'a mut Inbound,
     pub(super) connection: &'a mut Connection,
-    /// What is to be sent on it.
+    /// Buffer of bytes to be sent on the connection.
     pub(super) out: &'a mut Vec<u8>,
 }
 
-/// What the sessions of a group have come to while they are set up.
+/// The sessions of a group during set-up.
 pub(super) struct Sessions {
-    /// The connection on which they are set up, and in whose current session
-    /// requests can be made.
+    /// The connection on which they are set up. Requests can be made in its current
+    /// session.
     pub(super) first: Session,
-    /// By client.
+    /// Session of each client.
     pub(super) indices: Vec<SessionIndex>,
-    /// How long each took to set up.
+    /// Set-up time of each session.
     pub(super) took: Vec<Nanos>,
 }
 
 impl Sessions {
-    /// The first session of these clients, on a connection of its own.
+    /// Opens the first session of these clients, on a connection of its own.
     pub(super) async fn open(site: &Site, clients: &[u32]) -> Result<Self, SessionError> {
         let per_session = site.plan.connections.connections_per_session;
         let endpoint = site.endpoint.of_connection(number(site, clients, 0));
@@ -100,7 +102,7 @@ impl Sessions {
         })
     }
 
-    /// The next one, on the same connection; it is the current one then.
+    /// Opens the next session on the same connection and makes it the current one.
     pub(super) async fn open_next(&mut self) -> Result<(), SessionError> {
         let begin = clock::now();
         self.indices.push(self.first.open_another().await?);
@@ -108,7 +110,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Gives each session its further connections.
+    /// Opens the further connections of all sessions.
     pub(super) async fn connect(
         &mut self,
         site: &Site,
@@ -136,8 +138,8 @@ impl Sessions {
                 binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
             match &mut link {
                 None => link = Some(Session::open_channel(&endpoint, binding).await?),
-                // Sessions are set up in the same order on each connection, so
-                // that they have the same index on all.
+                // Sessions are set up in the same order on each connection, so that
+                // a session has the same index on all of them.
                 Some(link) => {
                     let same = link.bind_another(binding).await?;
                     debug_assert_eq!(same, index);
@@ -149,7 +151,8 @@ impl Sessions {
     }
 }
 
-/// The number of a group's connection among those of the load point.
+/// Returns the number of a group's connection among all connections of the load
+/// point.
 fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
     let connections = &site.plan.connections;
     let first = clients.first().copied().unwrap_or(0);
@@ -158,7 +161,7 @@ fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
 }
 
 impl Links {
-    /// Takes the connections over once they have the credits for their load.
+    /// Takes over the connections once they have the credits for their load.
     pub(super) async fn new(
         sessions: impl IntoIterator<Item = Session>,
         payloads: Payloads,
@@ -167,7 +170,8 @@ impl Links {
         for mut session in sessions {
             session.earn_credits(EARNING_ECHOS).await?;
             if !links.is_empty() {
-                // The first one's acknowledgements go on from here.
+                // Acknowledgements on the first connection may still be in flight;
+                // the driver receives their answers.
                 session.settle().await?;
             }
             links.push(Link {
@@ -184,8 +188,8 @@ impl Links {
         })
     }
 
-    /// What the sessions were granted to cache while they were set up, and what
-    /// was taken back of it, on whichever connection.
+    /// Returns the oplocks and leases granted during set-up, and their breaks, of
+    /// all connections.
     pub(super) fn take_cache(&mut self) -> Cache {
         let mut caches = self.links.iter_mut().map(|link| {
             let session = &mut link.session;
@@ -200,13 +204,13 @@ impl Links {
         first
     }
 
-    /// How many there are.
+    /// Returns the number of connections.
     pub(super) fn count(&self) -> u32 {
         self.links.len() as u32
     }
 
-    /// Whether any takes another call before the next flush; where the latest
-    /// call could go to one only, whether that one does.
+    /// Returns whether any connection can take another call before the next flush.
+    /// If the latest call could use only one connection, returns this for that one.
     pub(super) fn has_room(&self, scratch: &Scratch) -> bool {
         let waiting = scratch.output.len();
         match self.wanted {
@@ -215,8 +219,7 @@ impl Links {
         }
     }
 
-    /// Chooses the connection of the next call: the first in turn of which `fits`
-    /// holds.
+    /// Chooses the connection of the next call: the next one in turn that `fits`.
     pub(super) fn choose(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
         for _ in 0..self.links.len() {
             self.chosen = after(self.chosen, self.links.len());
@@ -227,8 +230,9 @@ impl Links {
         Err(Busy::Credits)
     }
 
-    /// The same of those only that take a call before the next flush. It is for
-    /// want of room that there is none where one without room fits.
+    /// Chooses the connection of the next call among those with room before the next
+    /// flush: the next one in turn that `fits`. If one fits but has no room, the
+    /// error is [`Busy::Room`].
     pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
         self.wanted = None;
         for _ in 0..self.links.len() {
@@ -249,7 +253,7 @@ impl Links {
         })
     }
 
-    /// The connection chosen, and what is to be sent on it.
+    /// Returns the chosen connection and the buffer of bytes to be sent on it.
     pub(super) fn chosen<'a>(
         &'a mut self,
         scratch: &'a mut Scratch,
@@ -263,8 +267,8 @@ impl Links {
         (&mut session.connection, out)
     }
 
-    /// Has what goes out next go to the first connection; the session there,
-    /// with what it logged on with, and what is to be sent on it.
+    /// Returns the session on the first connection, with its credentials, and the
+    /// buffer of bytes to be sent there.
     pub(super) fn first<'a>(
         &'a mut self,
         scratch: &'a mut Scratch,
@@ -278,35 +282,35 @@ impl Links {
         (session, out)
     }
 
-    /// Whether the server owes an answer on any.
+    /// Returns whether an answer is outstanding on any connection.
     pub(super) fn is_awaited(&self) -> bool {
         let mut links = self.links.iter();
         links.any(|link| link.session.connection.in_flight() > 0)
     }
 
-    /// The connection chosen.
+    /// Returns the chosen connection.
     pub(super) fn connection(&mut self) -> &mut Connection {
         &mut self.links[self.chosen].session.connection
     }
 
-    /// Takes what waits for the connection chosen, to put more behind it. With
-    /// one connection that goes to the worker's buffer instead.
+    /// Takes the buffer of the chosen connection, to append more bytes. Not for a
+    /// single connection, whose bytes go to the worker's buffer.
     pub(super) fn take_buffer(&mut self) -> Vec<u8> {
         std::mem::take(self.links[self.chosen].backlog.buffer())
     }
 
-    /// Gives it back.
+    /// Puts the buffer back.
     pub(super) fn put_buffer(&mut self, buffer: Vec<u8>) {
         *self.links[self.chosen].backlog.buffer() = buffer;
     }
 
-    /// Hands the sockets what waits for them, as far as they take it.
+    /// Sends the waiting bytes on all connections, as far as the sockets take them.
     pub(super) fn flush(
         &mut self,
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), Dropped> {
-        // With several there is nothing in the worker's buffer.
+        // If there are several connections, the worker's buffer is empty.
         self.links.iter_mut().try_for_each(|link| {
             let Link { session, backlog } = link;
             let flushed = backlog.flush(&session.stream, context, &mut scratch.output);
@@ -337,18 +341,18 @@ impl Links {
         Poll::Pending
     }
 
-    /// Has the next call go to the connection with this number.
+    /// Chooses the connection with this number for the next call.
     pub(super) const fn pick(&mut self, number: usize) {
         self.chosen = number;
     }
 
-    /// The connection chosen, with its number.
+    /// Returns the number and the session of the chosen connection.
     pub(super) const fn chosen_session(&mut self) -> (usize, &mut Session) {
         (self.chosen, &mut self.links[self.chosen].session)
     }
 
-    /// The connection that the latest bytes came from, and what is to be sent
-    /// on it; with one connection `output` is.
+    /// Returns the connection that sent the latest bytes, and the buffer of bytes
+    /// to be sent on it. For a single connection that buffer is `output`.
     pub(super) fn received<'a>(&'a mut self, output: &'a mut Vec<u8>) -> Received<'a> {
         self.wanted = None;
         let is_alone = self.links.len() == 1;
@@ -368,10 +372,10 @@ impl Links {
         }
     }
 
-    /// Logs these sessions off; that ends them on all connections.
+    /// Logs off these sessions, which ends them on all connections.
     pub(super) async fn close(self, sessions: impl IntoIterator<Item = SessionIndex>) {
         let mut links = self.links.into_iter();
-        // The others stay open as long as that takes.
+        // The other connections stay open until the log-off ends.
         if let Some(first) = links.next() {
             first.session.log_off_all(sessions).await;
         }
@@ -401,7 +405,7 @@ mod tests {
         Links::new(sessions, Payloads::Received).await.unwrap()
     }
 
-    /// Has only the connections with these numbers fit.
+    /// Calls `choose_free` so that only the connections with these numbers fit.
     fn choose(links: &mut Links, fitting: &[usize]) -> Result<(), Busy> {
         let at = Cell::new(links.chosen);
         links.choose_free(|_| {
@@ -417,14 +421,14 @@ mod tests {
         let mut scratch = Scratch::default();
         assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
         assert!(links.has_room(&scratch));
-        // Whoever has the credits has no room, and the other has room alone.
+        // The connection with credits has no room, and the other one has only room.
         links.links[0].backlog.buffer().resize(backlog::FULL_LEN, 0);
         assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
         assert!(!links.has_room(&scratch));
         assert_eq!(choose(&mut links, &[0, 1]), Ok(()));
         assert_eq!(links.chosen, 1);
         assert!(links.has_room(&scratch));
-        // What comes in may bring credits to the one that has room.
+        // Received data may bring credits to the connection that has room.
         assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
         let _ = links.received(&mut scratch.output);
         assert!(links.has_room(&scratch));

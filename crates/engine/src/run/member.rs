@@ -1,4 +1,4 @@
-//! One client: what it does next, and the data it writes.
+//! One client: its next operations, and the data that it writes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -24,16 +24,16 @@ pub(super) struct Due {
     pub(super) what: DueFor,
 }
 
-/// What a slot is due for.
+/// The reason why a slot is due.
 #[derive(Clone, Copy)]
 pub(super) enum DueFor {
     /// A further request of its action.
     Further,
-    /// The first one of another action, at once.
+    /// The first request of another action, at once.
     Next,
-    /// The same, after the slot has rested until this instant.
+    /// The first request of another action; the slot rested until this instant.
     Rested(Nanos),
-    /// The same, because the clock says so since this instant.
+    /// The first request of another action; the clock made it due at this instant.
     Arrival(Nanos),
 }
 
@@ -44,40 +44,42 @@ pub(super) struct Member<S> {
     salt: Salt,
     operations: S,
     pace: Pace,
-    /// Whether the clock says when something is due, and latency counts from then.
+    /// Whether the clock makes actions due. If so, response times count from the
+    /// due instant.
     is_paced: bool,
-    /// Whether there is nothing left to begin.
+    /// Whether the client begins no further action.
     is_retired: bool,
-    /// Slots that are this client's and free.
+    /// Free slots of this client.
     free: Vec<u32>,
-    /// Slots that are free, but not before an instant.
+    /// Slots that become free at an instant.
     resting: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// An arrival that has waited for longer is given up.
+    /// Arrivals that have waited longer than this are discarded.
     patience: Nanos,
-    /// What is due from the first of these on and before the second counts.
+    /// Actions due from the first instant on and before the second are counted.
     window: (Nanos, Nanos),
     punctuality: Punctuality,
-    /// The group's slots whose actions go on, the one that waits longest first.
+    /// Slots of the group whose actions have a further request, the longest waiting
+    /// first.
     pub(super) continuing: VecDeque<u32>,
-    /// Drawn, but not yet sent.
+    /// An operation that was drawn but not sent yet.
     drawn: Option<Operation>,
-    /// Since when credits lack.
+    /// Start of the current lack of credits.
     starved_since: Option<Nanos>,
     pub(super) starved: Nanos,
-    /// Operations completed without error in the window.
+    /// Number of operations completed without error in the window.
     pub(super) completed: u64,
-    /// Time that those took, summed up.
+    /// Sum of the service times of those operations.
     pub(super) busy: Nanos,
-    /// Since when its session takes no requests.
+    /// Start of the time since when the session takes no requests.
     shut_out_since: Option<Nanos>,
-    /// Of the last write, without verification.
+    /// Generation of the last write; only used without verification.
     generation: u32,
     pub(super) ledger: Option<Box<Ledger>>,
 }
 
 impl<S: Supply> Member<S> {
-    /// `run` is what tells the writes of this load point from those of others, the
-    /// salt what tells those of the whole run.
+    /// Makes a client. `run` distinguishes the writes of this load point from those
+    /// of others. `salt` distinguishes the writes of this run from those of others.
     pub(super) const fn new(
         number: u32,
         (run, salt): (u32, Salt),
@@ -109,18 +111,18 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Gets the group's slots with these numbers.
+    /// Assigns the group's slots with these numbers to this client.
     pub(super) fn give_slots(&mut self, slots: std::ops::Range<u32>) {
         self.free = slots.rev().collect();
     }
 
-    /// What counts is what is due in the window.
+    /// Sets the window; only actions due in it are counted.
     pub(super) const fn observe(&mut self, schedule: &Schedule) {
         self.window = (schedule.open, schedule.close);
     }
 
-    /// Goes by the plan's load model from `starts` on, at a load point of so
-    /// many clients.
+    /// Starts the plan's load model at `starts`, for a load point with `clients`
+    /// clients.
     pub(super) fn begin(&mut self, plan: &Plan, mix: &Arc<Mix>, clients: u32, starts: Nanos) {
         self.pace = Pace::new(plan, mix, self.number, clients, starts);
         self.is_paced = !matches!(self.pace, Pace::Closed);
@@ -136,8 +138,8 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// The slot to be served next, if one is due: one whose action goes on
-    /// before one that is free.
+    /// Returns the slot to be served next, if one is due. Slots with a further
+    /// request come before free slots.
     pub(super) fn due(&self, now: Nanos, may_begin: bool) -> Option<Due> {
         if let Some(&slot) = self.continuing.front() {
             let what = DueFor::Further;
@@ -163,8 +165,8 @@ impl<S: Supply> Member<S> {
         (at <= now).then_some(Due { slot, what })
     }
 
-    /// Since when a slot has been due; `None` where none is, and the beginning of all
-    /// times where it takes an answer and not the clock to say so.
+    /// Returns the instant since which a slot has been due; `None` if no slot is
+    /// due. Returns instant 0 if an answer made the slot due, not the clock.
     pub(super) fn due_since(&self, now: Nanos) -> Option<Nanos> {
         Some(match self.due(now, true)?.what {
             DueFor::Further | DueFor::Next => Nanos(0),
@@ -172,7 +174,8 @@ impl<S: Supply> Member<S> {
         })
     }
 
-    /// When a slot is due by the clock alone; `None` when it takes an answer.
+    /// Returns the next instant at which the clock makes a slot due; `None` if that
+    /// needs an answer first.
     pub(super) fn due_at(&self) -> Option<Nanos> {
         match &self.pace {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
@@ -184,7 +187,7 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// What was due has been sent.
+    /// Records that the due operation of a slot has been sent.
     pub(super) fn served(&mut self, due: Due, now: Nanos) {
         match due.what {
             DueFor::Further => {
@@ -212,8 +215,7 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Nothing that is due from `end` on counts: the window was cancelled then, if
-    /// it was.
+    /// Ends the window at `end` at the latest, because the run was cancelled then.
     pub(super) fn cut_window(&mut self, end: Nanos) {
         self.window.1 = self.window.1.min(end);
     }
@@ -232,8 +234,8 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Gives up the arrivals that have waited for too long. Not what was recorded:
-    /// operations depend on those before them.
+    /// Discards arrivals that have waited too long. Recorded operations are never
+    /// discarded, because later operations depend on them.
     #[inline]
     pub(super) fn give_up_overdue(&mut self, now: Nanos) {
         if matches!(self.pace, Pace::Rate(_)) {
@@ -241,8 +243,8 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Gives up whatever was due before the load ended, at `end`, and has not been
-    /// served.
+    /// Discards all actions that were due before the load ended at `end` and have
+    /// not been served.
     pub(super) fn give_up_rest(&mut self, end: Nanos) {
         self.give_up_before(end, end);
         let (open, close) = self.window;
@@ -255,8 +257,7 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Gives up, at `now`, the arrivals before an instant that have not been
-    /// served.
+    /// Discards, at `now`, the unserved arrivals that were due before `until`.
     fn give_up_before(&mut self, until: Nanos, now: Nanos) {
         while let Pace::Rate(arrivals) = &mut self.pace
             && arrivals.next() < until
@@ -270,9 +271,10 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Takes note that what was due in the window has not been answered in it, but
-    /// at `now` or never. As with what was due, an action counts once: with its first
-    /// request that is not. In a closed loop it is what was under way when the window
+    /// Counts an operation that was due in the window but not answered in it. `now`
+    /// is the instant of its answer, or of the end if there is none. An action
+    /// counts once, with the first request that was not answered in the window. In
+    /// a closed loop, an operation counts if it was in flight when the window
     /// closed, whenever it was sent.
     pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
         let (_, close) = self.window;
@@ -285,19 +287,20 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// So many, of which the first was due at `first`.
+    /// Counts `count` operations as unanswered; the first was due at `first`.
     fn leave_unanswered(&mut self, count: u64, first: Nanos, now: Nanos) {
         let kept = &mut self.punctuality;
         kept.unanswered += count;
         kept.unanswered_max = kept.unanswered_max.max(now.since(first));
     }
 
-    /// How well due instants were kept.
+    /// Returns how punctually due operations were sent and answered.
     pub(super) const fn punctuality(&self) -> Punctuality {
         self.punctuality
     }
 
-    /// A slot's action has ended.
+    /// Ends the action of a slot. The load model decides when the slot becomes
+    /// free.
     pub(super) fn release(&mut self, slot: u32, now: Nanos) {
         if self.is_retired {
             return;
@@ -318,7 +321,8 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// The first operation of the next action; `None` when it cannot be sent.
+    /// Returns the first operation of the next action; `None` if there is none that
+    /// can be sent.
     pub(super) fn next_operation(&mut self, phase: Phase) -> Option<Operation> {
         match self.drawn.take() {
             Some(operation) => Some(operation),
@@ -326,8 +330,7 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// The load is over: from now on does what is left to do then, if there is
-    /// anything, in these slots.
+    /// Switches to the operations after the load, if there are any, in these slots.
     pub(super) fn close(&mut self, slots: std::ops::Range<u32>) {
         self.retire();
         self.drawn = None;
@@ -337,12 +340,12 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Whether there is no operation any more.
+    /// Returns whether there are no further operations.
     pub(super) fn is_over(&self) -> bool {
         self.operations.is_over()
     }
 
-    /// Begins no action any more: all have been.
+    /// Retires the client: it begins no further action.
     pub(super) fn retire(&mut self) {
         self.free.clear();
         self.resting.clear();
@@ -350,33 +353,34 @@ impl<S: Supply> Member<S> {
         self.is_retired = true;
     }
 
-    /// Why it cannot be.
+    /// Returns why the next operation cannot be sent.
     pub(super) fn fault(&self) -> Dropped {
         self.operations.fault()
     }
 
-    /// An operation that begins an action could not be sent yet.
+    /// Keeps an operation that begins an action but could not be sent yet.
     pub(super) fn keep(&mut self, drawn: Operation) {
         self.drawn = Some(drawn);
     }
 
-    /// Whether there is such an operation still.
+    /// Returns whether such an operation is still waiting.
     pub(super) const fn has_unsent(&self) -> bool {
         self.drawn.is_some()
     }
 
-    /// An operation that was due could not be sent for lack of credits.
+    /// Records that a due operation could not be sent for lack of credits.
     pub(super) fn starve(&mut self, now: Nanos) {
         self.starved_since.get_or_insert(now);
     }
 
-    /// An operation that was due could not be sent, as the session has expired.
+    /// Records that a due operation could not be sent because the session has
+    /// expired.
     pub(super) fn shut_out(&mut self, now: Nanos) {
         self.shut_out_since.get_or_insert(now);
     }
 
-    /// Since when what is due cannot be sent, for lack of credits or of a
-    /// session.
+    /// Returns the instant since which a due operation cannot be sent, for lack of
+    /// credits or of a session.
     pub(super) fn waiting_since(&self) -> Option<Nanos> {
         self.starved_since.or(self.shut_out_since)
     }
@@ -385,12 +389,12 @@ impl<S: Supply> Member<S> {
         self.shut_out_since.is_some()
     }
 
-    /// It is let in, or wants nothing any more.
+    /// Records that the session takes requests again, or that none is due any more.
     pub(super) const fn let_in(&mut self) {
         self.shut_out_since = None;
     }
 
-    /// What counts as starving ends at `now`.
+    /// Ends the lack of credits at `now`.
     #[inline]
     pub(super) fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
         if let Some(since) = self.starved_since.take() {
@@ -399,7 +403,8 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// What a read must know when it is sent, under verification.
+    /// Returns the ledger's epoch at the instant when a read is sent; only with
+    /// verification.
     pub(super) fn epoch(&self, operation: &Operation) -> Option<Epoch> {
         match operation.kind {
             OpKind::Read | OpKind::CreateReadClose => {
@@ -409,7 +414,7 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Appends the data of a write that is sure to go out.
+    /// Appends the data of a write that is certain to be sent.
     pub(super) fn write_data(&mut self, operation: &Operation, out: &mut Vec<u8>) {
         let Operation {
             file,

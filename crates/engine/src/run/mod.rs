@@ -1,8 +1,8 @@
-//! Runs a [`Plan`]: prepares the share, puts on the load of every load point,
-//! merges what the workers measured, cleans up.
+//! Runs a [`Plan`]: prepares the share, runs every load point, merges the
+//! measurements of the workers, and cleans up.
 //!
-//! Invariant: a finished load point is never lost. It is in the record, and
-//! shown to the observer, before anything else that can fail is tried.
+//! Invariant: a finished load point is never lost. It is in the record, and shown
+//! to the observer, before anything else that can fail is tried.
 
 mod alarm;
 mod backlog;
@@ -64,16 +64,17 @@ pub use capacity::CapacityError;
 pub use events::{Event, Events, events};
 pub use observe::{Live, MeasuredInterval, Observer, Point, Progress, Stage, Unobserved};
 
-/// Sockets a run has open besides those of its clients.
+/// Sockets of a run in addition to those of its clients.
 const EXTRA_SOCKETS: u64 = 32;
 
-/// Why a run measured nothing at all.
+/// The reason why a run measured nothing at all.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The plan was changed to one that [`Plan::resolve`] would have refused.
+    /// A field of the plan was changed to a value that [`Plan::resolve`] would have
+    /// refused.
     #[error("failed to run the plan: {0}")]
     Plan(Problem),
-    /// The server, the account or the share did not allow it.
+    /// The server, the account or the share did not allow the run.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// This process may not open enough sockets.
@@ -82,14 +83,14 @@ pub enum RunError {
          is the limit: raise the hard limit (`ulimit -Hn`) or run fewer clients"
     )]
     Descriptors {
-        /// The largest load point.
+        /// Clients of the largest load point.
         clients: u32,
-        /// Open files that it needs.
+        /// Open files that this load point needs.
         needed: u64,
-        /// The hard limit found.
+        /// Hard limit of this process.
         limit: u64,
     },
-    /// This machine cannot carry the largest load point.
+    /// This machine lacks resources for the largest load point.
     #[error(transparent)]
     Capacity(#[from] CapacityError),
     /// The server's CPU time was to be had from an exporter, which does not tell it.
@@ -101,31 +102,31 @@ pub enum RunError {
          use run::execute"
     )]
     Replay,
-    /// So has a `fileio` test.
+    /// The plan is a `fileio` test, which has its own operations.
     #[error(
         "failed to run a fileio test: its operations are sysbench's, on an SMB server: use \
          run::execute"
     )]
     Fileio,
-    /// Something else failed, and then the clean-up.
+    /// An error, followed by a failure of the clean-up.
     #[error("{error}; {leftover}")]
     Leftover {
-        /// What failed first.
+        /// The first error.
         error: Box<RunError>,
-        /// What remains on the share, and why.
+        /// The files that remain on the share, and the reason.
         leftover: String,
     },
-    /// A worker died of a mistake in smbench itself.
+    /// A worker panicked because of a bug in smbench.
     #[error("failed to go on: a worker panicked, which is a bug in smbench; please report it")]
     Panicked,
-    /// What the program that embeds the engine brought along panicked.
+    /// A driver or a stream of the embedding program panicked.
     #[error(
         "failed to go on: the program's own {part} panicked, which is no bug in smbench: {said}"
     )]
     GuestPanicked {
         /// "driver" or "stream of operations".
         part: &'static str,
-        /// The panic's message.
+        /// Message of the panic.
         said: String,
     },
     /// The operating system refused a thread or an event loop.
@@ -148,7 +149,7 @@ impl RunError {
     }
 }
 
-/// What a worker's thread does.
+/// The function that a worker's thread runs.
 type Work = Box<
     dyn FnOnce(
             Assignment,
@@ -158,23 +159,24 @@ type Work = Box<
         + Send,
 >;
 
-/// What every load point of a run needs.
+/// The data that every load point of a run needs.
 struct Context<'a> {
     plan: Arc<Plan>,
     mix: Arc<Mix>,
-    /// The server, for messages.
+    /// Address of the server, for messages.
     at: String,
     whereabouts: Whereabouts,
     server_cpu: Meter,
-    /// When the run started, on both clocks.
+    /// Start of the run, on both clocks.
     started: Nanos,
     started_wall: SystemTime,
-    /// What writes are salted with.
+    /// Salt of the data that is written.
     salt: Salt,
-    /// Load points are counted on from here in what is written.
+    /// Number at which the numbering of load points starts in the data that is
+    /// written.
     runs_before: u32,
     cancel: &'a Cancel,
-    /// Makes the work of so many workers for one load point.
+    /// Makes the functions of the given number of workers for one load point.
     hire: Box<dyn Fn(usize) -> Vec<Work>>,
 }
 
@@ -192,18 +194,18 @@ fn hiring<C: Connector, T: Supplies>(means: Means<C, T>) -> Box<dyn Fn(usize) ->
     })
 }
 
-/// Runs `plan` to its end, blocking the calling thread. What takes long in
-/// `observer` is not measured, but delays the next load point.
+/// Runs `plan` to its end, blocking the calling thread. Slow code in `observer` is
+/// not measured, but delays the next load point.
 ///
 /// # Errors
-/// When nothing could be measured; [`RunError::Plan`], before anything is done, where
-/// a field of `plan` was changed to what it cannot be. A run that fails after its
-/// first finished load point is not an error: it returns what was measured, and how
-/// it ended.
+/// If nothing could be measured. [`RunError::Plan`] is returned before anything is
+/// done, if a field of `plan` has an invalid value. A run that fails after its
+/// first finished load point is not an error: the record has all results so far,
+/// and the reason why it ended.
 ///
 /// # Panics
-/// On a thread that is running async code of tokio's: call it from
-/// `tokio::task::spawn_blocking` there.
+/// On a thread that runs async code of tokio; there, call it in
+/// `tokio::task::spawn_blocking`.
 pub fn execute(
     plan: &Plan,
     observer: &mut dyn Observer,
@@ -243,16 +245,16 @@ pub fn execute(
     }
 }
 
-/// Runs `plan` as [`execute`] does, with operations of your own in place of those
-/// that its workload and seed stand for.
+/// Runs `plan` like [`execute`], with your own operations instead of those drawn
+/// from its workload and seed.
 ///
-/// The workload still says what can happen: which files there are, with which
-/// rights they are opened, how large a request may be, which actions there are
-/// ([`Mix::operation`]). A client whose stream goes beyond that drops out.
+/// The workload still sets the limits: which files there are, with which rights
+/// they are opened, how large a request may be, and which actions there are
+/// ([`Mix::operation`]). A client whose stream exceeds these limits drops out.
 ///
 /// # Errors
-/// As [`execute`]; besides, [`RunError::Replay`] and [`RunError::Fileio`] of a plan
-/// whose operations nobody else can bring.
+/// As [`execute`]. Also [`RunError::Replay`] and [`RunError::Fileio`] for a plan
+/// that has its own operations.
 ///
 /// # Panics
 /// As [`execute`].
@@ -266,12 +268,12 @@ pub fn execute_streams(
     execute_on_share(plan, Operations::of(streams, plan), observer, cancel)
 }
 
-/// Runs the load points of `plan` on whatever `connector` connects to, with the
-/// operations of `streams` ([`Drawn`] are those of the plan).
+/// Runs the load points of `plan` on the target of `connector`, with the operations
+/// of `streams`. [`Drawn`] gives the operations of the plan.
 ///
-/// Of the plan nothing counts that is about an SMB server: neither its target
-/// and session options nor its driver; and no files are made. `server` is what
-/// the record says of the server instead.
+/// All parts of the plan about an SMB server are ignored: its target, its session
+/// options and its driver. No files are created. `server` describes the server in
+/// the record.
 ///
 /// # Errors
 /// As [`execute_streams`].
@@ -338,19 +340,20 @@ fn execute_on_share(
     blocking(site::run(plan, operations, observer, cancel))?
 }
 
-/// Whose clients carry a plan out.
+/// The kind of clients that run a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
     /// SMB clients that are part of smbench.
     Own,
-    /// A connector from outside, of which only this is known.
+    /// A connector of the embedding program.
     Guest {
         /// See [`Connector::descriptors_per_group`].
         descriptors_per_group: u32,
     },
 }
 
-/// Files, most of them sockets, that the largest load point surely has open.
+/// Returns the minimum number of open files, mostly sockets, in the largest load
+/// point.
 fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
     match carrier {
         Carrier::Own => plan.connections.count(plan.max_clients()) + EXTRA_SOCKETS,
@@ -363,8 +366,8 @@ fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
     }
 }
 
-/// Streams and drivers of others know nothing of what a replay is about, or a
-/// `fileio` test.
+/// Refuses replays and `fileio` tests, because streams and drivers of an embedding
+/// program cannot carry them out.
 fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
     match (plan.workload.replay(), plan.workload.fileio()) {
         (Some(_), _) => Err(RunError::Replay),
@@ -373,7 +376,7 @@ fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// Sees to it that this process can have what a plan needs of the machine.
+/// Checks that this process can have the resources that a plan needs.
 fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
     let threads = plan.threads.into();
     let reserved = process::reserve_descriptors(descriptors(plan, carrier), threads);
@@ -396,7 +399,8 @@ fn blocking<T>(work: impl Future<Output = T>) -> io::Result<T> {
     Ok(done)
 }
 
-/// The record of a run that ended like this.
+/// Returns the record of a run with its outcome, or the error if nothing was
+/// measured.
 fn concluded(mut record: RunRecord, measured: Result<(), RunError>) -> Result<RunRecord, RunError> {
     match measured {
         Ok(()) => record.outcome = Outcome::Complete,
@@ -409,7 +413,7 @@ fn concluded(mut record: RunRecord, measured: Result<(), RunError>) -> Result<Ru
     Ok(record)
 }
 
-/// Every load point of every pass.
+/// Measures every load point of every pass.
 async fn measure(
     context: &Context<'_>,
     record: &mut RunRecord,

@@ -1,4 +1,5 @@
-//! A target that does nothing at once: what is left is the cost of the loop.
+//! A target that completes every operation at once and does nothing, so only the
+//! cost of the loop remains.
 
 use std::task::{Context, Poll};
 
@@ -9,8 +10,8 @@ use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, 
 use crate::run::operation::Dropped;
 use crate::session::SessionError;
 
-/// The null target: no I/O, and every operation is answered well as soon as the
-/// loop asks. Requests made of it cost what the loop and the record cost.
+/// The null target. It does no I/O, and answers every operation with success as
+/// soon as the loop asks. A request costs only the work of the loop and the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 
@@ -23,10 +24,10 @@ impl Connector for Null {
     }
 }
 
-/// A group of clients of the null target.
+/// The driver of a group of clients on the null target.
 #[derive(Clone, Debug, Default)]
 pub struct NullDriver {
-    /// Slots of calls to be answered, and their bytes.
+    /// Slots of calls to answer, and the bytes of each call.
     calls: Vec<(u32, u32)>,
 }
 
@@ -46,8 +47,8 @@ impl Driver for NullDriver {
         _: &mut Context<'_>,
         _: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        // With nothing to answer the next call comes by the clock, and the loop
-        // sees to that.
+        // Without a call there is nothing to answer. The clock then starts the next
+        // call, and the loop handles the clock.
         match self.calls.len() {
             0 => Poll::Pending,
             calls => Poll::Ready(Ok(calls)),

@@ -1,32 +1,32 @@
-//! What a run tells while it goes on. Measuring code never prints; whoever
-//! runs a plan may listen.
+//! Progress reports of a run. Measuring code never prints; a caller may supply an
+//! observer.
 
 use std::time::{Duration, SystemTime};
 
 use crate::record::{Recorder, RunRecord};
 
-/// Listens to a run.
+/// Receives the progress and the results of a run.
 pub trait Observer {
     /// Called a few times per second, from the thread that called
     /// [`crate::run::execute`].
     fn progress(&mut self, progress: &Progress);
 
-    /// Called when the run has made the directory on the share that it works
-    /// in, with its path from the share's root. Should this process be killed,
-    /// it stays there: [`crate::probe::remove_remains`].
+    /// Called when the run has created its directory on the share, with the path
+    /// from the share's root. If this process is killed, the directory stays;
+    /// [`crate::probe::remove_remains`] removes it.
     fn directory_claimed(&mut self, _directory: &str) {}
 
     /// Called for each interval of a measured window, in order, up to a second
-    /// after it is over, from the same thread. An observer that keeps the run
-    /// waiting for half a minute misses some.
+    /// after its end, from the same thread. An observer that blocks the run for
+    /// half a minute misses some intervals.
     fn interval_ended(&mut self, _interval: &MeasuredInterval<'_>) {}
 
-    /// Called when a load point has ended, before the next one starts: the
+    /// Called when a load point has ended, before the next one starts. This is the
     /// time to write `record` to disk.
     fn load_point_ended(&mut self, record: &RunRecord);
 }
 
-/// An observer that does not listen.
+/// An observer that ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
@@ -35,56 +35,56 @@ impl Observer for Unobserved {
     fn load_point_ended(&mut self, _: &RunRecord) {}
 }
 
-/// One interval of a measured window: a second, or as many as keep the window
-/// at [`crate::record::INTERVALS_MAX`] intervals.
+/// One interval of a measured window. It lasts one second, or longer if the window
+/// would otherwise have more than [`crate::record::INTERVALS_MAX`] intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredInterval<'a> {
     /// The load point.
     pub point: Point,
-    /// Which pass, from 1.
+    /// Number of the pass, from 1.
     pub repeat: u32,
-    /// Its number in the window, from 0.
+    /// Number of the interval in the window, from 0.
     pub index: u32,
-    /// When it began.
+    /// Start of the interval.
     pub start: SystemTime,
-    /// How long it was.
+    /// Length of the interval.
     pub length: Duration,
-    /// What completed in it, over all clients.
+    /// Operations of all clients that completed in the interval.
     pub ops: &'a Recorder,
 }
 
-/// Where a run is.
+/// The current phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
-    /// Reaching the server and claiming a directory on the share.
+    /// Connecting to the server and claiming a directory on the share.
     Connecting,
-    /// Writing the files that will be read.
+    /// Writing the files of the workload.
     Preparing {
         /// Bytes written so far.
         done: u64,
-        /// Bytes in all.
+        /// Bytes in total.
         total: u64,
     },
     /// Setting up the sessions of a load point.
     SettingUp {
-        /// Which load point.
+        /// The load point.
         point: Point,
-        /// Sessions that stand.
+        /// Number of sessions that are set up.
         ready: u32,
-        /// Time since the first was begun with.
+        /// Time since the set-up of the first session began.
         elapsed: Duration,
     },
-    /// Load is on, or has ended and its clients take their leave.
+    /// Running the load, or logging off after it.
     Running {
-        /// Which load point.
+        /// The load point.
         point: Point,
         /// Ramp or window.
         stage: Stage,
         /// Time since the load began.
         elapsed: Duration,
-        /// Ramps and window together.
+        /// Length of ramps and window together.
         total: Duration,
-        /// Of the last second that is over.
+        /// Figures of the last complete second.
         live: Live,
     },
     /// Removing files from the share.
@@ -94,32 +94,32 @@ pub enum Progress {
 /// One load point of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Which of all load points of all passes, from 1.
+    /// Number among all load points of all passes, from 1.
     pub number: u32,
-    /// How many there are.
+    /// Number of all load points of all passes.
     pub of: u32,
-    /// Its clients.
+    /// Number of clients.
     pub clients: u32,
 }
 
 /// Part of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Before the measured window.
+    /// The ramp before the measured window.
     RampUp,
     /// The measured window.
     Measuring,
-    /// After it.
+    /// The ramp after the measured window.
     RampDown,
 }
 
-/// Figures of the last second that is over, ramps included; zeros in the first.
+/// Figures of the last complete second, including ramps; zeros in the first second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Live {
     /// Application megabits (10^6) per second.
     pub throughput_mbps: f64,
     /// Operations per second.
     pub ops_per_s: f64,
-    /// 99th percentile of the latency, from due to done.
+    /// 99th percentile of the latency, from the due instant to the answer.
     pub p99: Duration,
 }

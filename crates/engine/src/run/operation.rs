@@ -1,7 +1,7 @@
-//! One operation in flight, and whether its answer is what was asked for.
+//! One operation in flight, and the check of its answer.
 //!
-//! An answer that is wrong is counted and the client goes on; one that says
-//! the connection is of no more use drops the client.
+//! A wrong answer is counted and the client continues. An answer that makes the
+//! connection unusable drops the client.
 
 use smbench_protocol::{NtStatus, ProtocolError};
 use thiserror::Error;
@@ -13,65 +13,65 @@ use crate::run::driver::{Answer, Extent};
 use crate::stream::Operation;
 use crate::verify::{Epoch, Ledger, Verdict};
 
-/// Why a client did not finish its load point: a lower-case clause, as drop-outs
-/// in a record have it.
+/// The reason why a client did not finish its load point, as a lower-case clause
+/// for the drop-outs in a record.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// End of file on its connection.
+    /// The server closed the connection.
     #[error("the server closed the connection")]
     Closed,
-    /// The system's reason for an error on its connection.
+    /// An I/O error of the connection, in the system's words.
     #[error("the connection broke: {0}")]
     Io(String),
-    /// What came in makes no sense.
+    /// Data of the server violates the protocol.
     #[error("the server broke the protocol with {0}")]
     Protocol(#[from] ProtocolError),
-    /// Its session is no more.
+    /// The server ended the session.
     #[error("the server ended the session with {0}")]
     SessionEnded(NtStatus),
     /// An operation took longer than [`Limits::operation`](crate::plan::Limits).
     #[error("no answer to a {kind} within {}", humantime::format_duration((*.limit).into()))]
     Stalled {
-        /// What was waited for.
+        /// Name of the operation.
         kind: &'static str,
-        /// How long.
+        /// Limit that was exceeded.
         limit: Nanos,
     },
-    /// Nothing is in flight, and nothing can be sent.
+    /// No operation is in flight, and none can be sent for lack of credits.
     #[error("the server left the client without credits")]
     NoCredits,
-    /// Its session expired, and this kept it from being authenticated again.
+    /// The session expired, and could not be reauthenticated for this reason.
     #[error("the session expired: {0}")]
     NotRenewed(String),
-    /// A session that the workload asks for did not come about.
+    /// A further session of the workload could not be set up.
     #[error("a further session could not be set up: {0}")]
     LogOn(String),
-    /// An operation waited too long for its session to be authenticated again.
+    /// An operation waited too long for the reauthentication of its session.
     #[error(
         "the session expired while a {kind} was under way, and was not authenticated again within {}",
         humantime::format_duration((*.limit).into())
     )]
     RenewalStalled {
-        /// What was waited for.
+        /// Name of the operation.
         kind: &'static str,
-        /// How long.
+        /// Limit that was exceeded.
         limit: Nanos,
     },
-    /// The words of a driver that is not part of smbench.
+    /// Error text of an external driver.
     #[error("{0}")]
     Other(String),
-    /// A driver that is not part of smbench answered what was not asked.
+    /// An external driver answered a slot without a call.
     #[error("the driver answered slot {0}, in which no call was under way")]
     Unasked(u32),
-    /// A stream that is not part of smbench asked for what the plan cannot do.
+    /// An external stream returned an operation that the plan does not allow.
     #[error("the stream of operations has {0}")]
     Unplanned(String),
-    /// The words of a client that is not ours.
+    /// Error text of smb-rs.
     #[cfg(feature = "smb-rs")]
     #[error("smb-rs failed: {0}")]
     Client(String),
-    /// smb-rs waits, and the server has nothing left to answer.
+    /// smb-rs waits for credits, but no answer of the server is outstanding.
     #[cfg(feature = "smb-rs")]
     #[error(
         "smb-rs ran out of credits: the server granted too few, or smb-rs lost those of interim responses"
@@ -85,20 +85,21 @@ impl From<std::io::Error> for Dropped {
     }
 }
 
-/// A place for one action of a client, and the request of it that is under way.
+/// A place for one action of a client, with its current request.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     /// Index of the client in its group.
     pub(super) member: usize,
     pub(super) operation: Operation,
-    /// When its action was due.
+    /// Instant at which its action was due.
     pub(super) due: Nanos,
-    /// When it was, or a request of its action ended that it follows.
+    /// Instant from which the response time counts: when the action was due, or
+    /// when the previous request of the action ended.
     pub(super) intended: Nanos,
     pub(super) sent: Nanos,
-    /// What was known when it was sent, for reads under verification.
+    /// State of the ledger when a read was sent; only with verification.
     pub(super) epoch: Option<Epoch>,
-    /// Bytes that the parts of its answer have moved so far.
+    /// Bytes moved by the parts of its answer so far.
     pub(super) moved: u32,
     pub(super) state: SlotState,
 }
@@ -125,7 +126,7 @@ impl Slot {
 }
 
 impl Slot {
-    /// That its request has not come to an end within `limit`.
+    /// Returns the error for a request that did not end within `limit`.
     pub(super) const fn stalled(&self, limit: Nanos) -> Dropped {
         let kind = self.operation.kind.name();
         match self.state {
@@ -134,9 +135,10 @@ impl Slot {
         }
     }
 
-    /// Makes it due once more, as the server has done nothing: whether that can
-    /// be. Not where something else of its frame failed, which is counted, nor
-    /// where a CANCEL waits for what has ended.
+    /// Makes the request due again, because the server has not carried it out.
+    /// Returns `false` if that is not possible. One case is a frame of which
+    /// another part has failed, which is already counted. The other is a CANCEL of
+    /// a request that has ended.
     pub(super) fn expire(&mut self, ledger: Option<&mut Ledger>) -> bool {
         let Operation {
             kind,
@@ -160,34 +162,35 @@ impl Slot {
 pub(super) enum SlotState {
     Free,
     InFlight,
-    /// In flight, and a part of its answer was wrong; the failure is counted.
+    /// In flight, but a part of its answer was wrong; the failure is counted.
     Failing,
-    /// Answered with nothing but that the session had expired: due once more,
-    /// and under way since it was first sent.
+    /// Answered only with an expired session. The request is due again, and counts
+    /// as in flight since it was first sent.
     Expired,
     /// The next request of its action is due.
     Continuing,
 }
 
 impl SlotState {
-    /// Whether its request was sent and has not come to an end.
+    /// Returns whether its request was sent and has not ended.
     pub(super) const fn is_in_flight(self) -> bool {
         matches!(self, Self::InFlight | Self::Failing | Self::Expired)
     }
 }
 
-/// An answer that was not what was asked for.
+/// The reason why an answer is wrong.
 pub(super) enum Unfit {
     Answer(Failure),
     Data(Mismatch),
     Recorded(Difference),
 }
 
-/// A driver that forgets what reads are verified by.
+/// Error text for an external driver that returns no data for reads under
+/// verification.
 const UNSEEN: &str = "the driver did not hand out the data that was to be verified";
 
-/// Whether an answer, or a part of one, is what was asked for, and what came of
-/// verifying data that it brought. What it moved must be in the slot already.
+/// Checks an answer, or a part of one. Returns the verdict on verified data, if
+/// there was any. The slot must already count the bytes that the answer moved.
 pub(super) fn judge(
     slot: &Slot,
     answer: &Answer<'_>,
@@ -201,7 +204,8 @@ pub(super) fn judge(
         ..
     } = slot.operation;
     let succeeded = is_success(kind, answer);
-    // Of several parts one moves the data, and the last is there to tell.
+    // If an answer has several parts, one of them moves the data, so the sum is
+    // checked at the last part.
     let is_uneven = answer.extent == Extent::Final && carries_data(kind) && slot.moved != length;
     let mut verdict = None;
     match (kind, ledger) {
@@ -232,9 +236,10 @@ pub(super) fn judge(
     }
 }
 
-/// Whether an answer says that there is no session any more.
+/// Returns whether an answer says that the session no longer exists.
 pub(super) fn ends_session(answer: &Answer<'_>) -> bool {
-    // Of one that has expired, the session goes on; only this is over.
+    // An expired session continues after reauthentication; only the request has
+    // ended.
     answer.extent != Extent::Expired
         && matches!(
             answer.status,
@@ -244,20 +249,21 @@ pub(super) fn ends_session(answer: &Answer<'_>) -> bool {
         )
 }
 
-/// Whether as many bytes as asked for must have moved.
+/// Returns whether an operation must move exactly the requested number of bytes.
 const fn carries_data(kind: OpKind) -> bool {
     kind.direction().is_some() || matches!(kind, OpKind::CopyChunk)
 }
 
-/// Whether the server did what it was asked.
+/// Returns whether the server carried out the operation.
 fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
     match (kind, answer.status) {
         (_, NtStatus::SUCCESS) => true,
         (OpKind::ChangeNotify, NtStatus::PENDING) => answer.extent == Extent::Interim,
-        // Too much has changed to tell: that is a notification, too.
+        // There were too many changes to list them, which is a notification as
+        // well.
         (OpKind::ChangeNotify | OpKind::Cancel, NtStatus::NOTIFY_ENUM_DIR) => true,
         (OpKind::Cancel, NtStatus::CANCELLED) => true,
-        // As much as there was room for (MS-SMB2 3.3.5.20.1).
+        // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
         (
             OpKind::QueryFile | OpKind::QueryFs | OpKind::CreateQueryClose,
             NtStatus::BUFFER_OVERFLOW,

@@ -1,9 +1,10 @@
-//! When the actions of one client are due: plain arithmetic on instants.
+//! Computes when the actions of one client are due, with plain arithmetic on
+//! instants.
 //!
-//! Everything random depends on (seed, client, number of the draw) and nothing
-//! else, so a client's arrivals are the same however many threads share the
-//! clients. Instants are computed from sums kept in floating point, never from
-//! rounded gaps, so that a rate does not drift.
+//! Random values depend only on the seed, the client and the number of the draw. A
+//! client's arrivals are therefore the same for any number of threads. Instants are
+//! computed from sums in floating point, never from rounded gaps, so that a rate
+//! does not drift.
 
 mod bursts;
 mod recorded;
@@ -19,28 +20,29 @@ use crate::trace::{Trace, pause_before};
 use bursts::Bursts;
 use recorded::Instants;
 
-/// Sent later than this after it was due, an operation counts as late: far more
-/// than timers and threads of an idle machine need, far less than people wait.
+/// Delay after which an operation counts as late. It is far longer than an idle
+/// machine needs for timers and threads, and far shorter than people notice.
 pub(super) const LATE: Nanos = Nanos(1_000_000);
 
-/// What makes a client's actions begin.
+/// The condition that starts a client's actions.
 pub(super) enum Pace {
-    /// The end of an earlier one.
+    /// The end of an earlier action.
     Closed,
-    /// The same, and then a think time.
+    /// The end of an earlier action, then a think time.
     Thinking(Gaps),
-    /// The same, and now and then a pause that was recorded.
+    /// The end of an earlier action, and at some places a recorded pause.
     Pausing(Pauses),
-    /// The same, and the delays before the bursts of a pattern.
+    /// The end of an earlier action, and the delays before the bursts of a pattern.
     Bursts(Bursts),
-    /// The clock.
+    /// The clock, at a rate.
     Rate(Arrivals),
-    /// The clock, as recorded.
+    /// The clock, at recorded instants.
     Recorded(Instants),
 }
 
 impl Pace {
-    /// The pace of one client of a load point that begins at `starts` for it.
+    /// Makes the pace of one client that begins at `starts`, in a load point of
+    /// `clients`.
     pub(super) fn new(
         plan: &Plan,
         mix: &Arc<Mix>,
@@ -67,7 +69,7 @@ impl Pace {
             LoadModel::Rate { rate, arrivals } => {
                 let mean_ns = 1e9 / rate.of_client(clients);
                 let gaps = Gaps::new(mean_ns, arrivals, plan.seed, client);
-                // Clients of a constant rate take turns, evenly.
+                // At a constant rate, the clients take turns at even distances.
                 let turn = f64::from(client) / f64::from(clients.max(1));
                 Self::Rate(Arrivals::new(gaps, starts, turn))
             }
@@ -76,7 +78,7 @@ impl Pace {
 }
 
 impl Pace {
-    /// How long the client waits before its very first action.
+    /// Returns how long the client waits before its very first action.
     pub(super) fn first_pause(&self) -> Nanos {
         match self {
             Self::Pausing(pauses) => pauses.first(),
@@ -85,7 +87,7 @@ impl Pace {
     }
 }
 
-/// Gaps between events, without end.
+/// An endless sequence of gaps between events.
 pub(super) struct Gaps {
     mean_ns: f64,
     spacing: Spacing,
@@ -95,8 +97,8 @@ pub(super) struct Gaps {
 
 impl Gaps {
     fn new(mean_ns: f64, spacing: Spacing, seed: u64, client: u32) -> Self {
-        // Hashed once more than the key of the operations, which must not be
-        // told by the gaps.
+        // Hashed once more than the key of the operations, so that gaps and
+        // operations are independent.
         let of_client = finalise(seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client);
         Self {
             mean_ns,
@@ -112,14 +114,14 @@ impl Gaps {
             Spacing::Exponential => {
                 let random = draw(self.key, self.drawn);
                 self.drawn += 1;
-                // Uniform over (0, 1]: the logarithm is never infinite.
+                // Uniform over (0, 1], so that the logarithm is never infinite.
                 let uniform = ((random >> 11) + 1) as f64 / (1_u64 << 53) as f64;
                 -uniform.ln() * self.mean_ns
             }
         }
     }
 
-    /// The next one, to the nanosecond.
+    /// Returns the next gap, rounded to a nanosecond.
     pub(super) fn next_gap(&mut self) -> Nanos {
         Nanos(self.next_ns().round() as u64)
     }
@@ -129,13 +131,13 @@ impl Gaps {
 pub(super) struct Arrivals {
     gaps: Gaps,
     next: Nanos,
-    /// Part of a nanosecond by which the next one is later.
+    /// Fraction of a nanosecond to add to `next`.
     fraction_ns: f64,
 }
 
 impl Arrivals {
-    /// `turn` is the share of a constant gap that passes before the first one,
-    /// 0 to 1.
+    /// Makes the arrivals from `starts` on. `turn` is the part of a constant gap
+    /// that passes before the first one, 0 to 1.
     fn new(mut gaps: Gaps, starts: Nanos, turn: f64) -> Self {
         let gap_ns = gaps.next_ns();
         let first_ns = match gaps.spacing {
@@ -151,7 +153,7 @@ impl Arrivals {
         new
     }
 
-    /// Moves on by a gap; what rounding leaves over is not lost.
+    /// Advances by a gap and keeps the fraction of a nanosecond.
     fn pass(&mut self, gap_ns: f64) {
         let passed_ns = self.fraction_ns + gap_ns;
         let whole_ns = passed_ns.floor();
@@ -159,12 +161,12 @@ impl Arrivals {
         self.fraction_ns = passed_ns - whole_ns;
     }
 
-    /// The next one that has not been taken.
+    /// Returns the next arrival that has not been taken.
     pub(super) const fn next(&self) -> Nanos {
         self.next
     }
 
-    /// Takes it.
+    /// Takes the next arrival and returns it.
     pub(super) fn take(&mut self) -> Nanos {
         let taken = self.next;
         let gap_ns = self.gaps.next_ns();
@@ -173,12 +175,12 @@ impl Arrivals {
     }
 }
 
-/// Pauses of a trace that is gone through from its begin, so many times.
+/// Pauses of a trace that is replayed from its start, a number of times.
 pub(super) struct Pauses {
     trace: Arc<Trace>,
-    /// The record that comes next.
+    /// Index of the next record.
     at: u32,
-    /// Turns that are not over yet; `None` is without end.
+    /// Number of passes that have not ended yet; `None` is endless.
     turns: Option<u64>,
 }
 
@@ -191,13 +193,12 @@ impl Pauses {
         }
     }
 
-    /// How long the client pauses before the first record, in each turn.
+    /// Returns the pause before the first record of each pass.
     fn first(&self) -> Nanos {
         Nanos(pause_before(&self.trace, 0))
     }
 
-    /// How long the client pauses behind the record that it has come to; to be
-    /// called once for each.
+    /// Returns the pause after the current record; call this once for each record.
     pub(super) fn next_pause(&mut self) -> Nanos {
         self.at += 1;
         let pause = Nanos(pause_before(&self.trace, self.at));
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_constant_rate_is_even_and_does_not_drift() {
-        // 3 per second: no whole number of nanoseconds apart.
+        // 3 per second, so the gap is not a whole number of nanoseconds.
         let mut at = arrivals(3.0, Spacing::Fixed, 0, 0.0);
         let taken: Vec<_> = (0..4).map(|_| at.take().0 - 1000).collect();
         assert_eq!(taken, [0, 333_333_333, 666_666_666, 999_999_999]);
@@ -248,9 +249,9 @@ mod tests {
         }
     }
 
-    /// Gaps have the mean and the variance of an exponential distribution, the
-    /// counts per second those of a Poisson distribution, and neighbours are
-    /// not correlated. The bounds are 5 standard errors wide.
+    /// Gaps have the mean and the variance of an exponential distribution. Counts
+    /// per second have those of a Poisson distribution. Neighbouring gaps are not
+    /// correlated. The bounds are 5 standard errors wide.
     #[test]
     fn poisson_arrivals_have_the_right_rate_and_variance() {
         const COUNT: usize = 200_000;
@@ -291,7 +292,8 @@ mod tests {
         assert!((dispersion - 1.0).abs() < 5.0 * error, "{dispersion}");
     }
 
-    /// What a file begins and ends with is in each turn, and once where there is one.
+    /// Pauses at the start and at the end of the file occur in each pass, and once
+    /// if there is one pass.
     #[test]
     fn pauses_are_where_the_file_has_them() {
         let text = "Sleep 1 NT_STATUS_OK\nMkdir \"\\a\" NT_STATUS_OK\nSleep 2 NT_STATUS_OK\n\

@@ -1,7 +1,9 @@
-//! Whether an operation of a replay went as recorded, and what follows if not.
+//! Compares the answers of a replay with the recorded ones, and decides what
+//! follows.
 //!
-//! What was recorded to fail, and fails in the same way, is a success here. What
-//! goes otherwise is counted, and the client goes on as if it had not.
+//! An operation that was recorded to fail, and fails with the same status, is a
+//! success here. A difference is counted, and the client continues as if there was
+//! none.
 
 use smbench_protocol::NtStatus;
 
@@ -11,7 +13,7 @@ use crate::record::{Difference, Failure, OpKind};
 use crate::stream::Operation;
 use crate::trace::{NO_HANDLE, Record, Trace, Verb};
 
-/// Whether an answer is as recorded.
+/// Checks whether an answer is the recorded one.
 pub(super) fn judge(
     trace: &Trace,
     operation: &Operation,
@@ -21,7 +23,8 @@ pub(super) fn judge(
         return Err(Dropped::SessionEnded(answer.status));
     }
     let record = record(trace, operation);
-    // Of what was opened against the record only the close is left.
+    // The close of a file that was opened against the record has no record of its
+    // own, so it must succeed.
     let recorded = match is_stray_close(record, operation) {
         true => NtStatus::SUCCESS,
         false => trace.recorded(record),
@@ -37,7 +40,7 @@ pub(super) fn judge(
     }))
 }
 
-/// What an answer says, in the terms of the protocol that was recorded.
+/// Translates an answer into the terms of the recorded protocol.
 fn seen(record: &Record, answer: &Answer<'_>) -> Failure {
     let (is_data, moved) = match record.verb {
         Verb::Read | Verb::Write => (true, record.extra),
@@ -46,11 +49,11 @@ fn seen(record: &Record, answer: &Answer<'_>) -> Failure {
     match answer.status {
         NtStatus::SUCCESS if is_data && answer.moved < moved => Failure::Short,
         NtStatus::SUCCESS if is_data && answer.moved > moved => Failure::Long,
-        // SMB1 reads nothing behind the end, and calls that a success.
+        // In SMB1 a read after the end of the file returns no bytes, with success.
         NtStatus::END_OF_FILE if record.verb == Verb::Read && moved == 0 => {
             Failure::Status(NtStatus::SUCCESS)
         }
-        // As much as there was room for (MS-SMB2 3.3.5.20.1).
+        // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
         NtStatus::BUFFER_OVERFLOW
             if matches!(
                 record.verb,
@@ -63,8 +66,8 @@ fn seen(record: &Record, answer: &Answer<'_>) -> Failure {
     }
 }
 
-/// What is left to do: to close what was opened although the record says that it
-/// could not be, so that no later operation knows of it.
+/// Returns the close of a file that was opened although the record says that the
+/// open failed. Closing it keeps later operations independent of the difference.
 pub(super) fn after(trace: &Trace, last: &Operation, status: NtStatus) -> Option<Operation> {
     let record = record(trace, last);
     let is_stray =

@@ -1,4 +1,5 @@
-//! When a load point ramps, measures and stops: plain arithmetic on instants.
+//! Computes when a load point ramps, measures and stops, with plain arithmetic on
+//! instants.
 
 use crate::clock::Nanos;
 use crate::plan::Plan;
@@ -8,33 +9,33 @@ use crate::run::observe::Stage;
 /// The instants of one load point, common to all its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// Load begins.
+    /// Start of the load.
     pub(super) begin: Nanos,
-    /// The window opens.
+    /// Start of the window.
     pub(super) open: Nanos,
-    /// The window closes; this instant is outside.
+    /// End of the window; this instant is outside.
     pub(super) close: Nanos,
-    /// No operation is sent from here on.
+    /// Instant from which no operation is sent.
     pub(super) stop: Nanos,
-    /// Length of the intervals that the window, from its opening, is cut into.
+    /// Length of the intervals into which the window is divided, from its start.
     pub(super) interval: Nanos,
 }
 
-/// A stretch of a load point in which a worker uses one recorder.
+/// A part of a load point during which a worker uses one recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
     pub(super) from: Nanos,
-    /// The first instant after it.
+    /// First instant after the interval.
     pub(super) to: Nanos,
     pub(super) place: Place,
 }
 
-/// Where an interval lies.
+/// Position of an interval relative to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// In the window, of whose intervals it is the one with this index.
+    /// In the window, as the interval with this index.
     Window(u32),
-    /// Before or after.
+    /// Before or after the window.
     Outside,
 }
 
@@ -60,14 +61,15 @@ impl Schedule {
         }
     }
 
-    /// The interval that an instant belongs to. An operation counts for the
-    /// one it completes in: what started before the window and ends in it makes
-    /// up for what starts in it and ends after.
+    /// Returns the interval of an instant. An operation counts in the interval in
+    /// which it completes. Operations that start before the window and end in it
+    /// compensate for those that start in it and end after it.
     pub(super) fn interval_at(&self, done: Nanos) -> Interval {
         let length = self.interval.0;
         if done < self.open {
-            // Counted back from the opening, so that the last is whole; the first
-            // may not be, as there is no load before its begin.
+            // Counted backwards from the start of the window, so that the last
+            // interval is whole. The first may be shorter, because there is no load
+            // before its start.
             let ahead = (self.open - done).0.div_ceil(length);
             let from = self.open - Nanos(ahead.saturating_mul(length));
             let from = from.max(self.begin.min(done));
@@ -85,19 +87,19 @@ impl Schedule {
             from,
             to: end.min(from + self.interval),
             place: match is_window {
-                // There are at most `record::INTERVALS_MAX`.
+                // There are at most `record::INTERVALS_MAX` intervals.
                 true => Place::Window(index as u32),
                 false => Place::Outside,
             },
         }
     }
 
-    /// How many intervals the window has up to `end`.
+    /// Returns the number of intervals in the window up to `end`.
     pub(super) fn intervals_until(&self, end: Nanos) -> usize {
         self.window_until(end).0.div_ceil(self.interval.0) as usize
     }
 
-    /// Where an instant lies.
+    /// Returns the phase of an instant.
     pub(super) fn phase(&self, now: Nanos) -> Phase {
         match self.open <= now && now < self.close {
             true => Phase::Window,
@@ -115,12 +117,12 @@ impl Schedule {
         }
     }
 
-    /// How much of the window lies between two instants.
+    /// Returns how much of the window lies between two instants.
     pub(super) fn window_between(&self, from: Nanos, to: Nanos) -> Nanos {
         self.window_until(to) - self.window_until(from)
     }
 
-    /// How much of the window lies before `end`.
+    /// Returns how much of the window lies before `end`.
     pub(super) fn window_until(&self, end: Nanos) -> Nanos {
         end.min(self.close) - self.open
     }

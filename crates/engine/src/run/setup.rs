@@ -1,8 +1,8 @@
-//! Setting up the sessions of a worker, some at a time and no faster than asked,
-//! and taking leave of them.
+//! Sets up the sessions of a worker, a limited number at a time and at most at the
+//! given rate, and logs them off at the end.
 //!
-//! Invariant: what a session needs only while it is set up is there for as many
-//! as are set up side by side, however many there will be.
+//! Invariant: memory that a session needs only during set-up is proportional to the
+//! number of parallel set-ups, not to the total number of sessions.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,14 +23,14 @@ use crate::run::worker::{
 };
 use crate::session::SessionError;
 
-/// Groups one worker sets up, or takes leave of, side by side.
+/// Number of groups that one worker sets up, or logs off, in parallel.
 const SESSIONS_AT_ONCE: usize = 32;
-/// How much lateness is made up for: that of timers, not that of a server which
-/// would then see more sessions per second than asked for.
+/// Maximum lateness that is compensated. It covers late timers only: after a slow
+/// server, the worker must not exceed the rate.
 const MADE_UP: Nanos = Nanos(10_000_000);
 
-/// When a worker may begin with its next group: at even distances, and not
-/// sooner to make up for time that was lost.
+/// Computes when a worker may begin its next group: at even distances, and not
+/// earlier to compensate for lost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     due: Nanos,
@@ -38,16 +38,16 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// From `begin`, so that all `workers` together begin `rate` sessions per
-    /// second, with `sessions` to a group and taking turns; as fast as can be
-    /// without a rate.
+    /// Makes the pace from `begin` on. All `workers` together take turns and begin
+    /// `rate` sessions per second, with `sessions` in each group. Without a rate,
+    /// groups are due at once.
     pub(super) fn new(
         begin: Nanos,
         rate: Option<u32>,
         sessions: u32,
         (worker, workers): (usize, usize),
     ) -> Self {
-        // A group takes all its sessions' time.
+        // A group takes the time of all its sessions.
         let turn = rate.map_or(0, |rate| {
             u64::from(sessions) * 1_000_000_000 / u64::from(rate)
         });
@@ -57,12 +57,12 @@ impl Pace {
         }
     }
 
-    /// When the next group is due.
+    /// Returns the instant at which the next group is due.
     pub(super) const fn due(&self) -> Nanos {
         self.due
     }
 
-    /// After a group was begun with at `now`.
+    /// Returns the pace after a group began at `now`.
     pub(super) fn begun(self, now: Nanos) -> Self {
         Self {
             due: (self.due + self.interval).max(now - MADE_UP),
@@ -71,7 +71,7 @@ impl Pace {
     }
 }
 
-/// Sets up all groups of a worker; the first that fails ends it.
+/// Sets up all groups of a worker; the first failure ends it.
 pub(super) async fn set_up<C: Connector, T: Supplies>(
     worker: &Rc<Assignment>,
     means: &Rc<Means<C, T>>,
@@ -100,12 +100,12 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
         }
         let is_waiting = running.len() < SESSIONS_AT_ONCE && !groups.is_empty();
         let opened = tokio::select! {
-            // In this order: the schedule may follow on the heels of the last
-            // session.
+            // In this order, because the schedule may follow immediately after the
+            // last session.
             biased;
             Some(opened) = running.join_next() => opened,
-            // No schedule comes before all sessions stand: a change now means
-            // that another worker has failed.
+            // A schedule is sent only when all sessions are set up. A change before
+            // that means that another worker has failed.
             _ = called_off.changed() => return Err(SessionError::Interrupted),
             () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
             () = tokio::time::sleep_until(clock::timer(pace.due())), if is_waiting => continue,
@@ -133,8 +133,8 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
     }
 }
 
-/// Logs all sessions off, which closes their files; those that have not been
-/// answered when the time is up just lose their connection.
+/// Logs off all sessions, which closes their files. Sessions without an answer when
+/// the time is up lose their connection.
 pub(super) async fn tear_down<D: Driver, S: Supply>(
     groups: Vec<Group<D, S>>,
     cancel: &Cancel,
@@ -144,7 +144,8 @@ pub(super) async fn tear_down<D: Driver, S: Supply>(
     let mut running = JoinSet::new();
     let all = async {
         loop {
-            // No more tasks than that: each has room for all that leaving takes.
+            // The number of tasks is limited, because each has memory for a whole
+            // log-off.
             while running.len() < SESSIONS_AT_ONCE
                 && let Some(group) = groups.next()
             {
@@ -185,7 +186,7 @@ mod tests {
                     pace = pace.begun(due);
                     due.0 / MS
                 });
-                // Without a rate the next is due already.
+                // Without a rate the next group is already due.
                 let due = due.map(|due| due.max(5 * u64::from(rate.is_none())));
                 assert_eq!(due, expected, "{rate:?}, worker {worker}");
             }

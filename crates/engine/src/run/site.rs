@@ -1,5 +1,5 @@
-//! A run on an SMB share: what is agreed on with the server, made there before
-//! the load and removed after it, and what sessions work on in between.
+//! A run on an SMB share: negotiates with the server, creates the files before the
+//! load, and removes them after it.
 
 use std::sync::Arc;
 
@@ -24,19 +24,19 @@ use crate::share::{self, Workspace};
 use crate::stream::Mix;
 use crate::units::Size;
 
-/// A server, the run's directory on it, and what is done there.
+/// A server and the run's directory on it, for the drivers of the run.
 pub(super) struct Site {
     pub(super) plan: Arc<Plan>,
     pub(super) endpoint: Endpoint,
     pub(super) mix: Arc<Mix>,
     /// The run's directory on the share.
     pub(super) directory: String,
-    /// What contents on it are salted with.
+    /// Salt of the contents of files there.
     pub(super) salt: Salt,
 }
 
-/// Runs a plan on the share it is for: claims a directory, makes the files, and
-/// cleans up whatever happened.
+/// Runs a plan on its share: claims a directory, creates the files, and cleans up
+/// in any case.
 pub(super) async fn run(
     plan: &Plan,
     operations: Operations<impl Supplies>,
@@ -49,7 +49,8 @@ pub(super) async fn run(
     capacity::check_ports(plan, &endpoint)?;
     let mut session = interruptible(cancel, Session::open(&endpoint)).await?;
     check_channels(plan, &endpoint, &session)?;
-    // Before anything is written: another driver may be refused.
+    // Done before anything is written, because the server may refuse another
+    // driver.
     let server = match plan.driver {
         DriverKind::Native => native_facts(plan, &endpoint, &session),
         #[cfg(feature = "smb-rs")]
@@ -60,7 +61,8 @@ pub(super) async fn run(
         let (path, needed) = (&plan.target.path, plan.bytes_on_share());
         interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
     }
-    // Not interruptible: what it makes on the share must be known to be removed.
+    // This step cannot be interrupted, because everything that it creates on the
+    // share must be known, to be removed.
     let mut workspace = match prepared_files(plan) {
         Some(test) => Workspace::of_prepared(&endpoint, session, test).await?,
         None => {
@@ -113,8 +115,9 @@ pub(super) async fn run(
                 started: started_at,
                 started_wall: started,
                 salt: workspace.salt(),
-                // Prepared files keep their salt, so this is what tells the writes of
-                // one run on them from those of the runs before.
+                // Prepared files keep their salt. This number therefore
+                // distinguishes the writes of one run on them from those of earlier
+                // runs.
                 runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
                 plan,
                 cancel,
@@ -132,8 +135,7 @@ pub(super) async fn run(
         && test.mode == TestMode::SeqWr
         && wrote_all(&record.load_points, &measured)
     {
-        // Where that fails they are taken for what they were said to be: files that
-        // may have holes.
+        // If this fails, the manifest still says that the files may have holes.
         let _ = workspace.settle(test).await;
     }
     if let Err(error) = workspace.remove().await {
@@ -145,12 +147,12 @@ pub(super) async fn run(
 pub(super) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let per_request = u32::from(plan.largest_charge());
     let connections = &plan.connections;
-    // Each connection takes its share of the requests that a group of clients
-    // has in flight.
+    // Each connection carries an equal part of the requests in flight of a group of
+    // clients.
     let window = plan.outstanding * connections.sessions_per_connection;
     let share = window.div_ceil(connections.connections_per_session);
-    // One more than that, so that a request outside the window finds a credit,
-    // and so that breaks can be acknowledged while the window is full.
+    // One credit more than that is for requests outside the window. With caching,
+    // breaks can also be acknowledged while the window is full.
     let spare = match plan.caching {
         Caching::None => 1,
         _ => 4,
@@ -164,18 +166,18 @@ pub(super) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
         .with_sources(connections.sources.as_ref())
 }
 
-/// The test of a run on files that were prepared before.
+/// Returns the test of a run on files that were prepared before.
 fn prepared_files(plan: &Plan) -> Option<&Fileio> {
     let test = plan.workload.fileio();
     test.filter(|test| test.home == Home::Prepared)
 }
 
-/// Whether every write that was begun on the way was answered, and well. Where
-/// there was no load, files may not even have been emptied.
+/// Returns whether every write of the run was answered with success. Without any
+/// load point, files may not even have been emptied.
 fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> bool {
     let is_told = match measured {
         Ok(()) | Err(RunError::Session(SessionError::Interrupted)) => true,
-        // Of a load point that failed nothing is known.
+        // The writes of a failed load point are unknown.
         Err(_) => false,
     };
     let is_whole = |point: &LoadPointRecord| {
@@ -225,7 +227,7 @@ pub(super) async fn prepare(
         .map_err(SessionError::of_own_file)
 }
 
-/// Whether sessions can have the connections they are to have.
+/// Checks whether sessions can have the planned number of connections.
 fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result<(), SessionError> {
     if plan.connections.connections_per_session == 1 {
         return Ok(());
@@ -242,7 +244,8 @@ fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result
     Ok(())
 }
 
-/// The server's limits are only known now; the plan cannot have checked them.
+/// Checks the sizes of requests against the server's limits, which were unknown
+/// when the plan was made.
 fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
     let workload = &plan.workload;
     let kinds = workload.kinds();
@@ -271,7 +274,7 @@ fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result
     }
 }
 
-/// Runs `work` unless the user stops it.
+/// Runs `work` unless the user cancels the run.
 async fn interruptible<T>(
     cancel: &Cancel,
     work: impl Future<Output = Result<T, SessionError>>,
@@ -286,8 +289,8 @@ async fn interruptible<T>(
 mod tests {
     use super::*;
 
-    /// Ctrl-C while they were still being emptied: those that were not hold what was
-    /// left there before.
+    /// After Ctrl-C while files are being emptied, the remaining files still have
+    /// their old contents.
     #[test]
     fn files_are_not_whole_where_no_load_was_put_on() {
         let interrupted = Err(RunError::Session(SessionError::Interrupted));

@@ -1,8 +1,9 @@
-//! Groups whose sessions stand while others are still being set up.
+//! Groups that are set up and wait for the load, while others are still being set
+//! up.
 //!
-//! Where clients were granted oplocks or leases, the opens of others break
-//! them, and a client that does not answer would stall those for as long as the
-//! server has patience (35 s in Samba). So such groups stay attentive.
+//! If clients hold oplocks or leases, the opens of other clients break them. A
+//! client that does not answer would delay those opens until the server's time
+//! limit (35 s in Samba). Waiting groups therefore continue to answer breaks.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -35,7 +36,7 @@ impl<D: Driver, S: Supply> Standing<D, S> {
         }
     }
 
-    /// Has a group wait for `start`, or for its sender to be gone.
+    /// Adds a group, which waits for `start`, or until its sender is dropped.
     pub(super) fn push(
         &mut self,
         mut group: Group<D, S>,
@@ -55,8 +56,8 @@ impl<D: Driver, S: Supply> Standing<D, S> {
         });
     }
 
-    /// The groups, once the load is to begin or has been called off; those
-    /// that were lost meanwhile become drop-outs.
+    /// Returns the groups when the load begins or is called off. Groups lost in the
+    /// meantime become drop-outs.
     pub(super) async fn called_up(mut self, outcome: &mut Outcome) -> Vec<Group<D, S>> {
         while let Some(joined) = self.attentive.join_next().await {
             let (group, ended) =

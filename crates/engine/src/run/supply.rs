@@ -1,5 +1,5 @@
-//! Where the loop gets its operations: drawn from the plan's workload, or from
-//! somebody else's streams, of which nothing is believed.
+//! Sources of operations for the loop: drawn from the plan's workload, or from
+//! streams of an embedding program, which are untrusted.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::trace::{Player, Replays};
 
 /// The operations of one client.
 pub(super) trait Supply: 'static {
-    /// The first request of the next action, which begins in the window or
-    /// outside of it; `None` when it cannot be sent, or when there is none.
+    /// Returns the first request of the next action, which begins in the given
+    /// phase. Returns `None` if it cannot be sent, or if there is none.
     fn next(&mut self, phase: Phase) -> Option<Operation>;
 
-    /// Whether there is none because all have been sent.
+    /// Returns whether `None` means that all operations have been sent.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// The load is over: what comes from now on is what is done then; whether
-    /// there is anything.
+    /// Switches to the operations to run after the load (final flushes). Returns
+    /// whether there are any.
     fn close(&mut self) -> bool {
         false
     }
 
-    /// Why it cannot be sent.
+    /// Returns why the next operation cannot be sent.
     fn fault(&self) -> Dropped;
 }
 
@@ -38,7 +38,7 @@ pub(super) trait Supply: 'static {
 pub(super) trait Supplies: Clone + Send + 'static {
     type Supply: Supply;
 
-    /// What the clients of one load point draw from, on all workers.
+    /// Returns the source for the clients of one load point, shared by all workers.
     fn of_load_point(&self) -> Self {
         self.clone()
     }
@@ -116,7 +116,7 @@ impl Supplies for Sequences {
     }
 }
 
-/// What a run does, however its clients get there.
+/// The operations of a run, from any source.
 pub(super) struct Operations<T> {
     pub(super) mix: Arc<Mix>,
     pub(super) origin: Origin,
@@ -124,7 +124,7 @@ pub(super) struct Operations<T> {
 }
 
 impl<T: Streams> Operations<Foreign<T>> {
-    /// Somebody else's.
+    /// Makes the operations from streams of an embedding program.
     pub(super) fn of(streams: T, plan: &Plan) -> Self {
         let mix = Mix::new(&plan.workload);
         Self {
@@ -135,13 +135,13 @@ impl<T: Streams> Operations<Foreign<T>> {
     }
 }
 
-/// What operations must keep to: drivers have opened, and asked for credits,
-/// as much as the plan says.
+/// Limits for operations. Drivers have opened files and requested credits only for
+/// what the plan allows.
 struct Bounds {
     mix: Arc<Mix>,
     files: FileSet,
     largest: u32,
-    /// What verification works in, in bytes.
+    /// Block size of verification, in bytes.
     unit: u32,
 }
 
@@ -192,7 +192,7 @@ impl Bounds {
     }
 }
 
-/// Somebody else's streams, held to the plan.
+/// Streams of an embedding program, checked against the plan.
 #[derive(Clone)]
 pub(super) struct Foreign<T> {
     streams: T,
@@ -228,7 +228,7 @@ impl<T: Streams> Supplies for Foreign<T> {
     }
 }
 
-/// One of them.
+/// One such stream.
 pub(super) struct Checked<S> {
     stream: S,
     bounds: Arc<Bounds>,

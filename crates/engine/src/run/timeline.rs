@@ -1,9 +1,8 @@
-//! A load point as it comes together: what workers recorded, merged interval by
-//! interval.
+//! Merges the recorders of all workers, interval by interval.
 //!
-//! Invariant: whatever was handed in is in the tally once, in whatever order
-//! workers hand in; an interval is summarised when no worker can add to it any
-//! more. What is held is bounded by how far workers are apart.
+//! Invariant: each recorder is counted once in the tally, in any order of workers.
+//! An interval is summarised when no worker can add to it any more. Memory is
+//! bounded by how far apart the workers are.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +11,24 @@ use crate::record::{OpKind, OpRecord, Recorder, Series, Tally};
 use crate::run::observe::Live;
 use crate::run::schedule::{Interval, Place};
 
-/// What a worker recorded in an interval.
+/// The recorder of one worker for one interval.
 pub(super) struct HandedIn {
     /// The worker's number.
     pub(super) worker: usize,
     pub(super) interval: Interval,
-    /// Until when it recorded: before the interval's end where its load, or the
-    /// window, ended before that.
+    /// End of the recording. It is before the interval's end if the load or the
+    /// window ended early.
     pub(super) end: Nanos,
     pub(super) recorder: Recorder,
     pub(super) next: Next,
 }
 
-/// What a worker hands in next: nothing any more for intervals before it.
+/// The next hand-in of a worker. It hands in nothing more for earlier intervals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Next {
     /// The interval that begins at this instant.
     Interval(Nanos, Place),
-    /// It has left.
+    /// The worker has left.
     Nothing,
 }
 
@@ -39,8 +38,8 @@ impl From<Interval> for Next {
     }
 }
 
-/// An interval that is over, and what it held. It ends where the last worker did
-/// that recorded in it.
+/// A complete interval and its recorder. It ends with the last worker that recorded
+/// in it.
 pub(super) struct Over {
     pub(super) interval: Interval,
     pub(super) recorder: Recorder,
@@ -48,9 +47,9 @@ pub(super) struct Over {
 
 /// The intervals of a load point.
 pub(super) struct Timeline {
-    /// What is still to come from each worker.
+    /// Next hand-in of each worker.
     next: Vec<Next>,
-    /// Those that workers may still add to, in order.
+    /// Intervals to which workers may still add, in order.
     open: BTreeMap<Next, Over>,
     tally: Tally,
     series: Series,
@@ -68,7 +67,8 @@ impl Timeline {
         }
     }
 
-    /// Takes what a worker recorded; a recorder that is not needed any more.
+    /// Adds the recorder of a worker. Returns the recorder if it is no longer
+    /// needed.
     pub(super) fn add(&mut self, handed: HandedIn) -> Option<Recorder> {
         let HandedIn {
             worker,
@@ -96,10 +96,11 @@ impl Timeline {
         }
     }
 
-    /// Summarises the oldest interval, if it is over for all workers.
+    /// Summarises the oldest interval if it is complete for all workers.
     pub(super) fn close_next(&mut self) -> Option<Over> {
         let next = self.next.iter().min()?;
-        // Where it ended for one tells nothing of the others, who may go on in it.
+        // One worker may end an interval early while others still record in it, so
+        // the end does not count here.
         if self.open.first_key_value()?.0 >= next {
             return None;
         }
@@ -113,17 +114,17 @@ impl Timeline {
         Some(over)
     }
 
-    /// Figures of the last interval that is over.
+    /// Returns the figures of the last complete interval.
     pub(super) const fn live(&self) -> Live {
         self.live
     }
 
-    /// Makes all intervals be over: nothing more will come.
+    /// Completes all intervals; call this when no worker will add anything.
     pub(super) fn end(&mut self) {
         self.next.fill(Next::Nothing);
     }
 
-    /// Everything that was recorded in intervals that are over.
+    /// Returns the sums of all complete intervals.
     pub(super) fn into_parts(self) -> (Tally, Series) {
         (self.tally, self.series)
     }

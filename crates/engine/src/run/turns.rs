@@ -1,7 +1,7 @@
-//! Taking turns.
+//! Round-robin order.
 
-/// Whose turn comes after `at`, of so many. A remainder would be a division for each
-/// wake-up of a client.
+/// Returns the index after `at`, of `of` indices in turn. A remainder would cost a
+/// division for each wake-up of a client.
 pub(super) const fn after(at: usize, of: usize) -> usize {
     let next = at + 1;
     if next < of { next } else { 0 }

@@ -1,5 +1,6 @@
-//! One worker: an OS thread with a runtime of its own and its share of the
-//! clients. Nothing is shared between workers while the load is on.
+//! One worker: an OS thread with its own runtime and its part of the clients.
+//! While the load is running, workers share only the board and, in a `fileio` test,
+//! the sequence of operations.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -36,43 +37,42 @@ use crate::session::SessionError;
 use crate::stream::Mix;
 use crate::verify::{Ledger, Others};
 
-/// How often a worker that hears nothing from the server looks whether an
-/// interval is over.
+/// How often a worker without any answers checks whether an interval has ended.
 const TURN_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a cancelled run waits for operations in flight.
 pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(3);
-/// How long logging off may take, for all sessions of a worker together.
+/// Time limit for the log-off of all sessions of a worker together.
 const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
-/// The same of sessions that were set up for nothing.
+/// Time limit for that log-off if the load point was called off.
 const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
 
-/// What one worker is to do.
+/// Instructions for one worker.
 pub(super) struct Assignment {
     pub(super) plan: Arc<Plan>,
     pub(super) mix: Arc<Mix>,
-    /// Load points since the files were prepared, this one included: what
-    /// tells its writes from those of earlier ones.
+    /// Number of load points since the files were prepared, including this one. It
+    /// distinguishes the writes of this load point from earlier ones.
     pub(super) generation_run: u32,
-    /// What the writes of the whole run are salted with.
+    /// Salt of all writes of the run.
     pub(super) salt: Salt,
-    /// Clients of the load point, and of the one before it.
+    /// Number of clients of this load point, and of the previous one.
     pub(super) clients: u32,
     pub(super) clients_before: u32,
-    /// Numbers of this worker's clients, by the group that shares a driver.
+    /// Numbers of this worker's clients; each group shares a driver.
     pub(super) groups: Vec<Box<[u32]>>,
-    /// When it may begin with each group.
+    /// When the worker may begin each group.
     pub(super) pace: Pace,
-    /// The CPU it stays on, where it is to stay.
+    /// CPU to which the worker is pinned, if it is.
     pub(super) cpu: Option<usize>,
     pub(super) board: Arc<Board>,
-    /// Which of the workers this is, from 0.
+    /// Number of this worker, from 0.
     pub(super) number: usize,
-    /// Until its load has ended, or it fails.
+    /// Token that the worker drops when its load has ended or when it fails.
     pub(super) under_load: Cell<Option<UnderLoad>>,
     pub(super) cancel: Cancel,
 }
 
-/// What a worker works with: what sets drivers up, and the operations.
+/// The connector and the operations of a worker.
 #[derive(Clone)]
 pub(super) struct Means<C, T> {
     pub(super) connector: C,
@@ -80,7 +80,7 @@ pub(super) struct Means<C, T> {
 }
 
 impl Assignment {
-    /// How long after the begin of the load point a client begins.
+    /// Returns how long after the start of the load point a client begins.
     fn start(&self, client: u32) -> Nanos {
         let Plan { ramp, ramp_up, .. } = *self.plan;
         ramp.start(client, self.clients, self.clients_before, ramp_up)
@@ -88,12 +88,12 @@ impl Assignment {
     }
 }
 
-/// What a worker tells the coordinator. The last report is always
+/// A message from a worker to the coordinator. The last one is always
 /// [`Report::Gone`], however the worker ends.
 pub(super) enum Report {
-    /// The sessions of this many more clients stand, since that instant.
+    /// The sessions of this many more clients are set up, since that instant.
     Ready { clients: u32, at: Nanos },
-    /// A session could not be set up; the worker has given up.
+    /// A session could not be set up; the worker has stopped.
     SetupFailed(SessionError),
     /// All operations have ended, at this instant.
     LoadEnded(Nanos),
@@ -101,28 +101,28 @@ pub(super) enum Report {
     Gone,
 }
 
-/// Says that the worker is gone, also when it panics.
+/// Reports that the worker is gone when it is dropped, even after a panic.
 struct Farewell<'a>(&'a mpsc::UnboundedSender<Report>);
 
 impl Drop for Farewell<'_> {
     fn drop(&mut self) {
-        // The coordinator may be gone itself; then nobody waits.
+        // The coordinator may have ended already; the error is ignored.
         let _ = self.0.send(Report::Gone);
     }
 }
 
-/// What one worker measured, besides the operations themselves.
+/// The measurements of one worker, without the operations.
 pub(super) struct Outcome {
     pub(super) dropouts: Vec<Dropout>,
     pub(super) session_setup: Histogram<u64>,
-    /// TCP connections that the sessions have.
+    /// Number of TCP connections of the sessions.
     pub(super) connections: u64,
     pub(super) figures: Figures,
-    /// How each worker fared.
+    /// Load and lateness of each worker thread.
     pub(super) workers: Vec<WorkerRecord>,
-    /// When the last of its operations under load ended.
+    /// Instant at which the last operation under load ended.
     pub(super) ended: Nanos,
-    /// When what is done once the load is over was done, if anything was.
+    /// Instant at which the operations after the load ended, if there were any.
     pub(super) closed: Option<Nanos>,
 }
 
@@ -141,10 +141,10 @@ impl Default for Outcome {
 }
 
 impl Outcome {
-    /// Adds what another worker measured.
+    /// Adds the measurements of another worker.
     pub(super) fn merge(&mut self, other: Self) {
         self.dropouts.extend(other.dropouts);
-        // Equal bounds: adding cannot fail.
+        // The histograms have equal bounds, so adding cannot fail.
         let added = self.session_setup.add(&other.session_setup);
         debug_assert!(added.is_ok());
         self.connections += other.connections;
@@ -155,8 +155,9 @@ impl Outcome {
     }
 }
 
-/// Works off an assignment: sets the sessions up, waits for the schedule,
-/// keeps the load on, closes everything. `None` when no load was to be put on.
+/// Carries out an assignment: sets up the sessions, waits for the schedule, runs
+/// the load, and closes everything. Returns `None` if the load point was called
+/// off.
 pub(super) fn work<C: Connector, T: Supplies>(
     assignment: Assignment,
     means: Means<C, T>,
@@ -173,11 +174,11 @@ pub(super) fn work<C: Connector, T: Supplies>(
         let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
         let shared = Rc::new(RefCell::new(Shared::new(desk)));
         let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
-        // On the heap: what it takes is given back before the load.
+        // On the heap, so that its memory is freed before the load.
         let standing = match Box::pin(setup).await {
             Ok(standing) => standing,
             Err(error) => {
-                // The coordinator may have left already; then nobody asks.
+                // The coordinator may have ended already; the error is ignored.
                 let _ = reports.send(Report::SetupFailed(error));
                 return Ok(None);
             }
@@ -194,7 +195,7 @@ pub(super) fn work<C: Connector, T: Supplies>(
                 groups
             }
             None => {
-                // Another worker has failed; the rest is not to take long.
+                // Another worker has failed, so the log-off has a short limit.
                 setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
                 return Ok(None);
             }
@@ -204,8 +205,8 @@ pub(super) fn work<C: Connector, T: Supplies>(
     })
 }
 
-/// What a worker's clients run in: their tasks need not leave the thread, and are
-/// woken without a detour by the one that waits for them.
+/// Makes the runtime of a worker's clients. Their tasks stay on the thread, and the
+/// waiting task wakes them directly.
 fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -247,7 +248,7 @@ pub(super) async fn open_group<C: Connector, T: Supplies>(
     Ok(opened.map(|driver| Group::new(driver, members, plan.outstanding, &worker.mix)))
 }
 
-/// `None` when the load point does not take place.
+/// Waits for the schedule; returns `None` if the load point is called off.
 async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<Schedule> {
     start
         .wait_for(Option::is_some)
@@ -256,7 +257,8 @@ async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<
         .and_then(|schedule| *schedule)
 }
 
-/// Runs the clients through the schedule; the groups that still stand.
+/// Runs the clients through the schedule; returns the groups that are still
+/// connected.
 async fn put_load_on<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
@@ -287,7 +289,7 @@ async fn put_load_on<D: Driver, S: Supply>(
     };
     tokio::pin!(rings);
     for group in &groups {
-        // Before the load, also where that begins with the window.
+        // Counted before the load, even if the load begins with the window.
         count_setup(&mut shared.borrow_mut().desk.recorder, group);
     }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
@@ -317,11 +319,12 @@ async fn put_load_on<D: Driver, S: Supply>(
                 orders.end(&mut shared.borrow_mut().desk, at);
             }
             let clients: Vec<_> = group.numbers().collect();
-            // Others may still wait for what this one was granted.
+            // Other clients may still wait for an oplock or a lease of this group.
             let group = match (&how, caches) {
                 (Ok(()), false) => Some(group),
                 (Ok(()), true) => {
-                    // On the heap: few run at a time, and all have the room.
+                    // On the heap, because few run at a time while every task
+                    // reserves the memory.
                     Box::pin(group.driver.close()).await;
                     None
                 }
@@ -342,8 +345,8 @@ async fn put_load_on<D: Driver, S: Supply>(
         dropouts,
         ended,
     } = loop {
-        // These are looked at before any group, whatever happens: the alarm must not
-        // stand in line with those it is to wake, and there is nothing else here.
+        // Both are polled before any group on every wake-up. The alarm must not
+        // wait behind the groups that it wakes, and nothing else runs here.
         tokio::select! {
             watched = &mut watched => break watched.unwrap_or_else(resume),
             rung = &mut rings => rung?,
@@ -354,31 +357,31 @@ async fn put_load_on<D: Driver, S: Supply>(
     outcome.figures.merge(&figures.borrow());
     outcome.workers.push(gauge.borrow().record(worker.cpu));
     if !plan.workload.closes() {
-        // As soon as can be: the coordinator waits for it.
+        // Handed in as early as possible, because the coordinator waits for it.
         shared.borrow_mut().desk.leave(clock::now());
     }
     Ok(standing)
 }
 
-/// How a group's load ended.
+/// The end of a group's load.
 struct Ended<G> {
     clients: Vec<u32>,
-    /// The group, where it still stands.
+    /// The group, if it is still connected.
     group: Option<G>,
     how: Result<(), Dropped>,
     at: Nanos,
 }
 
-/// How the load of all groups ended.
+/// The end of the load of all groups.
 struct Watched<G> {
     standing: Vec<G>,
     dropouts: Vec<Dropout>,
-    /// When the last operation did.
+    /// Instant at which the last operation ended.
     ended: Nanos,
 }
 
-/// Waits for all groups, and ends intervals that none of them comes to end. Those
-/// that do not heed a cancel are given up; `out` are the clients of all.
+/// Waits for all groups, and ends intervals if no group does. Groups that do not
+/// react to a cancel are dropped. `out` has the numbers of all clients.
 async fn watch<G: 'static>(
     mut running: JoinSet<Ended<G>>,
     mut out: BTreeSet<u32>,
@@ -426,7 +429,7 @@ async fn watch<G: 'static>(
     watched
 }
 
-/// Counts what was granted and broken before the load.
+/// Counts the oplocks and leases granted, and the breaks, before the load.
 fn count_setup<D, S>(recorder: &mut Recorder, group: &Group<D, S>) {
     for &(took, outcome) in &group.acknowledged {
         book_acknowledged(recorder, took, outcome);

@@ -1,4 +1,4 @@
-//! One look at an exporter of metrics over HTTP.
+//! One request to an exporter of metrics over HTTP.
 
 use std::fmt::{self, Debug, Display, Formatter};
 use std::io::Read as _;
@@ -10,17 +10,17 @@ use ureq::http::Uri;
 
 use super::exposition::Counters;
 
-/// How long an exporter may take to answer; a scrape takes some 10 ms.
+/// How long an exporter may take to answer; a scrape takes about 10 ms.
 const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
-/// Bytes of an answer that are read; node_exporter sends some 100 KiB.
+/// Maximum bytes read of an answer; node_exporter sends about 100 KiB.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
-/// Where an exporter answers, such as `http://files.example:9100/metrics`. As text,
-/// also for debugging, without what a query in it says: that may be a token.
+/// URL of an exporter, such as `http://files.example:9100/metrics`. Its text, also
+/// for debugging, leaves out the value of a query, because that may be a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MetricsUrl(Uri);
 
-/// Why a text is no URL of an exporter.
+/// The reason why a text is not a valid URL of an exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("give a URL such as http://SERVER:9100/metrics: {0}")]
 pub struct MetricsUrlError(&'static str);
@@ -28,8 +28,7 @@ pub struct MetricsUrlError(&'static str);
 impl FromStr for MetricsUrl {
     type Err = MetricsUrlError;
 
-    /// Reads `http://HOST[:PORT][/PATH]`; the path is `/metrics` where none is
-    /// given.
+    /// Reads `http://HOST[:PORT][/PATH]`; the default path is `/metrics`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let uri: Uri = text.parse().map_err(|_| MetricsUrlError("this is none"))?;
         match uri.scheme_str() {
@@ -59,7 +58,7 @@ impl FromStr for MetricsUrl {
 
 impl Display for MetricsUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // No other scheme and no user is ever in one.
+        // The scheme is always http, and the authority never contains a user.
         let authority = self
             .0
             .authority()
@@ -75,8 +74,8 @@ impl Debug for MetricsUrl {
     }
 }
 
-/// Asks for the counters once. What the error says goes into results, as the
-/// reason why there is no CPU time in them.
+/// Reads the counters once. The error text goes into results, as the reason why
+/// they have no CPU time.
 pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(SCRAPE_LIMIT))
@@ -106,7 +105,7 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
     counters(&text)
 }
 
-/// The counters in an answer, whatever else there is in it.
+/// Reads the counters in an answer and ignores the rest of it.
 pub(super) fn counters(answer: &[u8]) -> Result<Counters, String> {
     Counters::parse(&String::from_utf8_lossy(answer))
 }
@@ -144,7 +143,8 @@ mod tests {
         }
     }
 
-    /// What a scrape makes of a peer that sends this and hangs up, or holds on.
+    /// Returns the error of a scrape whose peer sends `answer`. The peer then hangs
+    /// up, or keeps the connection open with `hold`.
     fn answered(answer: &'static [u8], hold: bool) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -154,7 +154,7 @@ mod tests {
             let _ = socket.read(&mut request);
             let _ = socket.write_all(answer);
             if hold {
-                // Until the other side gives up.
+                // Until the other side closes the connection.
                 while socket.read(&mut request).is_ok_and(|read| read > 0) {}
             }
         });
@@ -174,12 +174,12 @@ mod tests {
             let _ = socket.read(&mut [0; 1024]);
             let _ = socket.write_all(b"HTTP/1.0 200 OK\r\n\r\n");
             let lines = LINE.repeat(4096);
-            // Until the other side gives up.
+            // Until the other side closes the connection.
             while socket.write_all(&lines).is_ok() {}
         });
         let complaint = scrape(&url.parse().unwrap()).unwrap_err();
         peer.join().unwrap();
-        // Whichever limit comes first on the machine at hand.
+        // Which limit is reached first depends on the machine.
         let is_limited = ["longer than", "broke off"].map(|says| complaint.contains(says));
         assert!(is_limited.contains(&true), "{complaint}");
     }

@@ -1,35 +1,35 @@
 //! CPU counters in the text that exporters of metrics answer with.
 //!
-//! Read are `node_cpu_seconds_total{cpu="0",mode="idle"}` of node_exporter and
-//! `windows_cpu_time_total{core="0,0",mode="idle"}` of windows_exporter, from the
-//! Prometheus text format 0.0.4; all other lines are passed over. A text may say
-//! anything: what makes no sense is an error, never a number.
+//! The parser reads `node_cpu_seconds_total{cpu="0",mode="idle"}` of node_exporter
+//! and `windows_cpu_time_total{core="0,0",mode="idle"}` of windows_exporter, in the
+//! Prometheus text format 0.0.4. It skips all other lines. The text is untrusted:
+//! invalid counters are an error, never a number.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// CPUs and modes that one text may have, beyond any machine there is.
+/// Maximum number of pairs of CPU and mode in one text; no machine has that many.
 const SERIES_MAX: usize = 65_536;
 
-/// The families that are read, and the label that names a CPU in each.
+/// Metric families that are read, and the label that names a CPU in each.
 const FAMILIES: [(&str, &str); 2] = [("node_cpu_seconds_total", "cpu"), (WINDOWS, "core")];
 const WINDOWS: &str = "windows_cpu_time_total";
 
-/// How much faster than time a counter may run, and by how many seconds besides:
-/// clocks differ, and a scrape takes a while.
+/// How much faster than time a counter may run: a factor, plus a number of seconds.
+/// Clocks differ, and a scrape takes a while.
 const TOO_FAST: f64 = 2.0;
 const TOO_FAST_S: f64 = 2.0;
-/// How much slower than time the counters of all CPUs together may run, and by how
-/// many seconds of each besides: some CPUs may have been switched off, and counters
-/// are of ticks of 10 ms, which in short windows are few.
+/// How much slower than time the counters of all CPUs together may run: a factor,
+/// minus a number of seconds for each CPU. Some CPUs may have been switched off.
+/// Counters have ticks of 10 ms, and a short window has few of them.
 const TOO_SLOW: f64 = 0.5;
 const TOO_SLOW_S: f64 = 0.1;
 
-/// Modes in which a CPU is not busy: it waits for work or for a disk, or is not
-/// there, as a hypervisor has others run on it.
+/// Modes in which a CPU is not busy. It waits for work or for a disk, or a
+/// hypervisor runs others on it.
 const IDLE: [&str; 3] = ["idle", "iowait", "steal"];
-/// Modes of Windows that are parts of its `privileged` (% DPC Time and % Interrupt
-/// Time of its performance counters), and would count twice.
+/// Modes of Windows that are parts of its `privileged` and would be counted twice
+/// (% DPC Time and % Interrupt Time of its performance counters).
 const PARTS: [&str; 2] = ["dpc", "interrupt"];
 
 /// Seconds that each CPU has spent in each mode since some instant.
@@ -71,8 +71,8 @@ impl Counters {
         Ok(Self { seconds })
     }
 
-    /// The share of the time since `earlier`, which is so long ago, in which CPUs
-    /// were busy, 0 to 1, and how many CPUs there are.
+    /// Returns the share of the time since `earlier` in which CPUs were busy, 0 to
+    /// 1, and the number of CPUs. `elapsed` is the time between the two readings.
     pub(super) fn busy_since(
         &self,
         earlier: &Self,
@@ -85,8 +85,8 @@ impl Counters {
         let mut cpus: Vec<&str> = Vec::new();
         for (((cpu, mode), now), before) in self.seconds.iter().zip(earlier.seconds.values()) {
             let spent = now - before;
-            // The kernel's iowait counter may go back a little (proc(5)); nothing
-            // else may.
+            // The kernel's iowait counter may decrease slightly (proc(5)); no other
+            // counter may.
             if spent < 0.0 && mode != IDLE[1] {
                 return Err("its counters went back: it was started anew".to_owned());
             }
@@ -102,12 +102,13 @@ impl Counters {
         if all <= 0.0 {
             return Err("its counters stood still over the window".to_owned());
         }
-        // Also what is too large to be summed.
+        // This also refuses counters whose sum overflows.
         let (elapsed_s, each) = (elapsed.as_secs_f64(), all / cpus.len() as f64);
         if each > elapsed_s * TOO_FAST + TOO_FAST_S {
             return Err("its counters ran faster than time".to_owned());
         }
-        // Of so little of the window nothing follows for all of it.
+        // Counters that cover so small a part of the window say nothing about all
+        // of it.
         if each < elapsed_s * TOO_SLOW - TOO_SLOW_S {
             return Err(format!(
                 "its counters ran slower than time, {each:.1} s of {elapsed_s:.1} s for each CPU: it \
@@ -118,7 +119,7 @@ impl Counters {
     }
 }
 
-/// `cpu="0",mode="idle"} 12.5`, with a time stamp behind it or not.
+/// Reads `cpu="0",mode="idle"} 12.5`, with or without a time stamp at the end.
 fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
     let (mut cpu, mut mode) = (None, None);
     let mut labels = rest;
@@ -134,7 +135,7 @@ fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
             "mode" => mode = Some(value),
             _ => {}
         }
-        // One may also stand behind the last label.
+        // The last label may also be followed by a comma.
         let rest = rest.trim_start();
         labels = match rest.strip_prefix(',') {
             Some(rest) => rest,
@@ -146,7 +147,7 @@ fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
     (seconds.is_finite() && seconds >= 0.0).then_some(((cpu?, mode?), seconds))
 }
 
-/// What is in the quotes that `text` begins with, and what comes behind them.
+/// Returns the text in the quotes that `text` begins with, and the rest after them.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut chars = text.strip_prefix('"')?.chars();
     let mut value = String::new();
@@ -167,7 +168,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 mod tests {
     use super::*;
 
-    /// As far apart as the counters in these tests are.
+    /// Time between the counters in these tests.
     const SECONDS: Duration = Duration::from_secs(2);
 
     fn text(idle: f64, user: f64, iowait: f64) -> String {
@@ -196,8 +197,8 @@ mod tests {
         assert_eq!(back.busy_since(&before, SECONDS), Ok((1.0 / 3.0, 2)));
     }
 
-    /// As far as the format leaves writers free: blanks, a comma behind the last
-    /// label, and in values anything.
+    /// The format allows extra spaces, a comma after the last label, and any text
+    /// in values.
     #[test]
     fn labels_are_read_as_the_format_allows() {
         let plain = counters(&text(10.0, 5.0, 3.0));
@@ -252,7 +253,7 @@ mod tests {
             )
         };
         assert_eq!(node(9.0).busy_since(&node(8.0), SECONDS), Ok((0.5, 1)));
-        // On a BSD, where it is no part of another.
+        // On a BSD, `interrupt` is not part of another mode.
         let bsd = |at: f64| {
             let modes = [("idle", at), ("interrupt", at), ("system", 2.0 * at)];
             of("node_cpu_seconds_total", &modes)
@@ -274,7 +275,7 @@ mod tests {
         );
     }
 
-    /// Also where the little that was counted looks like a share.
+    /// Even if the few seconds that were counted give a plausible share.
     #[test]
     fn counters_that_lag_far_behind_time_are_not_believed() {
         let of = |idle: f64, user: f64| {
@@ -290,9 +291,10 @@ mod tests {
         };
         let told = busy(0.001, 1.0, 60.0).unwrap_err();
         assert!(told.contains("slower than time, 1.0 s of 60.0 s"), "{told}");
-        // Half of the time there was, as where half of the CPUs were switched off.
+        // The counters cover half of the time, as if half of the CPUs were switched
+        // off.
         assert_eq!(busy(15.0, 15.0, 60.0), Ok(0.5));
-        // A short window is a few ticks long, of which some may be missing.
+        // A short window has few ticks, and some of them may be missing.
         assert_eq!(busy(0.03, 0.01, 0.2), Ok(0.25));
     }
 

@@ -1,9 +1,9 @@
 //! CPU time of the processes that serve a port of this machine, from /proc
 //! (proc(5)).
 //!
-//! Whose socket listens on the port is the server, together with all it has
-//! started: Samba has a process for each connection. Time of processes that have
-//! ended is with their parents, so the sum only grows.
+//! The server is the process whose socket listens on the port, together with all
+//! processes that it has started: Samba has one for each connection. The CPU time
+//! of an ended process is added to its parent's, so the sum only grows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -13,8 +13,8 @@ use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Stat, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
 
-/// Programs that take connections for a server elsewhere, in a container or on
-/// another machine, as the kernel knows them: by 15 characters at most.
+/// Programs that accept connections for a server elsewhere, in a container or on
+/// another machine. The kernel shortens their names to 15 characters.
 const FORWARDERS: [&str; 27] = [
     "autossh",
     "conmon",
@@ -53,13 +53,13 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Those that serve `server`, an address of this machine. Looks at every
-    /// descriptor of every process: not for when a load is on.
+    /// Finds the processes that serve `server`, an address of this machine. Must
+    /// not run under load, because it reads every descriptor of every process.
     pub(super) fn of(server: SocketAddr) -> Result<Self, String> {
         let inodes = listening(server)?;
         let mut found = BTreeMap::new();
         let mut refused = false;
-        // Any of them may end while it is looked at.
+        // Any process may end while it is read.
         for process in all_processes().map_err(unreadable)?.flatten() {
             let Ok(descriptors) = process.fd() else {
                 refused = true;
@@ -85,7 +85,8 @@ impl Listeners {
                 ),
             });
         };
-        // Also where it is one of several: what these did is not all the server did.
+        // One forwarder among several listeners is enough: their CPU time is then
+        // not all of the server's.
         let is_forwarder = |name: &&String| FORWARDERS.contains(&name.as_str());
         if let Some(name) = found.values().find(is_forwarder) {
             return Err(format!(
@@ -98,14 +99,14 @@ impl Listeners {
         })
     }
 
-    /// The first of them, for a reader.
+    /// Returns the name and number of the first listener, for messages.
     pub(super) fn name(&self) -> String {
         let pid = self.pids.first().copied().unwrap_or_default();
         format!("{} (process {pid})", self.name)
     }
 
-    /// Whether this process, the generator, is none of these and none that they
-    /// have started: its CPU time would be taken for the server's.
+    /// Fails if this process, the generator, is one of the listeners or was started
+    /// by one. Its CPU time would otherwise count as the server's.
     pub(super) fn are_others(self) -> Result<Self, String> {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let stats = stats()?;
@@ -119,7 +120,8 @@ impl Listeners {
         }
     }
 
-    /// CPU time, user and system, of these and all they have started.
+    /// Returns the CPU time, user and system, of the listeners and of all processes
+    /// that they have started.
     pub(super) fn cpu_time(&self) -> Result<Duration, String> {
         let stats = stats()?;
         if !self.pids.iter().all(|pid| stats.contains_key(pid)) {
@@ -133,7 +135,7 @@ impl Listeners {
     }
 }
 
-/// All processes by number. Any of them may end while they are looked at.
+/// Returns all processes by number. Any process may end while it is read.
 fn stats() -> Result<HashMap<i32, Stat>, String> {
     let processes = all_processes().map_err(unreadable)?.flatten();
     Ok(processes
@@ -142,7 +144,7 @@ fn stats() -> Result<HashMap<i32, Stat>, String> {
         .collect())
 }
 
-/// CPUs of this machine.
+/// Returns the number of CPUs of this machine.
 pub(super) fn cores() -> Result<u32, String> {
     let stats = KernelStats::current().map_err(unreadable)?;
     Ok(u32::try_from(stats.cpu_time.len())
@@ -155,10 +157,11 @@ fn unreadable(error: ProcError) -> String {
     format!("/proc cannot be read: {error}")
 }
 
-/// Inodes of the sockets that listen on the address: its own, or any.
+/// Returns the inodes of the sockets that listen on the address itself or on the
+/// unspecified address.
 fn listening(server: SocketAddr) -> Result<HashSet<u64>, String> {
     let v4 = procfs::net::tcp().map_err(unreadable)?;
-    // There is no such file where the system has no IPv6.
+    // This file is missing if the system has no IPv6.
     let v6 = procfs::net::tcp6().unwrap_or_default();
     let takes = |entry: &TcpNetEntry| {
         let at = entry.local_address;
@@ -173,7 +176,7 @@ fn listening(server: SocketAddr) -> Result<HashSet<u64>, String> {
         .collect())
 }
 
-/// These processes and all that descend from them, each once.
+/// Returns these processes and all their descendants, each once.
 fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<Item = i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for stat in stats.values() {
@@ -189,7 +192,7 @@ fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<It
     found.into_iter()
 }
 
-/// What a process has had, and what children had that have ended.
+/// Returns the ticks of a process and of its children that have ended.
 fn ticks(stat: &Stat) -> u64 {
     let ended = |ticks: i64| u64::try_from(ticks).unwrap_or(0);
     stat.utime + stat.stime + ended(stat.cutime) + ended(stat.cstime)
@@ -213,7 +216,7 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         assert_eq!(listeners.pids, BTreeSet::from([own]));
         let before = listeners.cpu_time().unwrap();
-        // A few ticks of work, however long they take.
+        // A few ticks of work, with a generous limit on how long they take.
         let begin = clock::now();
         while listeners.cpu_time().unwrap() < before + Duration::from_millis(30) {
             assert!(
@@ -227,8 +230,8 @@ mod tests {
         assert!(gone.contains("--server-metrics"), "{gone}");
     }
 
-    /// Who has the socket beside another with a lower number, and is known by less
-    /// than its name.
+    /// The forwarder shares the socket with a process of a lower number, and the
+    /// kernel shortens its name.
     #[test]
     fn one_that_passes_connections_on_is_told_wherever_it_stands() {
         let folder = tempfile::tempdir().unwrap();

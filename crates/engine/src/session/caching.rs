@@ -1,9 +1,9 @@
-//! Oplocks and leases: asked for with each open of a file, given back when the
-//! server asks (MS-SMB2 3.2.5.19).
+//! Oplocks and leases. Each open of a file requests one, and a break by the server
+//! is acknowledged (MS-SMB2 3.2.5.19).
 //!
-//! Invariant: an acknowledgement goes out before any further operation is
-//! submitted, as far as credits allow; at most one is due for each open or
-//! lease, however many notifications a server sends.
+//! Invariant: an acknowledgement is sent before any further operation is submitted,
+//! if the credits suffice. At most one is due for each open or lease, however many
+//! notifications a server sends.
 
 use std::collections::VecDeque;
 
@@ -20,55 +20,55 @@ use smbench_protocol::{
 use crate::clock::Nanos;
 use crate::plan::{Caching, ScratchName};
 
-/// Tags from here on are those of acknowledgements; slots are below.
+/// First tag of acknowledgements; slots have the tags below it.
 pub(crate) const FIRST_TAG: u32 = 1 << 31;
-/// Acknowledgements that wait for credits, or for their answer. A server that
-/// breaks more at a time than a client has opens is told no more.
+/// Maximum number of acknowledgements that wait for credits or for their answer. A
+/// client never has this many opens, so further breaks are ignored.
 const AT_ONCE: usize = 4096;
 
-/// Breaks of unknown opens that are kept.
+/// Maximum number of kept breaks whose open is not known yet.
 const EARLY_AT_MOST: usize = 64;
 
-/// What a lease is on: its client's file, or what a slot makes.
+/// Object of a lease: a file of the client, or a scratch file of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Object {
-    /// The file with this index, of the client or shared.
+    /// The file with this index, private or shared.
     File(u32),
     /// A scratch file of this slot.
     Scratch(u32, ScratchName),
 }
 
-/// The caching side of a connection, or of those that a group of clients has.
+/// Caching state of one connection, or of all connections of a group of clients.
 #[derive(Debug)]
 pub(crate) struct Cache {
     asked: Caching,
     dialect: Dialect,
-    /// Makes the lease keys made here unlike all others.
+    /// Makes the lease keys of this cache differ from all others.
     seed: u64,
-    /// Oplocks of files that stay open, and the sessions that have them.
+    /// Oplocks of files that stay open, with their sessions.
     held: Vec<(FileId, Oplock)>,
-    /// Breaks of opens that nobody knows yet: they came with the answer to the
-    /// CREATE.
+    /// Breaks of opens that are not known yet, because the break came together with
+    /// the answer to the CREATE.
     early: Vec<OplockBreak>,
-    /// Notifications so far.
+    /// Number of notifications since [`Cache::take_breaks`].
     breaks: u64,
     due: VecDeque<Due>,
     sent: Vec<Sent>,
     next_tag: u32,
-    /// What came of those that were answered before the load.
+    /// Durations and outcomes of the acknowledgements answered before the load.
     settled: Vec<(Nanos, Acknowledged)>,
 }
 
-/// An acknowledgement that is to be sent.
+/// An acknowledgement to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) session: SessionIndex,
     acknowledgement: BreakAcknowledgement,
-    /// When it was first sent, if it was.
+    /// When it was first sent; `None` if it was not sent yet.
     since: Option<Nanos>,
 }
 
-/// One that waits for its answer.
+/// An acknowledgement that waits for its answer.
 #[derive(Debug)]
 struct Sent {
     tag: u32,
@@ -76,7 +76,7 @@ struct Sent {
     due: Due,
 }
 
-/// The oplock of an open, and the session it is of.
+/// The oplock of an open, and the open's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Oplock {
     pub(crate) level: OplockLevel,
@@ -86,26 +86,27 @@ pub(crate) struct Oplock {
 /// The answer to an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    /// How long it took, and what came of it.
+    /// Time from the request to the answer, and the outcome.
     Settled(Nanos, Acknowledged),
-    /// The session has expired: to be sent again once that is mended.
+    /// The session has expired: send the acknowledgement again after
+    /// reauthentication.
     Expired(Due),
 }
 
-/// What came of agreeing to a break.
+/// Outcome of acknowledging a break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// The server confirmed.
+    /// The server confirmed the acknowledgement.
     Confirmed,
-    /// What had been granted was gone already: closed while the notification
-    /// was on its way.
+    /// The oplock or lease no longer existed, because the file was closed while the
+    /// notification was on its way.
     Moot,
-    /// The server did not accept it.
+    /// The server refused the acknowledgement with this status.
     Refused(NtStatus),
 }
 
-/// What a CREATE that was answered well was granted; `None` for everything
-/// else.
+/// Returns the caching that a successful CREATE was granted; `None` for all other
+/// answers.
 pub(crate) fn granted(done: &Completion<'_>) -> Result<Option<Caching>, DecodeError> {
     if (done.command, done.status) != (Command::Create, NtStatus::SUCCESS) {
         return Ok(None);
@@ -137,8 +138,9 @@ impl Cache {
         }
     }
 
-    /// Takes over what another connection of the same sessions came to while it
-    /// was set up. Nothing of that is in flight any more.
+    /// Takes over the notifications and outcomes of another connection of the same
+    /// sessions, collected while it was set up. None of its acknowledgements is in
+    /// flight any more.
     pub(crate) fn absorb(&mut self, other: Self) {
         debug_assert!(other.sent.is_empty(), "its tags are ours as well");
         self.breaks += other.breaks;
@@ -150,14 +152,14 @@ impl Cache {
         }
     }
 
-    /// Whether opens ask for anything.
+    /// Returns whether opens request an oplock or a lease.
     pub(crate) fn is_on(&self) -> bool {
         self.asked != Caching::None
     }
 
-    /// What an open of `object` by the client with this index asks for. All
-    /// opens of one file by one client share a lease, so that no client has to
-    /// wait for itself.
+    /// Returns the oplock level and the create context for an open of `object` by
+    /// the client with index `member`. All opens of one file by one client share a
+    /// lease, so that no client has to wait for itself.
     pub(crate) fn request(
         &self,
         member: usize,
@@ -203,12 +205,12 @@ impl Cache {
         }
     }
 
-    /// Notifications since this was asked last.
+    /// Returns the number of notifications since the last call.
     pub(crate) fn take_breaks(&mut self) -> u64 {
         std::mem::take(&mut self.breaks)
     }
 
-    /// Keeps what came of an acknowledgement while no load is on.
+    /// Keeps the outcome of an acknowledgement that was answered before the load.
     pub(crate) fn settle(&mut self, answered: Answered) {
         self.settled.push(match answered {
             Answered::Settled(took, outcome) => (took, outcome),
@@ -219,13 +221,14 @@ impl Cache {
         });
     }
 
-    /// How long acknowledgements took before the load, and what came of them.
+    /// Returns the durations and outcomes of the acknowledgements answered before
+    /// the load.
     pub(crate) fn take_settled(&mut self) -> Vec<(Nanos, Acknowledged)> {
         std::mem::take(&mut self.settled)
     }
 
-    /// Takes a notification. `other` knows the session of an open that is not
-    /// held, and what it has; what is left of that is kept there.
+    /// Processes a notification. For an open that is not held here, `other` returns
+    /// its session and its oplock level, which is then set to the new level.
     pub(crate) fn broken<'a>(
         &mut self,
         notification: &BreakNotification,
@@ -234,7 +237,7 @@ impl Cache {
         self.breaks += 1;
         let mut held = self.held.iter_mut();
         let due = match notification {
-            // A lease is the client's, whichever session opened the file
+            // A lease belongs to the client, so any session may acknowledge it
             // (MS-SMB2 3.3.5.22.2).
             BreakNotification::Lease(broken) => broken
                 .acknowledgement()
@@ -268,13 +271,13 @@ impl Cache {
         }
     }
 
-    /// Whether an acknowledgement waits to be sent.
+    /// Returns whether an acknowledgement waits to be sent.
     pub(crate) fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
 
-    /// Appends what is due, the oldest first, in sessions that take requests
-    /// and as far as credits allow.
+    /// Appends the acknowledgements that are due, the oldest first, as long as the
+    /// credits suffice. Skips sessions that take no requests now.
     pub(crate) fn acknowledge(
         &mut self,
         connection: &mut Connection,
@@ -300,13 +303,13 @@ impl Cache {
         }
     }
 
-    /// Has it sent again.
+    /// Queues an acknowledgement to be sent again.
     pub(crate) fn put_back(&mut self, due: Due) {
         self.due.push_front(due);
     }
 
-    /// Takes the answer to an acknowledgement; `None` when the tag is none of
-    /// ours.
+    /// Processes the answer to an acknowledgement; returns `None` if the tag does
+    /// not belong to one.
     pub(crate) fn answered(&mut self, tag: u32, status: NtStatus, now: Nanos) -> Option<Answered> {
         let at = self.sent.iter().position(|sent| sent.tag == tag)?;
         let Sent { since, due, .. } = self.sent.swap_remove(at);
@@ -316,8 +319,8 @@ impl Cache {
                 return Some(Answered::Expired(Due { since, ..due }));
             }
             NtStatus::SUCCESS => Acknowledged::Confirmed,
-            // Gone, or no longer breaking: another open under the same lease
-            // was closed meanwhile (MS-SMB2 3.3.5.22.1, 3.3.5.22.2).
+            // The open is gone or no longer breaking: another open under the same
+            // lease was closed in the meantime (MS-SMB2 3.3.5.22.1, 3.3.5.22.2).
             NtStatus::FILE_CLOSED
             | NtStatus::OBJECT_NAME_NOT_FOUND
             | NtStatus::UNSUCCESSFUL

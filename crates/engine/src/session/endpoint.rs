@@ -1,6 +1,5 @@
-//! Where and how sessions are opened: the server's addresses, those of this
-//! machine, and what is asked of a session. Not here: what is said once TCP is
-//! connected.
+//! The endpoint of sessions: the server's addresses, the local addresses, and the
+//! session options. Not here: the exchange after TCP is connected.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,12 +21,12 @@ use crate::plan::{Limits, Mode, SessionOptions};
 use crate::sources::SourceList;
 use crate::target::Target;
 
-/// Silence after which the system asks whether the other side is still there.
+/// Idle time after which the system checks whether the other side is still alive.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
-/// Each wait while cleaning up after an interrupted or broken run.
+/// Limit of each wait while cleaning up after an interrupted or broken run.
 const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Where and how sessions are opened: resolved once, shared by all of them.
+/// The server and the options of sessions: resolved once, shared by all sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     addresses: Arc<[SocketAddr]>,
@@ -35,22 +34,23 @@ pub(crate) struct Endpoint {
     options: SessionOptions,
     pub(super) limits: Limits,
     pub(super) credit_target: u16,
-    /// Credits to use at most on a connection.
+    /// Maximum number of credits in use on one connection.
     credit_cap: Option<u16>,
     channels: Channels,
-    /// What connections that share sessions are known by; each of the others
-    /// has a name of its own.
+    /// Client GUID of connections that share sessions; `None` gives each connection
+    /// a GUID of its own.
     client_guid: Option<[u8; 16]>,
-    /// Local addresses, where they are chosen, and the number of the
-    /// connection, which picks one.
+    /// Local addresses, if the user gave some, and the number of the connection,
+    /// which selects one of them.
     sources: Option<(Arc<SourceList>, u32)>,
-    /// Of Kerberos: one for all sessions.
+    /// Kerberos tickets, shared by all sessions.
     tickets: Arc<Tickets>,
 }
 
 impl Endpoint {
-    /// Gets what sessions log on with, and looks the host up. No session's
-    /// set-up time has a KDC's in it, unless a ticket expires meanwhile.
+    /// Resolves the host, and fetches the Kerberos ticket first. A session's set-up
+    /// time therefore contains no request to a KDC, unless a ticket expires during
+    /// the run.
     pub(crate) async fn resolve(
         target: &Target,
         options: SessionOptions,
@@ -92,10 +92,10 @@ impl Endpoint {
         })
     }
 
-    /// The same, connecting from these addresses of this machine.
+    /// Returns this endpoint with these local addresses.
     ///
-    /// Fails where one of them is not of this machine, or of another family
-    /// than all of the server's.
+    /// Fails if one of them does not belong to this machine, or if the server has
+    /// no address of the same family.
     pub(crate) fn with_sources(self, sources: Option<&SourceList>) -> Result<Self, SessionError> {
         for &source in sources.map_or(&[][..], SourceList::as_slice) {
             if self.addresses_for(source).next().is_none() {
@@ -113,7 +113,7 @@ impl Endpoint {
         })
     }
 
-    /// The same, with at most this many credits in use on each connection.
+    /// Returns this endpoint with a maximum of credits in use on each connection.
     pub(crate) fn with_credit_cap(self, credit_cap: Option<u16>) -> Self {
         let credit_target = self.credit_target.min(credit_cap.unwrap_or(u16::MAX));
         Self {
@@ -123,7 +123,7 @@ impl Endpoint {
         }
     }
 
-    /// The same, for sessions that have this many connections.
+    /// Returns this endpoint for sessions with this number of connections.
     pub(crate) fn with_connections_per_session(self, connections: u32) -> Self {
         let channels = match connections {
             ..=1 => Channels::One,
@@ -132,8 +132,9 @@ impl Endpoint {
         Self { channels, ..self }
     }
 
-    /// The same for connections that share sessions: to the server they are of
-    /// one client, and so told from those of others (MS-SMB2 3.2.4.1.7).
+    /// Returns this endpoint for connections that share sessions. They have one
+    /// client GUID, by which the server recognises them as one client (MS-SMB2
+    /// 3.2.4.1.7).
     pub(crate) fn of_one_client(&self) -> Self {
         let client_guid = Some(random());
         Self {
@@ -142,8 +143,8 @@ impl Endpoint {
         }
     }
 
-    /// The same to one address of the server: a name may stand for several
-    /// servers.
+    /// Returns this endpoint with a single address of the server, because a name
+    /// may stand for several servers.
     pub(crate) fn at_address(&self, address: SocketAddr) -> Self {
         Self {
             addresses: Arc::from([address]),
@@ -151,8 +152,8 @@ impl Endpoint {
         }
     }
 
-    /// The same for the connection with this number: it picks the local
-    /// address, where those are chosen.
+    /// Returns this endpoint for the connection with this number. The number
+    /// selects the local address, if the user gave some.
     pub(crate) fn of_connection(&self, number: u32) -> Self {
         let mut endpoint = self.clone();
         if let Some((_, at)) = &mut endpoint.sources {
@@ -161,7 +162,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// The same, but with little patience: for cleaning up after a server that
+    /// Returns this endpoint with short limits, for cleaning up after a server that
     /// may be gone.
     pub(crate) fn impatient(&self) -> Self {
         let limits = Limits {
@@ -192,7 +193,7 @@ impl Endpoint {
         }
     }
 
-    /// The same, asking other things of a session.
+    /// Returns this endpoint with other session options.
     pub(crate) fn with_options(&self, options: SessionOptions) -> Self {
         Self {
             options,
@@ -200,8 +201,8 @@ impl Endpoint {
         }
     }
 
-    /// What a new session logs on with. For Kerberos this asks a KDC now and
-    /// then.
+    /// Returns the credentials for the log-on of a new session. With Kerberos, this
+    /// occasionally asks a KDC.
     pub(crate) async fn credentials(&self) -> Result<Credentials, SessionError> {
         let target = &*self.target;
         Ok(match &target.login {
@@ -215,7 +216,8 @@ impl Endpoint {
         })
     }
 
-    /// What a session whose log-on with `used` has expired logs on with again.
+    /// Returns the credentials to reauthenticate a session whose log-on with `used`
+    /// has expired.
     pub(crate) async fn renewed(&self, used: &Credentials) -> Result<Credentials, SessionError> {
         let target = &*self.target;
         Ok(match (used, &target.login) {
@@ -279,7 +281,7 @@ impl Endpoint {
         self.credit_target
     }
 
-    /// Connects, from the local address that is due.
+    /// Connects from the local address of this connection.
     pub(crate) async fn connect(&self) -> Result<TcpStream, SessionError> {
         match timeout(self.limits.connect, self.connect_to_any()).await {
             Ok(connected) => connected,
@@ -290,8 +292,8 @@ impl Endpoint {
         }
     }
 
-    /// Tries the host's addresses one after the other, giving each its share
-    /// of the time; the last failure speaks for all.
+    /// Tries the host's addresses one after the other, each with an equal part of
+    /// the time. Returns the last failure.
     async fn connect_to_any(&self) -> Result<TcpStream, SessionError> {
         let source = self.source();
         let usable: Vec<_> = match source {
@@ -327,8 +329,8 @@ impl Endpoint {
         Err(last)
     }
 
-    /// The ways that connections take, each for an even share of them. None for
-    /// an address from which nothing leads to the server.
+    /// Returns the routes of the connections, each for an equal part of them. A
+    /// local address from which no route leads to the server is left out.
     pub(crate) fn routes(&self) -> Vec<Route> {
         let Some((sources, _)) = &self.sources else {
             let server = self.addresses.first().copied();
@@ -350,7 +352,7 @@ impl Endpoint {
         sources.iter().filter_map(route).collect()
     }
 
-    /// Whether the server is on this machine, as far as its address tells.
+    /// Returns whether the server is on this machine, judged by its address.
     pub(crate) fn whereabouts(&self) -> Whereabouts {
         match self.here() {
             Some(_) => Whereabouts::Here,
@@ -358,19 +360,19 @@ impl Endpoint {
         }
     }
 
-    /// The server's address that is one of this machine.
+    /// Returns the server's address if it belongs to this machine.
     pub(crate) fn here(&self) -> Option<SocketAddr> {
         let mut addresses = self.addresses.iter().copied();
         addresses.find(|&server| is_own(server))
     }
 
-    /// The local address of this connection, where those are chosen.
+    /// Returns the local address of this connection, if the user gave some.
     fn source(&self) -> Option<IpAddr> {
         let (sources, number) = self.sources.as_ref()?;
         Some(sources.of_connection(*number))
     }
 
-    /// The server's addresses that can be reached from `source`.
+    /// Returns the server's addresses that can be reached from `source`.
     fn addresses_for(&self, source: IpAddr) -> impl Iterator<Item = SocketAddr> {
         let addresses = self.addresses.iter().copied();
         addresses.filter(move |address| address.is_ipv4() == source.is_ipv4())
@@ -390,7 +392,8 @@ impl Endpoint {
             source.raw_os_error().map(Errno::from_raw),
             shortage(&source),
         ) {
-            // Of an address, not of a port: none has been asked for yet.
+            // Here the error is about the address, not about a port, because the
+            // system chooses the port later.
             (Some(Errno::EADDRNOTAVAIL), _) | (_, None) => {
                 SessionError::Source { source_ip, source }
             }
@@ -456,15 +459,16 @@ impl Endpoint {
     }
 }
 
-/// A socket that connects from `source`.
+/// Makes a socket that connects from `source`.
 fn bound(source: IpAddr) -> io::Result<TcpSocket> {
     let socket = match source {
         IpAddr::V4(_) => TcpSocket::new_v4()?,
         IpAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // The port is then chosen when connecting, and may be that of connections
-    // to other servers: ports are as many per server, not per address. An old
-    // kernel that cannot do so still connects.
+    // With this option the system chooses the port when connecting. Connections to
+    // different servers can then share a port, so the number of ports limits
+    // connections per server, not per local address. On an old kernel without this
+    // option, connecting still works.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::socket::setsockopt(
         &socket,
@@ -483,19 +487,19 @@ const fn family(address: IpAddr) -> &'static str {
 }
 
 fn tune(stream: &TcpStream) -> io::Result<()> {
-    // Requests are written in one piece; waiting to fill a segment would only
-    // delay them.
+    // Requests are written in one piece; waiting to fill a segment would only delay
+    // them.
     stream.set_nodelay(true)?;
-    // The session that holds the run's directory is silent during a load
-    // point; firewalls forget silent connections, and dead ones must be found.
+    // The session that holds the run's directory is silent during a load point.
+    // Firewalls drop silent connections, and dead ones must be detected.
     let keepalive = TcpKeepalive::new()
         .with_time(KEEPALIVE_TIME)
         .with_interval(KEEPALIVE_TIME);
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
-/// Unpredictable bytes, as the protocol asks for; nothing of a run's work
-/// depends on them.
+/// Returns unpredictable bytes, as the protocol requires. The work of a run does
+/// not depend on them.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     aws_lc_rs::rand::fill(&mut bytes)
@@ -503,7 +507,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// An unpredictable number.
+/// Returns an unpredictable number.
 pub(crate) fn random_u64() -> u64 {
     u64::from_le_bytes(random())
 }

@@ -1,9 +1,9 @@
-//! One exchange at a time: requests go out, their answers come in, within the
-//! time that set-up requests have.
+//! Single exchanges: sends requests and waits for their answers, within the time
+//! limit of set-up requests.
 //!
-//! Invariant: after a failure, or when a wait was cut short, the session takes
-//! no further request: an answer that comes late must not be taken for that of
-//! another.
+//! Invariant: after a failure or an interrupted wait, the session takes no further
+//! request. A late answer could otherwise be taken for the answer to another
+//! request.
 
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
@@ -19,12 +19,12 @@ use crate::clock;
 
 use super::{RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, State, caching, receive};
 
-/// Tag of a request that is in flight alone; those of a chain count from it.
+/// Tag of a single request, and of the first request of a chain.
 const FIRST_TAG: u32 = 0;
 
 impl Session {
-    /// Sends one request and waits for its final answer. A session that has
-    /// expired is authenticated again first.
+    /// Sends one request and waits for its final answer. If the session has
+    /// expired, reauthenticates and sends the request once more.
     pub(crate) async fn call(
         &mut self,
         doing: &str,
@@ -62,10 +62,10 @@ impl Session {
         Ok(reply)
     }
 
-    /// Sends related requests in one frame and waits for the final answer to
-    /// each; `build` gives them the tags from 0. As with [`Session::call`],
-    /// they are built and sent once more where the session has expired: none
-    /// was carried out then (MS-SMB2 3.3.5.2.9).
+    /// Sends related requests in one frame and waits for the final answer to each.
+    /// `build` gives them the tags from 0. If the session has expired, they are
+    /// built and sent once more as in [`Session::call`], because the server carried
+    /// none of them out (MS-SMB2 3.3.5.2.9).
     pub(crate) async fn chain<const N: usize>(
         &mut self,
         doing: &str,
@@ -94,8 +94,7 @@ impl Session {
         self.replies(doing, out).await
     }
 
-    /// Sets up a session on the connection, in which requests are made from
-    /// now on.
+    /// Sets up a further session on the connection and makes it the current one.
     pub(super) async fn set_up(
         &mut self,
         begin: impl FnOnce(
@@ -132,8 +131,8 @@ impl Session {
         Ok(self.current)
     }
 
-    /// Appends the first request of a further session, with this tag. It asks
-    /// for what the others have, but for no further connections.
+    /// Appends the first request of a further session, with this tag. The new
+    /// session has the options of the others, but no further connections.
     pub(crate) fn begin_log_on(
         &mut self,
         credentials: &Credentials,
@@ -157,8 +156,8 @@ impl Session {
         }
     }
 
-    /// Waits for the answers to acknowledgements of breaks that hold the
-    /// credits for requests of these charges.
+    /// Waits until the credits suffice for requests of these charges.
+    /// Acknowledgements of breaks hold credits until they are answered.
     pub(super) async fn afford(
         &mut self,
         doing: &str,
@@ -174,8 +173,8 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until all that was sent has been answered, acknowledgements of
-    /// breaks included.
+    /// Waits until all requests have been answered, including acknowledgements of
+    /// breaks.
     pub(crate) async fn settle(&mut self) -> Result<(), SessionError> {
         const DOING: &str = "agree to what it takes back";
         while self.connection.in_flight() > 0 {
@@ -198,7 +197,7 @@ impl Session {
         self.endpoint.not_logged_on(&self.credentials, source)
     }
 
-    /// Sends what was encoded and waits for the answers to the first N tags.
+    /// Sends the encoded requests and waits for the answers to the first N tags.
     async fn replies<const N: usize>(
         &mut self,
         doing: &str,
@@ -222,8 +221,8 @@ impl Session {
         }))
     }
 
-    /// Sends `out` and hands what comes to `take`, which may append what is to
-    /// be sent next, until that has a result.
+    /// Sends `out` and passes each received event to `take`, until `take` returns a
+    /// result. `take` may append further requests to send.
     pub(super) async fn exchange<T>(
         &mut self,
         doing: &str,
@@ -285,12 +284,14 @@ impl Session {
                         }
                         _ => {}
                     }
-                    // What comes with the last answer is taken as well.
+                    // Events that arrive with the last answer are processed as
+                    // well.
                     result = result.or(take(&mut self.connection, &event, &mut out));
                 }
             }
             if self.cache.is_due() {
-                // Others wait for it, this session's own next request maybe too.
+                // Other clients wait for the acknowledgement; this session's own
+                // next request may wait for it as well.
                 let now = clock::now();
                 let cache = &mut self.cache;
                 cache.acknowledge(&mut self.connection, now, &mut out, |_| true);

@@ -1,6 +1,6 @@
-//! Authenticated sessions on one TCP connection, driven one request at a time:
-//! for set-up, preparation and clean-up, where there is but one. The measured
-//! load is driven by [`crate::run`], which takes the parts of a [`Session`] over.
+//! Authenticated sessions on one TCP connection, with one request at a time, for
+//! set-up, preparation and clean-up. The measured load is driven by [`crate::run`],
+//! which takes over the parts of a [`Session`].
 
 pub(crate) mod caching;
 mod endpoint;
@@ -33,15 +33,15 @@ pub use error::SessionError;
 pub(crate) use route::{Route, Whereabouts};
 pub use who::Who;
 
-/// Enough for any set-up answer in one piece.
+/// Size of the receive buffer in bytes; holds any set-up answer in one piece.
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
-/// How long a polite good-bye may take before the socket is just closed.
+/// Limit for the log-off; after that the socket is closed without it.
 pub(crate) const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
 
-/// What one request was answered.
+/// The answer to one request.
 pub(crate) struct Reply {
     pub(crate) status: NtStatus,
-    /// Header and body.
+    /// Header and body of the answer.
     pub(crate) message: Vec<u8>,
 }
 
@@ -51,27 +51,27 @@ pub(crate) struct Session {
     pub(crate) stream: TcpStream,
     pub(crate) inbound: Inbound,
     pub(crate) connection: Connection,
-    /// What it was granted to cache.
+    /// Oplocks and leases granted on this connection.
     pub(crate) cache: Cache,
     endpoint: Endpoint,
-    /// What it has logged on with.
+    /// Credentials of the last log-on.
     credentials: Credentials,
     state: State,
-    /// The session that requests are made in.
+    /// The session in which requests are made.
     current: SessionIndex,
 }
 
-/// Whether both sides still agree on where in the stream they are.
+/// Whether client and server agree on the position in the byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Every request made here has been answered.
     InStep,
-    /// One has not: half of it may have been sent, half of its answer may have
-    /// been read, and the rest of that may still come.
+    /// One request was not answered. Only a part of it may have been sent, or only
+    /// a part of its answer received, and the rest may still arrive.
     Lost,
 }
 
-/// What is under way while a session is set up, for messages.
+/// Name of the action during set-up, for messages.
 const SET_UP: &str = "set up a session";
 
 impl Session {
@@ -80,8 +80,8 @@ impl Session {
         Self::connect(endpoint, Handshake::start).await
     }
 
-    /// Connects, and makes this another channel of the session that `binding`
-    /// is from.
+    /// Connects and binds this connection as another channel to the session of
+    /// `binding`.
     pub(crate) async fn open_channel(
         endpoint: &Endpoint,
         binding: Binding,
@@ -156,8 +156,8 @@ impl Session {
                     match handshake.receive(message, &mut out).map_err(refuse)? {
                         Progress::Continue => {}
                         Progress::Ready(mut connection) => {
-                            // What came with the last answer is not lost: it
-                            // was not asked for, or is half of a message.
+                            // The bytes after the last answer are kept: unsolicited
+                            // messages, or a part of one.
                             take_unasked(&mut connection, messages).map_err(broken)?;
                             while let Some(frame) = inbound
                                 .next(&mut input, Payload::Keep)
@@ -187,21 +187,21 @@ impl Session {
         }
     }
 
-    /// Where another connection of the same sessions is opened: at the address
-    /// of this one.
+    /// Returns the endpoint for further connections of the same sessions: at the
+    /// server address of this connection.
     pub(crate) fn beside(&self) -> Result<Endpoint, SessionError> {
         let address = self.stream.peer_addr();
         let address = address.map_err(|source| self.endpoint.io("connect once more", source))?;
         Ok(self.endpoint.at_address(address))
     }
 
-    /// Sets up a further session on the connection, in which requests are made
-    /// from now on.
+    /// Sets up a further session on the connection and makes it the current one.
     pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
         self.set_up(Opening::start).await
     }
 
-    /// The same with the session that `binding` is from.
+    /// Binds this connection to the session of `binding` and makes that session the
+    /// current one.
     pub(crate) async fn bind_another(
         &mut self,
         binding: Binding,
@@ -212,12 +212,13 @@ impl Session {
         .await
     }
 
-    /// What came of the log-on to the session that requests are made in.
+    /// Returns the result of the log-on to the current session.
     pub(crate) fn terms(&self) -> &SessionTerms {
         self.connection.terms(self.current)
     }
 
-    /// Like [`Session::call`], where any status but success is an error.
+    /// Works like [`Session::call`], but returns an error for any status except
+    /// success.
     pub(crate) async fn expect(
         &mut self,
         doing: &str,
@@ -232,7 +233,7 @@ impl Session {
         Err(self.refused(doing, reply.status))
     }
 
-    /// See [`Endpoint::impatient`].
+    /// Shortens the limits; see [`Endpoint::impatient`].
     pub(crate) fn lose_patience(&mut self) {
         self.endpoint = self.endpoint.impatient();
     }
@@ -250,7 +251,7 @@ impl Session {
         }
     }
 
-    /// A malformed answer to a request.
+    /// Returns the error for a malformed answer to a request.
     pub(crate) fn malformed(
         &self,
         doing: &str,
@@ -263,7 +264,7 @@ impl Session {
         }
     }
 
-    /// CREATE.
+    /// Sends a CREATE and returns its answer.
     pub(crate) async fn create(
         &mut self,
         doing: &str,
@@ -273,14 +274,14 @@ impl Session {
         Ok(created)
     }
 
-    /// CREATE, and what it was granted beyond its fields.
+    /// Sends a CREATE and returns its answer with the granted contexts.
     pub(crate) async fn create_with(
         &mut self,
         doing: &str,
         request: &CreateRequest<'_>,
     ) -> Result<(CreateResponse, GrantedContexts), SessionError> {
         let mut body = Vec::with_capacity(256);
-        // The encoder counts offsets from the header, which is of fixed size.
+        // The encoder counts offsets from the header, which has a fixed size.
         request.encode(&mut body).map_err(|_| SessionError::Path {
             doing: doing.to_owned(),
         })?;
@@ -294,7 +295,7 @@ impl Session {
         decoded.map_err(|error| self.malformed(doing, error))
     }
 
-    /// CLOSE.
+    /// Sends a CLOSE.
     pub(crate) async fn close(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
         let request = CloseRequest {
             file_id: file,
@@ -305,9 +306,9 @@ impl Session {
             .map(|_| ())
     }
 
-    /// Sends ECHOs until the credits asked for are there, at most `echos` of
-    /// them: servers grant few at a time, and a window without the credits for
-    /// even one large request could not begin.
+    /// Sends ECHOs until the requested credits are available, at most `echos` of
+    /// them. Servers grant few credits at a time. Without enough credits for one
+    /// large request, a window could not begin.
     pub(crate) async fn earn_credits(&mut self, echos: u32) -> Result<(), SessionError> {
         const DOING: &str = "earn credits";
         for _ in 0..echos {
@@ -322,14 +323,14 @@ impl Session {
         Ok(())
     }
 
-    /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
+    /// Sends TREE_DISCONNECT and LOGOFF; failures are ignored.
     pub(crate) async fn log_off(self) {
         let session = self.current;
         self.log_off_all([session]).await;
     }
 
-    /// The same in each of these sessions, and all together within the time
-    /// that one may take.
+    /// Sends TREE_DISCONNECT and LOGOFF in each of these sessions. All of them
+    /// together have the time limit of one log-off.
     pub(crate) async fn log_off_all(mut self, sessions: impl IntoIterator<Item = SessionIndex>) {
         let farewell = async {
             for session in sessions {
@@ -342,12 +343,12 @@ impl Session {
                 }
             }
         };
-        // A server that does not answer sees the socket close.
+        // If the server does not answer, closing the socket is enough.
         let _ = timeout(LOGOFF_LIMIT, farewell).await;
     }
 }
 
-/// Takes messages while no request is in flight.
+/// Processes messages that arrive while no request is in flight.
 fn take_unasked(
     connection: &mut Connection,
     mut messages: Messages<'_>,

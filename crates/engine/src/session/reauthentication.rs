@@ -1,4 +1,4 @@
-//! Authenticating a session again that the server has let expire.
+//! Reauthentication of a session that has expired on the server.
 
 use smbench_protocol::header::Command;
 use smbench_protocol::{
@@ -12,9 +12,9 @@ use crate::clock;
 const DOING: &str = "authenticate again";
 
 impl Session {
-    /// Authenticates again; files stay open. By Kerberos, with a ticket that
-    /// lasts longer than the one before. After a failure the session takes no
-    /// further request.
+    /// Authenticates the session again; files stay open. With Kerberos, it uses a
+    /// ticket that expires later than the one before. After a failure the session
+    /// takes no further request.
     pub(crate) async fn reauthenticate(&mut self) -> Result<(), SessionError> {
         self.check_step(DOING)?;
         self.afford(DOING, &[1]).await?;
@@ -45,14 +45,14 @@ impl Session {
         })
     }
 
-    /// What the session has logged on with that requests are made in.
+    /// Returns the credentials of the current session.
     pub(crate) const fn credentials(&self) -> &Credentials {
         &self.credentials
     }
 
-    /// What to authenticate a session with again that has logged on with
-    /// `used`. It borrows nothing, so that whoever drives the session can go on
-    /// with other things while a KDC is asked.
+    /// Returns the credentials to reauthenticate a session that logged on with
+    /// `used`. The future borrows nothing, so the driver of the session can do
+    /// other work while a KDC is asked.
     pub(crate) fn renewal(
         &self,
         used: &Credentials,
@@ -61,7 +61,7 @@ impl Session {
         async move { endpoint.renewed(&used).await }
     }
 
-    /// Appends the first request; the connection tells how it goes on.
+    /// Appends the first request; the connection reports the progress as events.
     pub(crate) fn begin_reauthentication(
         &mut self,
         session: SessionIndex,
@@ -82,13 +82,14 @@ impl Session {
             })
     }
 
-    /// Why a session that has expired cannot go on: the server's answer.
+    /// Returns the error for a session whose reauthentication the server refused
+    /// with `status`.
     pub(crate) fn not_renewed(&self, used: &Credentials, status: NtStatus) -> SessionError {
         self.endpoint.not_logged_on(used, refused(status))
     }
 }
 
-/// Why the session was not authenticated again.
+/// The reason why a reauthentication failed.
 enum Ended {
     Refused(NtStatus),
     NoCredit,
@@ -121,7 +122,7 @@ mod tests {
     use crate::session::Endpoint;
     use crate::target::{Secret, Target};
 
-    /// Plain, signed and encrypted.
+    /// Options for plain, signed and encrypted sessions.
     const PROTECTIONS: [(Mode, Mode); 3] = [
         (Mode::Off, Mode::Off),
         (Mode::Required, Mode::Off),
@@ -153,7 +154,7 @@ mod tests {
         opened.unwrap().file_id
     }
 
-    /// FLUSH once, without authenticating again.
+    /// Sends one FLUSH without reauthentication.
     async fn flush_as_it_is(session: &mut Session, file_id: FileId) -> NtStatus {
         let mut body = Vec::new();
         FlushRequest { file_id }.encode(&mut body);
@@ -175,7 +176,7 @@ mod tests {
         target
     }
 
-    /// NTLM needs two requests, the second after the first's answer.
+    /// NTLM needs two requests: the second follows the answer to the first.
     async fn reauthenticates_by_ntlm(target: &Target) {
         for protection in PROTECTIONS {
             let mut session = open(target, protection).await;
@@ -257,15 +258,14 @@ mod tests {
                 .map(|(session, _)| ticket_end(session))
                 .max();
             let left = expiry.unwrap().duration_since(clock::wall());
-            // Servers reckon in whole seconds.
+            // Servers count in whole seconds.
             let past = left.unwrap_or_default() + Duration::from_secs(2);
             tokio::time::sleep(past).await;
             for (mut session, file) in sessions {
                 let before = ticket_end(&session);
                 let expired = flush_as_it_is(&mut session, file).await;
                 assert_eq!(expired, NtStatus::NETWORK_SESSION_EXPIRED);
-                // What was open stays open, and requests go on as if nothing
-                // had happened.
+                // Open files stay open, and requests work as before.
                 let flush = FlushRequest { file_id: file };
                 let flushed = session.expect("flush", Command::Flush, 0, |out| flush.encode(out));
                 flushed.await.unwrap();

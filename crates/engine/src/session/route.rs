@@ -1,5 +1,5 @@
-//! The ways from this machine to a server, and what this machine may run out of
-//! on them.
+//! The routes from this machine to a server, and the local resources that they can
+//! exhaust.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -7,28 +7,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use nix::errno::Errno;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 
-/// Where a server runs.
+/// Location of a server relative to this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whereabouts {
-    /// On this machine: it shares the CPUs.
+    /// On this machine, so it shares the CPUs.
     Here,
-    /// Somewhere else, or in a container that looks like that.
+    /// On another machine, or in a container that looks like one.
     Elsewhere,
 }
 
-/// A way that connections take to the server.
+/// A route of connections to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     /// Local address.
     pub(crate) source: IpAddr,
-    /// The server's.
+    /// Address of the server.
     pub(crate) server: SocketAddr,
-    /// Routes that share the connections evenly.
+    /// Number of routes that share the connections evenly.
     pub(crate) of: u64,
 }
 
-/// The local address that the system connects to `server` from; nothing is sent
-/// to find out.
+/// Returns the local address from which the system connects to `server`. Sends
+/// nothing.
 pub(super) fn local_address(server: SocketAddr) -> Option<IpAddr> {
     let any: IpAddr = match server {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -39,15 +39,16 @@ pub(super) fn local_address(server: SocketAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// Whether an address is one of this machine's; nothing is sent to find out.
+/// Returns whether an address belongs to this machine. Sends nothing.
 pub(super) fn is_own(address: SocketAddr) -> bool {
-    // As IPv4 where it is that in an IPv6 address.
+    // An IPv4 address mapped into IPv6 is compared as IPv4.
     let ip = address.ip().to_canonical();
     ip.is_loopback() || local_address(address) == Some(address.ip()) || is_of_an_interface(ip)
 }
 
-/// Whether an interface here has this address. A further IPv4 address of a subnet is
-/// connected to from the first one, so that only this tells.
+/// Returns whether an interface of this machine has this address. If a subnet has
+/// several local IPv4 addresses, the system connects from the first one, so only
+/// the interfaces show the others.
 fn is_of_an_interface(ip: IpAddr) -> bool {
     let ipv4 = |interface: InterfaceAddress| -> Option<IpAddr> {
         Some(interface.address?.as_sockaddr_in()?.ip().into())
@@ -56,7 +57,7 @@ fn is_of_an_interface(ip: IpAddr) -> bool {
     getifaddrs().is_ok_and(|mut interfaces| interfaces.any(has_it))
 }
 
-/// What to do when this machine has no more sockets to give.
+/// Returns the remedy if this machine has run out of sockets.
 pub(super) fn shortage(error: &io::Error) -> Option<&'static str> {
     match Errno::from_raw(error.raw_os_error()?) {
         Errno::EADDRNOTAVAIL => Some(
@@ -113,7 +114,7 @@ mod tests {
         }
         let mut localhost = ("localhost", 445).to_socket_addrs().unwrap();
         assert!(localhost.all(is_own));
-        // Kept for documentation: no machine has them.
+        // Addresses reserved for documentation, which no machine has.
         for elsewhere in ["192.0.2.1", "2001:db8::1"] {
             let ip: IpAddr = elsewhere.parse().unwrap();
             assert!(!is_own((ip, 445).into()), "{elsewhere}");
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_this_machine_connects_to_others_from_is_its_own() {
-        // Where there is no way to others, there may be no such address.
+        // Without a route to other machines there may be no such address.
         if let Some(own) = local_address("192.0.2.1:445".parse().unwrap()) {
             assert!(is_own((own, 445).into()), "{own}");
             assert!(is_of_an_interface(own), "{own}");

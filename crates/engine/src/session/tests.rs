@@ -24,7 +24,7 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
         "before"
     );
 
-    // Somebody who never answers takes the server's place for one request.
+    // A peer that never answers replaces the server for one request.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = TcpStream::connect(listener.local_addr().unwrap());
     let stream = std::mem::replace(&mut session.stream, silent.await.unwrap());

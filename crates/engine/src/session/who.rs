@@ -1,4 +1,4 @@
-//! Who logs on, for messages.
+//! The user that logs on, for messages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use smbench_protocol::Credentials;
 use smbench_protocol::kerberos::ServiceTicket;
 
-/// Who logs on, and how; shown as an adverbial phrase.
+/// The user that logs on and the kind of log-on; displayed as an adverbial phrase.
 #[derive(Clone, Debug)]
 pub enum Who {
     /// A user with a password.
     User(String),
     /// A guest.
     Guest,
-    /// Nobody.
+    /// An anonymous user.
     Anonymous,
     /// A user with a Kerberos ticket.
     Kerberos(Arc<ServiceTicket>),

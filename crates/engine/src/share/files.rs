@@ -1,4 +1,4 @@
-//! What the workspace does to files and directories, one request at a time.
+//! Operations of the workspace on files and directories, one request at a time.
 
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
@@ -13,21 +13,21 @@ use smbench_protocol::{FileId, NtStatus};
 use crate::session::{Session, SessionError};
 
 const LISTING_LEN: u32 = 64 * 1024;
-/// Answers that a listing may take.
+/// Maximum number of answers to one listing.
 const LISTING_ANSWERS_MAX: u32 = 10_000;
-/// Names that a listing may have: what a run makes, and a lot to spare, in
-/// some hundred MiB.
+/// Maximum number of names in one listing: far more than a run makes, and some
+/// hundred MiB of memory.
 const LISTING_NAMES_MAX: usize = 1_000_000;
 
-/// What is to be deleted.
+/// Type of the entry to delete.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     File,
     Directory,
 }
 
-/// Deletes a name, or leaves that to a later try when it is held by another
-/// open; one that is gone already is fine.
+/// Deletes a name. Succeeds if the name is gone already, and leaves it to a later
+/// try if another open holds it.
 pub(super) async fn delete(
     session: &mut Session,
     path: &str,
@@ -62,7 +62,7 @@ pub(super) async fn delete(
     }
 }
 
-/// The names in a directory, without `.` and `..`.
+/// Returns the entries of a directory, without `.` and `..`.
 pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>, SessionError> {
     let doing = if path.is_empty() {
         "list the share".to_owned()
@@ -110,7 +110,7 @@ pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>
     })
 }
 
-/// The request every open here starts from.
+/// Returns the request from which every open in this module starts.
 pub(crate) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
     CreateRequest {
         name,
@@ -124,7 +124,7 @@ pub(crate) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
     }
 }
 
-/// `directory\\name`, or just the name below the share's root.
+/// Returns `directory\\name`, or just the name below the share's root.
 pub(crate) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()
@@ -133,8 +133,8 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
     }
 }
 
-/// Bytes free for this user where `file` lies; `None` when the server does not
-/// answer the question.
+/// Returns the bytes free for this user at the place of `file`; `None` if the
+/// server refuses the query.
 async fn free_bytes(session: &mut Session, file: FileId) -> Result<Option<u64>, SessionError> {
     const DOING: &str = "ask how much space is free";
     let request = QueryInfoRequest {
@@ -155,13 +155,13 @@ async fn free_bytes(session: &mut Session, file: FileId) -> Result<Option<u64>, 
     Ok(caller_available(answer.data))
 }
 
-/// Bytes free for this user on the share.
+/// Returns the bytes free for this user on the share.
 pub(crate) async fn free_bytes_at_root(session: &mut Session) -> Result<Option<u64>, SessionError> {
     free_bytes_in(session, "").await
 }
 
-/// Bytes free for this user where a directory is; the empty path is the share's
-/// root.
+/// Returns the bytes free for this user in a directory; the empty path is the
+/// share's root.
 pub(super) async fn free_bytes_in(
     session: &mut Session,
     path: &str,
@@ -185,7 +185,7 @@ pub(super) async fn free_bytes_in(
     Ok(free)
 }
 
-/// CallerAvailableAllocationUnits times the unit (MS-FSCC 2.5.4), in bytes.
+/// Returns CallerAvailableAllocationUnits times the unit (MS-FSCC 2.5.4), in bytes.
 fn caller_available(data: &[u8]) -> Option<u64> {
     let u64_at = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
     let u32_at = |at: usize| Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?));

@@ -1,12 +1,12 @@
-//! Files that were prepared for `fileio` tests and outlive them: in a directory
-//! with a name of its own, beside a manifest that says what was prepared.
+//! Prepared files of `fileio` tests, which stay after a test. They are in a
+//! directory with a name of its own, together with a manifest that describes them.
 //!
-//! A file is written from its beginning to its end, one request after the other,
-//! so its size on the share is how far it has come: preparing goes on from there.
-//! Not so where a test makes files anew, by requests of many clients at a time:
-//! while it does the manifest says so, and if it still says so later, they are
-//! written again from the beginning. The directory is claimed as that of a run
-//! is, so that no two work in it.
+//! A file is written from its start to its end, one request after the other. Its
+//! size on the share therefore shows the progress, and an interrupted preparation
+//! continues from there. This does not hold while a test writes its own files, by
+//! requests of many clients at a time. During that time the manifest says so. If it
+//! still says so later, the files are written again from the start. The directory
+//! is claimed in the same way as that of a run, so that no two runs work in it.
 
 mod manifest;
 
@@ -28,27 +28,27 @@ use crate::session::{Endpoint, Session, SessionError, random_u64};
 use crate::units::Size;
 use manifest::{manifest, write_manifest};
 
-/// The directory's name, below the target's path.
+/// Name of the directory, below the target's path.
 pub(crate) const FILEIO_DIRECTORY: &str = "smbench-fileio";
-/// The manifest's name in it.
+/// Name of the manifest in the directory.
 pub(super) const MANIFEST: &str = "fileio.json";
 
-/// Whether a directory that is not there gets made.
+/// Whether a missing directory is created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Made,
     Refused,
 }
 
-/// Of files that nobody has written yet.
+/// Returns a salt for files that are not written yet.
 fn new_salt() -> Salt {
     Salt(random_u64())
 }
 
-/// Names in the directory, and the bytes of each.
+/// Sizes in bytes of the files in the directory, by name.
 type Sizes = BTreeMap<String, u64>;
 
-/// The files of a test.
+/// Returns the files of a test.
 fn files(test: &Fileio) -> FileSet {
     FileSet {
         scope: Scope::Shared,
@@ -61,8 +61,8 @@ fn directory_of(endpoint: &Endpoint) -> String {
     join(&endpoint.target().path, FILEIO_DIRECTORY)
 }
 
-/// Makes the files of a test, or what is missing of them, calling `progress` with
-/// bytes written so far and in all. Nothing is written where they cannot fit.
+/// Creates the files of a test, or the missing parts of them. Calls `progress` with
+/// the bytes written so far and in total. Writes nothing if the files cannot fit.
 pub(crate) async fn prepare_kept(
     endpoint: &Endpoint,
     test: &Fileio,
@@ -72,7 +72,7 @@ pub(crate) async fn prepare_kept(
     let mut session = Session::open(endpoint).await?;
     let directory = directory_of(endpoint);
     let files = files(test);
-    // Whichever test follows.
+    // These limits must suffice for any test mode that follows.
     let negotiated = session.connection.negotiated();
     let limits = [
         ("read", negotiated.max_read),
@@ -81,7 +81,7 @@ pub(crate) async fn prepare_kept(
     test.check_requests(limits, &session.share())?;
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
     let mut missing = missing(&files, &found, &directory, endpoint)?;
-    // Others than those found are told before they are gone on with.
+    // Refuses files of another test before writing to them.
     let manifest = match found.keys().any(|name| name != MARKER) {
         true => Some(manifest(&mut session, &directory, &found, test).await?),
         false => None,
@@ -97,7 +97,7 @@ pub(crate) async fn prepare_kept(
     check_room(endpoint, &mut session, (total, given_back)).await?;
     let mut workspace = claim(endpoint, session, Missing::Made, salt).await?;
     if contents == Contents::MayHaveHoles {
-        // Only then do sizes tell again how far they have come.
+        // Sizes show the progress again only when the files are empty.
         workspace.empty(files, cancel).await?;
     }
     write_manifest(&mut workspace, test, Contents::Whole).await?;
@@ -124,7 +124,7 @@ pub(crate) async fn prepare_kept(
     }
 }
 
-/// Removes the files and their directory; its name, if there was one.
+/// Removes the files and their directory; returns its name if it existed.
 pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, SessionError> {
     let mut session = Session::open(endpoint).await?;
     let directory = directory_of(endpoint);
@@ -145,8 +145,8 @@ pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, S
 }
 
 impl Workspace {
-    /// Claims the directory of prepared files; a test that makes its files anew
-    /// makes it as well.
+    /// Claims the directory of prepared files. A test that writes its own files
+    /// also creates the directory.
     pub(crate) async fn of_prepared(
         endpoint: &Endpoint,
         mut session: Session,
@@ -179,7 +179,7 @@ impl Workspace {
         }
         let workspace = claim(endpoint, session, missing, salt).await?;
         match (missing, contents) {
-            // Nobody writes them any more.
+            // No client writes these files any more, so the holes would stay.
             (Missing::Refused, Contents::MayHaveHoles) => {
                 workspace.remove().await?;
                 let at = endpoint.share();
@@ -189,9 +189,9 @@ impl Workspace {
         }
     }
 
-    /// Checks that the files are those of `test`, and names the first that is
-    /// not. Where the test makes them anew they are emptied instead, and may have
-    /// holes until [`Workspace::settle`].
+    /// Checks that the files are those of `test`; the error names the first wrong
+    /// file. If the test writes its own files, they are emptied instead, and may
+    /// have holes until [`Workspace::settle`].
     pub(crate) async fn check_prepared(
         &mut self,
         test: &Fileio,
@@ -222,8 +222,7 @@ impl Workspace {
         }
     }
 
-    /// Says that files which `test` has made anew are whole as far as they are
-    /// long.
+    /// Records in the manifest that the files written by `test` have no holes.
     pub(crate) async fn settle(&mut self, test: &Fileio) -> Result<(), SessionError> {
         write_manifest(self, test, Contents::Whole).await
     }
@@ -236,7 +235,7 @@ impl Workspace {
     }
 }
 
-/// Fails when `needed` bytes do not fit once others are `given_back`.
+/// Fails if `needed` bytes do not fit after `given_back` bytes are freed.
 async fn check_room(
     endpoint: &Endpoint,
     session: &mut Session,
@@ -266,7 +265,7 @@ fn from_the_beginning(files: &FileSet) -> VecDeque<Job> {
     all(files).map(|file| Job { file, from: 0 }).collect()
 }
 
-/// What is in a directory; `None` where there is none.
+/// Returns the sizes of the files in a directory; `None` if it does not exist.
 async fn sizes(session: &mut Session, directory: &str) -> Result<Option<Sizes>, SessionError> {
     match list(session, directory).await {
         Ok(entries) => Ok(Some(
@@ -280,8 +279,8 @@ async fn sizes(session: &mut Session, directory: &str) -> Result<Option<Sizes>, 
     }
 }
 
-/// The files that are not whole, and from where on they are missing. What is
-/// there is gone on with at a block, of which a part may have been written.
+/// Returns the incomplete files, each with the offset to continue from. The offset
+/// is at the start of a block, because the last block may be incomplete.
 fn missing(
     files: &FileSet,
     found: &Sizes,
@@ -314,7 +313,7 @@ fn missing(
     Ok(jobs)
 }
 
-/// Fails where there is something that no test has made.
+/// Fails if the directory has an entry that no test has made.
 fn refuse_foreign(found: &Sizes, directory: &str, endpoint: &Endpoint) -> Result<(), FileioError> {
     let foreign = found
         .keys()

@@ -1,11 +1,11 @@
-//! The run's own directory on the share: made, filled, removed; and leftovers
-//! of earlier runs found and removed.
+//! The run's own directory on the share: creates, fills and removes it. Also finds
+//! and removes directories that earlier runs left.
 //!
-//! Invariant: nothing outside a directory named `smbench-<16 hex digits>` that
-//! is empty or holds our marker file is ever written or deleted, nor outside
-//! `smbench-fileio`, whose files are prepared once and stay. The marker stays
-//! open, shared with nobody, while its run lives; the server thereby tells a
-//! living run from a dead one, and drops the open when the connection dies.
+//! Invariant: writes and deletions happen in two places only. One is a directory
+//! named `smbench-<16 hex digits>` that is empty or holds our marker file. The
+//! other is `smbench-fileio`, whose files are prepared once and stay. A run keeps
+//! its marker open without sharing. The server drops the open when the connection
+//! dies, and thus distinguishes a living run from a dead one.
 
 mod files;
 mod kept;
@@ -43,18 +43,19 @@ pub(crate) struct Workspace {
     fate: Fate,
 }
 
-/// What becomes of a directory when its run is over.
+/// Fate of a directory at the end of its run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// It goes, with everything in it.
+    /// The directory is deleted with everything in it.
     Removed,
-    /// It stays, as files were prepared in it.
+    /// The directory stays, because files were prepared in it.
     Kept,
 }
 
 impl Workspace {
-    /// Makes a new directory below the target's path and claims it. When that
-    /// fails, whatever was made goes again, or is told beside the error.
+    /// Creates a new directory below the target's path and claims it. If that
+    /// fails, removes everything that was created. A directory that could not be
+    /// removed is reported with the error.
     pub(crate) async fn create(
         endpoint: &Endpoint,
         mut session: Session,
@@ -73,7 +74,8 @@ impl Workspace {
             Err(Unclaimed::NotMade(error)) => Err((error, None)),
             Err(Unclaimed::PerhapsMade(error)) => {
                 let removed = match error.status() {
-                    // An answer: what was made is known, and this session works.
+                    // The server answered, so the created entries are known and
+                    // this session still works.
                     Some(_) => remove_claimed(&mut session, &directory, None).await,
                     None => {
                         drop(session);
@@ -88,29 +90,30 @@ impl Workspace {
         }
     }
 
-    /// The session that holds the directory, to make requests on.
+    /// Returns the session that holds the directory, for requests.
     pub(crate) const fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// The run's directory, from the share's root.
+    /// Returns the run's directory, as a path from the share's root.
     pub(crate) fn directory(&self) -> &str {
         &self.directory
     }
 
-    /// What everything that the run writes below its directory is salted with.
+    /// Returns the salt of all data that the run writes below its directory.
     pub(crate) const fn salt(&self) -> Salt {
         self.salt
     }
 
-    /// Waits less from now on: the server may be gone, or the user is waiting.
+    /// Shortens the limits from now on, because the server may be gone or the user
+    /// is waiting.
     pub(crate) fn lose_patience(&mut self) {
         self.endpoint = self.endpoint.impatient();
         self.session.lose_patience();
     }
 
-    /// Deletes everything in the directory, then the directory; of one that is
-    /// kept only gives up the claim.
+    /// Deletes everything in the directory, then the directory. A directory that
+    /// stays only loses its claim.
     pub(crate) async fn remove(self) -> Result<(), SessionError> {
         let Self {
             mut session,
@@ -123,7 +126,7 @@ impl Workspace {
         if fate == Fate::Kept {
             let closed = session.close("close the run's marker", marker).await;
             session.log_off().await;
-            // Where the connection is gone, the server closes it by itself.
+            // If the connection is gone, the server closes the marker.
             return closed.or(Ok(()));
         }
         let removed = remove_claimed(&mut session, &directory, Some(marker)).await;
@@ -139,9 +142,9 @@ impl Workspace {
     }
 }
 
-/// Fails when so many bytes more cannot fit where `directory` is (from the
-/// share's root, which is the empty path), by the server's own figures. Writes
-/// nothing.
+/// Fails if `needed` more bytes cannot fit in `directory`, by the server's own
+/// figures. `directory` is a path from the share's root, and the root is the empty
+/// path. Writes nothing.
 pub(crate) async fn check_space(
     session: &mut Session,
     directory: &str,
@@ -157,8 +160,8 @@ pub(crate) async fn check_space(
     }
 }
 
-/// The bytes free where `directory` is, if `needed` do not fit there once others
-/// are `given_back`.
+/// Returns the bytes free in `directory` if `needed` bytes do not fit there after
+/// `given_back` bytes are freed.
 async fn too_little(
     session: &mut Session,
     directory: &str,
@@ -169,15 +172,16 @@ async fn too_little(
     }
     let free = match free_bytes_in(session, directory).await {
         Ok(free) => free,
-        // What may not be looked at may be written to; who writes will see.
+        // A directory that refuses the query may still be writable; otherwise the
+        // write fails later.
         Err(error) if error.status().is_some() => None,
         Err(error) => return Err(error),
     };
-    // Not every server tells; then the disk itself will.
+    // If the server does not report free space, a full disk makes the write fail.
     Ok(free.filter(|free| needed > free.saturating_add(given_back)))
 }
 
-/// How a directory that could not be removed is told.
+/// Returns the message for a directory that could not be removed.
 pub(crate) fn leftover(directory: &str, error: &SessionError) -> String {
     format!("directory '{directory}' remains: {error}")
 }

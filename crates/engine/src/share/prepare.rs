@@ -1,4 +1,4 @@
-//! Fills the files of a run, on several sessions side by side.
+//! Fills the files of a run, on several sessions in parallel.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ use crate::pattern::{self, Salt, Stamp};
 use crate::plan::{FileSet, Plan, WorkFile};
 use crate::session::{Endpoint, Session, SessionError};
 
-/// Sessions that fill files side by side.
+/// Number of sessions that fill files in parallel.
 const PREPARE_SESSIONS: usize = 8;
-/// Bytes per WRITE while filling, if the server takes as many.
+/// Bytes of each WRITE while filling, if the server accepts that length.
 const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
 
 impl Workspace {
-    /// Writes every file of the plan, calling `progress` with bytes written so
-    /// far, until done or cancelled.
+    /// Writes every file of the plan until done or cancelled. Calls `progress` with
+    /// the bytes written so far.
     pub(crate) async fn prepare(
         &self,
         plan: &Plan,
@@ -37,7 +37,7 @@ impl Workspace {
         let mut files = plan.workload.files;
         let fileio = plan.workload.fileio();
         if fileio.is_some_and(|test| test.mode == TestMode::SeqWr) {
-            // It is the test that writes them.
+            // In this mode the test itself writes the files.
             files.size = 0;
         }
         let waiting = plan.files().map(|file| Job { file, from: 0 }).collect();
@@ -45,8 +45,8 @@ impl Workspace {
             .await
     }
 
-    /// Writes what is missing of files, calling `progress` with bytes written so
-    /// far, until done or cancelled.
+    /// Writes the missing parts of files until done or cancelled. Calls `progress`
+    /// with the bytes written so far.
     pub(super) async fn fill(
         &self,
         files: FileSet,
@@ -87,7 +87,8 @@ impl Workspace {
                     written += u64::from(len);
                     progress(written);
                 }
-                // The first failure ends it all; dropping the set aborts the rest.
+                // The first failure ends the filling; dropping the set aborts the
+                // other tasks.
                 ended = running.join_next() => match ended {
                     Some(ended) => ended.map_err(|_| SessionError::Panicked {
                         doing: "prepare the files",
@@ -97,7 +98,7 @@ impl Workspace {
                 () = cancel.cancelled() => return Err(SessionError::Interrupted),
             }
         }
-        // Which writers may have seen first.
+        // The writers may have noticed the cancel first and ended without an error.
         match cancel.is_cancelled() {
             true => Err(SessionError::Interrupted),
             false => Ok(()),
@@ -108,19 +109,19 @@ impl Workspace {
 /// A file to be written.
 pub(super) struct Job {
     pub(super) file: WorkFile,
-    /// First byte that is missing.
+    /// Offset of the first missing byte.
     pub(super) from: u64,
 }
 
-/// How files are written.
+/// How existing files are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// There is none yet.
+    /// No file exists yet.
     New,
-    /// Some are there, in part; on stable storage in the end, as others use them
-    /// later.
+    /// Some files exist in part. All are flushed to stable storage at the end,
+    /// because later runs use them.
     GoOn,
-    /// What is there goes.
+    /// Existing contents are deleted.
     Anew,
 }
 
@@ -202,7 +203,7 @@ async fn fill_file(
     while offset < size && !jobs.cancel.is_cancelled() {
         let written = write_some(session, &doing, id, (offset, size), contents).await?;
         offset += u64::from(written);
-        // The receiver only goes away when the run is over.
+        // The receiver is dropped only when the run is over.
         let _ = report.send(written).await;
     }
     if jobs.manner == Manner::GoOn {
@@ -214,7 +215,8 @@ async fn fill_file(
     session.close(&doing, id).await
 }
 
-/// Writes the beginning of a range, as much as one request carries.
+/// Writes the first part of a range, as much as one request carries. Returns the
+/// number of bytes.
 pub(super) async fn write_some(
     session: &mut Session,
     doing: &str,
@@ -240,8 +242,8 @@ pub(super) async fn write_some(
     let written = WriteResponse::decode(&message)
         .map_err(|error| session.malformed(doing, error))?
         .count;
-    // A server that cannot take all of it says so with a status. One that
-    // takes a byte at a time would keep this busy for ever.
+    // A server that cannot take all of the data must answer with an error status.
+    // Accepting a partial write could mean one byte per request, without end.
     match written == length {
         true => Ok(written),
         false => Err(SessionError::ShortWrite {

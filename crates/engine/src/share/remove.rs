@@ -1,4 +1,5 @@
-//! Removes what runs made: their own at the end, and what dead ones left.
+//! Removes the directories of runs: that of this run at its end, and those that
+//! killed runs left.
 
 use std::time::Duration;
 
@@ -13,25 +14,25 @@ use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER, REPLAY_DIRECTORY};
 use crate::plan::FileSet;
 use crate::session::{Endpoint, Session, SessionError};
 
-/// How often, and at what distance, a directory that is not empty yet is tried
-/// again.
+/// Number of retries, and the delay between them, while a directory is not empty
+/// yet.
 const REMOVE_RETRIES: u32 = 20;
 const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// What a clean-up found and did.
+/// Directories that a clean-up found, grouped by its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleanup {
-    /// Directories removed, from the share's root.
+    /// Removed directories, as paths from the share's root.
     pub removed: Vec<String>,
-    /// Directories left alone because a run is using them.
+    /// Directories left in place because a run is using them.
     pub in_use: Vec<String>,
-    /// Directories that look like ours but hold no marker of ours.
+    /// Directories with a name like ours, but without our marker.
     pub foreign: Vec<String>,
-    /// Directories of files that were prepared for `fileio`, and stay.
+    /// Directories of files that were prepared for `fileio`; they stay.
     pub prepared: Vec<String>,
 }
 
-/// Removes what dead runs left below the target's path.
+/// Removes the directories that killed runs left below the target's path.
 pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
     let mut session = Session::open(endpoint).await?;
     let base = endpoint.target().path.clone();
@@ -51,7 +52,8 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
     Ok(found)
 }
 
-/// Removes one directory, given from the share's root, if it is a dead run's.
+/// Removes one directory, a path from the share's root, if it belongs to a killed
+/// run.
 pub(crate) async fn remove_remains(
     endpoint: &Endpoint,
     directory: &str,
@@ -68,7 +70,7 @@ pub(crate) async fn remove_remains(
 }
 
 impl Cleanup {
-    /// Removes a directory if it is a dead run's, and keeps account of it.
+    /// Removes a directory if it belongs to a killed run, and records the result.
     async fn look_into(
         &mut self,
         session: &mut Session,
@@ -87,23 +89,23 @@ impl Cleanup {
     }
 }
 
-/// What a directory with a name of ours turned out to be.
+/// Owner of a directory with a name like ours.
 enum Found {
-    /// A dead run's; removed.
+    /// A killed run; the directory was removed.
     Dead,
-    /// A living run's.
+    /// A living run.
     InUse,
-    /// Somebody else's.
+    /// Someone else.
     Foreign,
 }
 
-/// Removes a directory if it is a dead run's.
+/// Removes a directory if it belongs to a killed run.
 async fn clean(session: &mut Session, directory: &str) -> Result<Found, SessionError> {
     let inside = list(session, directory).await?;
     if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
         return Ok(Found::Foreign);
     }
-    // A living run has its marker open and shares it with nobody.
+    // A living run has its marker open without sharing.
     match claim(session, directory).await {
         Ok(marker) => {
             remove_claimed(session, directory, marker).await?;
@@ -114,8 +116,8 @@ async fn clean(session: &mut Session, directory: &str) -> Result<Found, SessionE
     }
 }
 
-/// Opens the marker of a dead run, shared with nobody; `None` when the run
-/// died before it had made one.
+/// Opens the marker of a killed run without sharing; returns `None` if the run was
+/// killed before it created one.
 async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>, SessionError> {
     let path = join(directory, MARKER);
     let opened = session
@@ -135,7 +137,7 @@ async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>,
     }
 }
 
-/// Removes a directory of ours on a new session.
+/// Removes one of our directories on a new session.
 pub(super) async fn remove_afresh(
     endpoint: &Endpoint,
     directory: &str,
@@ -146,10 +148,10 @@ pub(super) async fn remove_afresh(
     Ok(())
 }
 
-/// Deletes the files of one of our directories, gives up the claim, then
-/// deletes the marker and the directory. Tried again for a while: opens of
-/// sessions that were cut off hold things until the server notices, and a
-/// request of theirs may still be under way.
+/// Deletes the files of one of our directories, closes the claim, then deletes the
+/// marker and the directory. Retries for a while for two reasons. Sessions that
+/// were cut off hold their opens until the server notices. A request of theirs may
+/// also still be in progress.
 pub(super) async fn remove_claimed(
     session: &mut Session,
     directory: &str,
@@ -194,8 +196,8 @@ async fn try_remove(
             None => {}
         }
     }
-    // Servers differ in what they say when a directory to be deleted on close
-    // is not empty: some say nothing and keep it. So this asks first.
+    // Servers differ when a directory to be deleted on close is not empty: some
+    // report success and keep it. The list shows whether the directory is empty.
     let mut rest = list(session, directory).await?;
     rest.retain(|entry| entry.name != MARKER);
     if let Some(foreign) = rest.iter().find(|entry| own(entry).is_none()) {
@@ -219,7 +221,7 @@ async fn try_remove(
     }
 }
 
-/// What the failure to open a directory says of its removal.
+/// Judges a failure to open a directory that is being removed.
 fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
     match error.status() {
         Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
@@ -230,7 +232,7 @@ fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
     }
 }
 
-/// Whether a file of this name is of our making.
+/// Returns whether a file of this name was made by a run.
 pub(super) fn own_name(name: &str) -> bool {
     name == MANIFEST || FileSet::is_file_name(name)
 }
@@ -241,15 +243,15 @@ fn is_run_directory(name: &str) -> bool {
     })
 }
 
-/// What a run of ours makes.
+/// Kind of an entry that a run makes.
 enum Own {
-    /// A file, or a directory that is empty.
+    /// A file, or an empty directory.
     One(Kind),
-    /// A directory in which everything is ours.
+    /// A directory whose whole contents a run made.
     Tree,
 }
 
-/// What a run of ours makes under this name; `None` if it is not of our making.
+/// Returns the kind of an entry; `None` if no run made it.
 fn own(entry: &Entry) -> Option<Own> {
     let kind = match entry.is_directory {
         false if entry.name == MANIFEST => Some(Kind::File),

@@ -1,5 +1,5 @@
-//! Where replays work: a directory in that of the run, of which everything below
-//! is made by them, whatever it is called.
+//! The directory for replays, inside that of the run. Everything below it was made
+//! by replays, under any name.
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -10,11 +10,12 @@ use crate::pattern::{Salt, Stamp};
 use crate::session::{Session, SessionError};
 use crate::trace::{Made, Trace};
 
-/// Its name. Nothing else in the run's directory can have it.
+/// Name of the directory. No other entry in the run's directory can have it.
 pub(crate) const REPLAY_DIRECTORY: &str = "replay";
 
-/// Leaves of what a client has in `root` only what a replay of its trace expects
-/// to find, whatever an earlier one has left there.
+/// Prepares the files of `client` in `root` for a replay of its trace. Deletes what
+/// an earlier replay of this client left, then makes the files that the trace
+/// expects.
 pub(crate) async fn populate(
     session: &mut Session,
     root: &str,
@@ -45,7 +46,7 @@ pub(crate) async fn populate(
     Ok(())
 }
 
-/// Makes a directory, if it is not there already.
+/// Creates a directory if it does not exist yet.
 pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<(), SessionError> {
     let doing = format!("create directory '{path}'");
     let made = session
@@ -87,8 +88,8 @@ async fn make_file(
     session.close(&doing, made.file_id).await
 }
 
-/// Deletes a directory with all that is in it, or a file of that name, as far as
-/// nobody else has it open; what is gone already is fine.
+/// Deletes a directory with all its contents, or a file of that name. Entries that
+/// others have open stay, and missing entries are no error.
 pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(), SessionError> {
     enum Visit {
         Empty,

@@ -1,5 +1,5 @@
-//! The document's counts against what was on the wire: a packet capture, put
-//! together into TCP streams by tshark.
+//! Compares the counts in the document with the traffic: a packet capture,
+//! reassembled into TCP streams by tshark.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -23,21 +23,22 @@ const SESSION_SETUP: u16 = 1;
 const FLUSH: u16 = 7;
 const READ: u16 = 8;
 const WRITE: u16 = 9;
-/// STATUS_PENDING: the answer is still to come.
+/// STATUS_PENDING: the final answer follows.
 const PENDING: u32 = 0x103;
 /// Bytes before the data of a READ response and of a WRITE request.
 const READ_RESPONSE_FIXED: usize = 80;
 const WRITE_REQUEST_FIXED: usize = 112;
-/// What the preparation writes at a time.
+/// Bytes of each WRITE of the preparation.
 const PREPARE_WRITE_LEN: u64 = 1 << 20;
 
-/// Between the kernel and dumpcap, which shares the processors with server and
-/// load.
+/// Buffer between the kernel and dumpcap, which shares the processors with server
+/// and load.
 const CAPTURE_BUFFER_MIB: &str = "256";
-/// A capture with holes proves nothing either way, so the run is made again.
+/// Maximum number of attempts. A capture with holes proves nothing, so the run is
+/// repeated.
 const CAPTURES_AT_MOST: u32 = 8;
 
-/// A packet capture of one loopback port, into a file.
+/// Captures the packets of one loopback port in a file.
 struct Capture {
     dumpcap: Child,
 }
@@ -54,7 +55,7 @@ impl Capture {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // dumpcap names the file once it is capturing.
+        // dumpcap prints the name of the file once it is capturing.
         let mut messages = std::io::BufReader::new(dumpcap.stderr.take().unwrap());
         let mut line = String::new();
         while !line.starts_with("File:") {
@@ -66,7 +67,7 @@ impl Capture {
         Self { dumpcap }
     }
 
-    /// Ends the capture; what dumpcap said of dropped packets.
+    /// Ends the capture; returns dumpcap's report of dropped packets.
     fn stop(mut self) -> String {
         // Packets pass through the kernel's buffer before they reach the file.
         std::thread::sleep(Duration::from_millis(500));
@@ -115,13 +116,13 @@ impl Message {
         &self.0[20..36]
     }
 
-    /// The session that it is of.
+    /// Returns the id of the message's session.
     pub(crate) fn session_id(&self) -> u64 {
         let at = if self.is_encrypted() { 44 } else { 40 };
         u64::from_le_bytes(*self.0[at..].first_chunk().unwrap())
     }
 
-    /// The messages that this frame holds: several when compounded.
+    /// Returns the messages in this frame; several if they are compounded.
     pub(crate) fn parts(&self) -> Vec<Self> {
         let mut parts = Vec::new();
         let mut rest = Self(self.0.clone());
@@ -138,7 +139,7 @@ impl Message {
     }
 }
 
-/// What one connection carried.
+/// The messages of one connection.
 #[derive(Default)]
 pub(crate) struct Conversation {
     pub(crate) requests: Vec<Message>,
@@ -146,9 +147,9 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Whether each request was answered, as all were in a run without
-    /// drop-outs: what the kernel's counters do not show is missing in the
-    /// capture then. Nobody can tell where it is encrypted.
+    /// Returns whether each request was answered, as in any run without drop-outs.
+    /// If not, the capture has a hole that the kernel's counters do not show.
+    /// Encrypted traffic cannot be checked, so it counts as whole.
     fn is_whole(&self) -> bool {
         let all = || self.requests.iter().chain(&self.responses);
         if all().any(Message::is_encrypted) {
@@ -159,7 +160,7 @@ impl Conversation {
     }
 }
 
-/// Every connection of a capture.
+/// Returns every connection of a capture.
 fn conversations(file: &Path) -> Vec<Conversation> {
     let listed = Command::new("tshark")
         .arg("-r")
@@ -175,8 +176,8 @@ fn conversations(file: &Path) -> Vec<Conversation> {
         follow.args(["-z", &format!("follow,tcp,raw,{stream}")]);
     }
     let followed = String::from_utf8(follow.output().unwrap().stdout).unwrap();
-    // A section per stream; bytes in hexadecimal, those of the server behind a
-    // tab.
+    // The output has a section for each stream. Bytes are in hexadecimal; a tab
+    // precedes those of the server.
     followed
         .split("Follow: tcp,raw")
         .skip(1)
@@ -218,7 +219,7 @@ fn messages(mut stream: &[u8]) -> Vec<Message> {
     messages
 }
 
-/// One run without errors under a capture without holes.
+/// Captures one run, which must be without errors, without holes.
 pub(crate) fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Conversation>) {
     for _ in 0..CAPTURES_AT_MOST {
         let (record, conversations) = captured_while(samba, || {
@@ -237,7 +238,7 @@ pub(crate) fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Con
     panic!("no whole capture of every operation in {CAPTURES_AT_MOST} runs");
 }
 
-/// One run under a capture without holes.
+/// Captures one run without holes.
 pub(crate) fn captured_while(
     samba: &ScratchSamba,
     run: impl Fn() -> RunRecord,
@@ -253,7 +254,8 @@ pub(crate) fn captured_while(
             continue;
         }
         let conversations = conversations(&file);
-        // The workspace's, those of the clients, those that prepared.
+        // The workspace's connection, those of the clients, and those of the
+        // preparation.
         let plan = &record.plan;
         let of_clients = plan.connections.count(plan.max_clients());
         assert!(conversations.len() as u64 > of_clients);
@@ -262,8 +264,8 @@ pub(crate) fn captured_while(
     panic!("no capture without holes in {CAPTURES_AT_MOST} runs");
 }
 
-/// How many messages of a command there are, and their bytes beyond the fixed
-/// ones. All of them are final and successful, or interim.
+/// Returns the number of messages of a command, and their bytes after the fixed
+/// part. Each must be final and successful, or interim.
 fn count<'a>(
     messages: impl Iterator<Item = &'a Message>,
     command: u16,
@@ -368,7 +370,7 @@ fn an_encrypted_run_shows_nothing_but_transform_headers_after_session_setup() {
             }
         }
         let ops = OpKind::ALL.map(|kind| record.load_points[0].ops.whole(kind).count);
-        // Each is a request and an answer.
+        // Each operation is a request and an answer.
         assert!(encrypted > 2 * ops.iter().sum::<u64>());
     }
 }

@@ -1,5 +1,5 @@
-//! Chains of requests on the wire: what a client opens and locks it closes and
-//! unlocks, also when the run is interrupted in the midst of them.
+//! Chains of requests on the wire. A client closes and unlocks everything that it
+//! opens and locks, even if the run is interrupted.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ const LOCK: u16 = 10;
 const CHANGE_NOTIFY: u16 = 15;
 const SUCCESS: u32 = 0;
 const PENDING: u32 = 0x103;
-/// Where the flags of a LOCK's first range lie (MS-SMB2 2.2.26), and the bit
-/// that unlocks.
+/// Position of the flags of a LOCK's first range (MS-SMB2 2.2.26), and the bit that
+/// unlocks.
 const LOCK_FLAGS_AT: usize = 64 + 24 + 16;
 const UNLOCK: u32 = 4;
 
-/// Interrupts the run as soon as it hears of the load.
+/// Interrupts the run as soon as progress reports show the load.
 struct Interrupt(Cancel);
 
 impl Observer for Interrupt {
@@ -52,13 +52,13 @@ fn parts(frames: &[Message]) -> Vec<Message> {
     frames.iter().flat_map(Message::parts).collect()
 }
 
-/// Answers to a command with success.
+/// Counts the successful answers to a command.
 fn done(answers: &[Message], command: u16) -> usize {
     let is_done = |message: &&Message| message.command() == command && message.status() == SUCCESS;
     answers.iter().filter(is_done).count()
 }
 
-/// Handles that a connection opened and did not close.
+/// Counts the handles that a connection opened and did not close.
 fn held(conversation: &Conversation) -> usize {
     let answers = parts(&conversation.responses);
     done(&answers, CREATE) - done(&answers, CLOSE)
@@ -80,7 +80,7 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
     let server = target(&samba.url(), samba.password());
     let plan = plan("all-commands", &options, server);
     let (record, conversations) = captured_while(&samba, || interrupted(&plan));
-    // What clients hold while the load is on: their files and the directory.
+    // Opens that a client holds under load: its files and the directory.
     let on_hold = plan.workload.files.count as usize + 1;
     let mut clients = 0;
     let (mut creates, mut closes) = (0, 0);
@@ -103,7 +103,7 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
         let unlocks = locks.iter().filter(|unlocks| **unlocks).count();
         assert_eq!(unlocks * 2, locks.len());
         assert_eq!(done(&answers, LOCK), locks.len());
-        // Nothing waits any more that would be told of changes.
+        // No CHANGE_NOTIFY is still waiting.
         let asked = requests
             .iter()
             .filter(|message| message.command() == CHANGE_NOTIFY);
@@ -114,8 +114,8 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
     }
     assert_eq!(clients, plan.max_clients());
     assert_eq!(creates, closes);
-    // What was measured is what was on the wire: a frame of three holds one
-    // CREATE and one CLOSE, and set-up makes what is to be kept.
+    // The measured operations equal those on the wire. A frame of three contains
+    // one CREATE and one CLOSE, and set-up creates the kept entries.
     let whole = |kind| record.load_points[0].ops.whole(kind).count as usize;
     let frames = whole(OpKind::CreateReadClose)
         + whole(OpKind::CreateQueryClose)

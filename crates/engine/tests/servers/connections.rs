@@ -1,4 +1,4 @@
-//! Which connections a run makes, as the server sees them.
+//! The connections of a run, as the server sees them.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -41,7 +41,8 @@ fn clients_come_from_the_addresses_listed_in_turn() {
     for peer in &peers {
         *seen.entry(*peer).or_default() += 1;
     }
-    // The workspace's session and the eight that fill files use the first.
+    // The workspace's session and the eight sessions that fill files use the first
+    // address.
     let expected = [
         ("127.0.0.2", 9 + 8),
         ("127.0.0.3", 8),
@@ -58,7 +59,7 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     for (sources, reason) in [
         (
-            // TEST-NET-1 is nobody's address.
+            // TEST-NET-1 belongs to no machine.
             "127.0.0.2,192.0.2.1",
             "failed to connect from 192.0.2.1: Cannot assign requested address (os error 99); give \
              addresses of this machine (--source-ip)",
@@ -75,8 +76,8 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
     }
 }
 
-/// One credit is one request in flight, whatever the window; the rest of the
-/// window waits, and that is a number.
+/// One credit allows one request in flight, for any window. The other slots wait,
+/// and the waiting time is in the result.
 #[test]
 fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
@@ -106,14 +107,14 @@ fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
         let point = &record.load_points[0];
         assert_eq!((point.invalid.as_deref(), point.ops.errors()), (None, 0));
         assert!(point.ops.whole(OpKind::Read).count > 0);
-        // A client that always wants more waits nearly all the time.
+        // A client that always has a request to send waits nearly all the time.
         assert!(!point.credit_starved.is_zero());
         assert!(point.credit_starved <= 2 * point.window);
     }
 }
 
-/// The largest requests that servers take, with just the credits for one of
-/// them: each connection has one in flight at a time.
+/// The largest requests that servers accept, with the credits for just one of them.
+/// Each connection has one in flight at a time.
 #[test]
 fn requests_of_8_mib_run_on_the_credits_of_one() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {

@@ -1,5 +1,5 @@
-//! `fileio` tests on the embedded server: ends by the count, and cancels on the
-//! way to one.
+//! `fileio` tests on the embedded server that end by their event count, or by a
+//! cancel before that.
 
 use std::sync::mpsc;
 use std::thread;
@@ -27,7 +27,7 @@ fn embedded() -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions::default()).unwrap()
 }
 
-/// Four files of 16 blocks, written one after the other, flushed in the end.
+/// Four files of 16 blocks, written one after the other, and flushed at the end.
 fn test(events: Option<u64>) -> Fileio {
     Fileio {
         mode: TestMode::SeqReWr,
@@ -47,7 +47,7 @@ fn test(events: Option<u64>) -> Fileio {
     }
 }
 
-/// With three clients on two threads.
+/// Makes a plan with three clients on two threads.
 fn plan(test: Fileio, passes: u32, target: Target) -> Plan {
     let profile = Profile {
         fileio: Some(test),
@@ -63,13 +63,13 @@ fn plan(test: Fileio, passes: u32, target: Target) -> Plan {
     Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()
 }
 
-/// What is heard of the intervals of a run.
+/// Collects the intervals of a run.
 #[derive(Default)]
 struct Intervals {
-    /// By load point: where in the window the last one ended, and what completed
-    /// in all.
+    /// For each load point: the end of its last interval, from the start of the
+    /// window, and the number of completed operations.
     of_points: Vec<(Duration, u64)>,
-    /// Cancelled as soon as there is load.
+    /// Cancelled at the first progress report under load.
     cancel: Option<Cancel>,
 }
 
@@ -92,7 +92,7 @@ impl Observer for Intervals {
     fn load_point_ended(&mut self, _: &RunRecord) {}
 }
 
-/// The last interval is as long as there was load in it, to the nanosecond.
+/// Checks that the last interval is exactly as long as the load in it.
 fn check_intervals(record: &RunRecord, intervals: &Intervals) {
     assert_eq!(record.load_points.len(), intervals.of_points.len());
     for (point, &(end, count)) in record.load_points.iter().zip(&intervals.of_points) {
@@ -122,9 +122,9 @@ fn each_load_point_has_its_events_and_ends_with_the_last() {
         assert_eq!(point.invalid, None);
         assert_eq!(written(point), 100);
         assert!(point.window < HANG);
-        // Nobody waited for anything when the events were over.
+        // No operation was in flight when the events were used up.
         assert_eq!(point.drain, Duration::ZERO);
-        // By each client, of each file.
+        // One for each client and each file.
         assert_eq!(point.ops.whole(OpKind::FinalFlush).count, 3 * 4);
     }
     check_intervals(&record, &intervals);
@@ -150,11 +150,11 @@ fn a_cancelled_window_ends_with_the_cancel() {
     check_intervals(&record, &intervals);
 }
 
-/// FLUSHes that are answered, of those that clients send when the load is over.
+/// Number of answered FLUSHes, of those sent after the load.
 const ANSWERED: u64 = 2;
 
-/// A server that stops answering while files are flushed: whoever waits no longer
-/// keeps what was measured, and leaves nothing on the share.
+/// The server stops answering while files are flushed. A cancelled run keeps all
+/// measurements, and leaves nothing on the share.
 #[test]
 fn a_cancel_while_files_are_flushed_in_the_end_loses_nothing() {
     let script: Script = |answer| match answer.nth < ANSWERED {
@@ -172,11 +172,11 @@ fn a_cancel_while_files_are_flushed_in_the_end_loses_nothing() {
         let cancel = cancel.clone();
         move || {
             let record = execute(&plan, &mut Unobserved, &cancel);
-            // Whoever waited too long has left.
+            // The receiver is gone after a time-out.
             let _ = done.send(record);
         }
     });
-    // All three have sent one that will not be answered.
+    // All three clients have sent a FLUSH that is never answered.
     while relay.seen() < ANSWERED + 3 && !running.is_finished() {
         thread::sleep(Duration::from_millis(1));
     }

@@ -1,5 +1,5 @@
-//! Kerberos against a real KDC and a Samba with a keytab: whole runs, and what
-//! is said when there is no ticket.
+//! Kerberos with a real KDC and a Samba with a keytab: whole runs, and the messages
+//! if there is no ticket.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use smbench_protocol::Logon;
 
 use crate::support::{plan, short};
 
-/// Skips a test, loudly, or fails it in CI.
+/// Skips a test with a message, or fails it in CI.
 fn tools() -> Result<(), Skip> {
     require(&[Tool::SMBD, Tool::PDBEDIT])?;
     require(&ScratchKdc::TOOLS)
 }
 
-/// A KDC and a Samba that trusts it; the Samba's account is a user there too,
+/// A KDC and a Samba that trusts it. The Samba's account is also a user of the KDC,
 /// with another password.
 struct Lab {
     kdc: ScratchKdc,
@@ -64,7 +64,7 @@ impl Lab {
         target
     }
 
-    /// How many tickets for services the KDC has given.
+    /// Returns the number of service tickets that the KDC has issued.
     fn tickets(&self) -> usize {
         self.kdc.log().matches("TGS_REQ").count()
     }
@@ -118,8 +118,8 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
     }
 }
 
-/// Tickets last for less than the load: its sessions expire under it, all at
-/// once and more than once, and nothing of the work is lost.
+/// Tickets expire before the load ends. All sessions expire at once, and more than
+/// once, and no operation is lost.
 #[test]
 fn sessions_that_expire_under_load_are_authenticated_again() {
     if let Err(skip) = tools() {
@@ -175,7 +175,7 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
                 assert!(failures.is_empty(), "{profile}: {failures:?}");
                 assert_eq!((&point.invalid, &point.dropouts), (&None, &vec![]));
                 let renewals = point.ops.window(OpKind::Reauthentication);
-                // Each session, however long the start took.
+                // At least one for each session, even after a slow start.
                 assert!(renewals.count() >= 4, "{profile}: {}", renewals.count());
                 assert_eq!(record.leftover, None);
             });
@@ -222,7 +222,7 @@ fn a_probe_tells_how_it_logged_on() {
     let (options, limits) = (Default::default(), Default::default());
     let found = probe::probe(&target, options, limits, &Cancel::default()).unwrap();
     assert_eq!(found.session.terms.logon, Logon::Kerberos);
-    // With every dialect, algorithm and cipher there is, and one ticket.
+    // One ticket is enough for every dialect, algorithm and cipher.
     assert!(found.dialects.iter().all(|(_, outcome)| outcome.is_ok()));
     assert!(found.signing.iter().all(|(_, outcome)| outcome.is_ok()));
     assert!(found.ciphers.iter().all(|(_, outcome)| outcome.is_ok()));
@@ -300,7 +300,7 @@ fn each_missing_ticket_has_its_line() {
         unknown.contains("the user's realm is not known; give --realm"),
         "{unknown}"
     );
-    // The server has no key of the service that the ticket is for.
+    // The server has no key of the ticket's service.
     lab.kdc.add_service("cifs", "elsewhere").unwrap();
     let stranger = refused(&|_, login| login.service = Some("cifs/elsewhere".to_owned()));
     assert!(

@@ -1,4 +1,4 @@
-//! Guests and nobody: sessions without a key, only where they are asked for.
+//! Guest and anonymous sessions, which have no key: only if they are requested.
 
 use smbench_engine::Cancel;
 use smbench_engine::login::Login;
@@ -12,8 +12,8 @@ use smbench_protocol::Logon;
 
 use crate::support::{plan, short, target};
 
-/// A Samba with a share for all; those whom it does not know are guests where
-/// `map` says so.
+/// A Samba with a share for all users. `map` says whether unknown users become
+/// guests.
 fn samba(map: &str, signing: Signing) -> ScratchSamba {
     let samba = ScratchSamba::start(SambaOptions {
         extra_global: vec![format!("map to guest = {map}")],
@@ -21,7 +21,7 @@ fn samba(map: &str, signing: Signing) -> ScratchSamba {
         shares: vec![SambaShare {
             name: "open".to_owned(),
             access: ShareAccess::ReadWrite,
-            // Nobody is not the owner of what it makes there.
+            // An anonymous user does not own the files that it creates there.
             lines: [
                 "guest ok = yes",
                 "valid users =",
@@ -73,7 +73,8 @@ fn guests_and_nobody_work_unsigned_where_they_are_asked_for() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }
-    // What the server requires of users, it does not of those without a key.
+    // A server that requires signatures of users does not require them of sessions
+    // without a key.
     for signing in [Signing::Optional, Signing::Required] {
         let samba = samba("Bad User", signing);
         check(limited(&samba, "nobody-here", Login::Guest), Logon::Guest);

@@ -1,6 +1,6 @@
-//! Interoperation: every dialect with every way to sign and to encrypt that it
-//! has, each as a short run of a mix of operations whose data is verified. Without
-//! capture (`--nocapture`) the tests show the matrix as a table.
+//! Interoperation: every dialect with all of its signing algorithms and ciphers.
+//! Each combination is a short run of a mix of operations with verified data.
+//! Without capture (`--nocapture`) the tests print the matrix as a table.
 
 mod table;
 
@@ -20,16 +20,17 @@ use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 use crate::support::{plan, short, target};
 use table::{Measured, Row, Table};
 
-/// How the sessions of a run are protected.
+/// Protection of the sessions of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protection {
     Off,
     Signed(SigningAlgorithm),
-    /// And what signs the few messages that are not encrypted.
+    /// Cipher, and the algorithm that signs the few messages that are not
+    /// encrypted.
     Encrypted(Cipher, SigningAlgorithm),
 }
 
-/// The algorithms that sign in a dialect.
+/// Returns the signing algorithms of a dialect.
 fn signing(dialect: Dialect) -> Vec<SigningAlgorithm> {
     match dialect.fixed_signing() {
         Some(only) => vec![only],
@@ -37,7 +38,7 @@ fn signing(dialect: Dialect) -> Vec<SigningAlgorithm> {
     }
 }
 
-/// The ciphers of a dialect.
+/// Returns the ciphers of a dialect.
 fn ciphers(dialect: Dialect) -> Vec<Cipher> {
     match dialect {
         Dialect::Smb202 | Dialect::Smb21 => vec![],
@@ -46,7 +47,7 @@ fn ciphers(dialect: Dialect) -> Vec<Cipher> {
     }
 }
 
-/// Every combination there is.
+/// Returns all combinations.
 fn all() -> Vec<(Dialect, Protection)> {
     let mut all = Vec::new();
     for dialect in Dialect::ALL {
@@ -90,7 +91,7 @@ fn options(dialect: Dialect, protection: Protection) -> RunOptions {
     }
 }
 
-/// The one load point of a run in which nothing went wrong.
+/// Returns the one load point of a run that must be without errors.
 fn clean(record: &RunRecord) -> &LoadPointRecord {
     let [point] = &record.load_points[..] else {
         panic!("one load point was asked for");
@@ -100,7 +101,7 @@ fn clean(record: &RunRecord) -> &LoadPointRecord {
     point
 }
 
-/// One run, which must be clean and as it was asked for.
+/// Runs one combination, which must be without errors and protected as requested.
 fn check(server: &Target, dialect: Dialect, protection: Protection) -> Measured {
     let plan = plan("file-server", &options(dialect, protection), server.clone());
     let record = execute(&plan, &mut Unobserved, &Cancel::default())
@@ -118,8 +119,8 @@ fn check(server: &Target, dialect: Dialect, protection: Protection) -> Measured 
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
     let point = clean(&record);
-    // A busy machine may let so short a window pass without an operation, but
-    // the first ones are always sent and awaited; among them are both kinds.
+    // On a busy machine so short a window may pass without an operation. The first
+    // operations are always sent and awaited, and both kinds are among them.
     for kind in [OpKind::Read, OpKind::Write] {
         assert!(point.ops.whole(kind).count > 0, "{}", kind.name());
     }
@@ -151,7 +152,7 @@ fn samba_speaks_every_dialect_with_every_protection() {
 fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let server = target(&server.url(), server.password());
-    // In 3.1.1 it signs with CMAC and nothing else.
+    // In 3.1.1 the server signs only with CMAC.
     let has = |dialect: Dialect, algorithm| {
         algorithm == dialect.fixed_signing().unwrap_or(SigningAlgorithm::AesCmac)
     };
@@ -180,8 +181,7 @@ fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
     println!("\n{table}");
 }
 
-/// What a short run with these options comes to: facts of the server, or why
-/// there was none.
+/// Returns the server's facts after a short run with these options, or the error.
 fn outcome(server: &Target, options: &RunOptions) -> Result<ServerFacts, String> {
     let options = RunOptions {
         clients: Some("1".parse().unwrap()),
@@ -248,7 +248,7 @@ fn ranges_and_defaults_settle_on_the_newest_and_fastest() {
     })
     .unwrap();
     let server = target(&samba.url(), samba.password());
-    // Older servers are told from tampering by a validated negotiation.
+    // A validated negotiation distinguishes an older server from tampering.
     let old = ScratchSamba::start(SambaOptions {
         extra_global: vec!["server max protocol = SMB2_10".to_owned()],
         ..SambaOptions::default()

@@ -1,5 +1,5 @@
-//! Mixes of any commands: that servers do them, that nothing is left behind,
-//! and that what a server refuses is counted by kind and NTSTATUS.
+//! Mixes of any commands: servers carry them out, nothing is left behind, and
+//! refusals are counted by kind and NTSTATUS.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use smbench_protocol::{Dialect, NtStatus};
 
 use crate::support::{plan, short, target};
 
-/// How often a run is made longer until every kind has occurred in it: the
-/// rarest are one in a hundred, and machines differ.
+/// Maximum number of runs, each longer than the one before, until every kind has
+/// occurred. The rarest kinds are one in a hundred, and machines differ.
 const RUNS_MAX: u32 = 5;
 
 fn options() -> RunOptions {
@@ -30,7 +30,7 @@ fn options() -> RunOptions {
     }
 }
 
-/// A profile of our own, in a file that lives as long as the value.
+/// Makes a profile in a file that lives as long as the value.
 fn profile_file(text: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(file.path(), text).unwrap();
@@ -42,12 +42,14 @@ fn plan_of(text: &str, options: &RunOptions, server: &Target) -> Plan {
     plan(file.path().to_str().unwrap(), options, server.clone())
 }
 
-/// The built-in profile of every command, without what `dialect` lacks.
+/// Returns the built-in profile of every command, without those that `dialect`
+/// lacks.
 fn every_command(dialect: Dialect) -> String {
     let text = profile::builtin("all-commands").unwrap();
     match dialect {
         Dialect::Smb202 | Dialect::Smb21 => text.replace("query_interfaces", "echo"),
-        // What the profile cannot have: only these know it.
+        // The built-in profile cannot contain this command, because only these
+        // dialects have it.
         Dialect::Smb30 | Dialect::Smb302 => {
             text.replace("op = \"echo\"", "op = \"validate_negotiate\"")
         }
@@ -64,7 +66,7 @@ fn run(plan: &Plan) -> RunRecord {
     record
 }
 
-/// Runs, longer if need be, until every kind of the plan has occurred.
+/// Repeats the run, longer each time, until every kind of the plan has occurred.
 fn run_all_kinds(mut plan: Plan) -> RunRecord {
     for _ in 0..RUNS_MAX {
         let record = run(&plan);
@@ -78,7 +80,7 @@ fn run_all_kinds(mut plan: Plan) -> RunRecord {
     panic!("some kind never occurred in {RUNS_MAX} runs");
 }
 
-/// How many failures there were of each kind and cause.
+/// Returns the number of failures of each kind and cause.
 fn failures(point: &LoadPointRecord) -> BTreeMap<(OpKind, Failure), u64> {
     point.ops.failures().clone()
 }
@@ -150,7 +152,7 @@ fn what_the_embedded_server_lacks_is_counted_by_status() {
         assert_eq!(whole.count == 0, lacks, "{}", kind.name());
         assert_eq!(whole.errors > 0, lacks, "{}", kind.name());
     }
-    // A chain whose middle fails still closes what it opened.
+    // A chain closes its file even if a request in the middle fails.
     let (create, close) = (OpKind::Create, OpKind::Close);
     assert_eq!(point.ops.whole(create), point.ops.whole(close));
     assert_eq!(server.memory().paths(), Vec::<String>::new());
@@ -183,7 +185,7 @@ fn metadata_runs_clean_on_both_servers() {
 fn a_server_that_grants_few_credits_gets_every_chain_to_its_end() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        // As many as the costliest frame takes, so that slots wait in turn.
+        // As many credits as the costliest frame takes, so that slots wait in turn.
         credits: Some(3),
         ..options()
     };
@@ -223,7 +225,7 @@ fn names_that_the_server_refuses_are_counted_and_reads_go_on() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }
-    // As on a share where this user may read but not make files.
+    // As on a share where this user may read but not create files.
     let samba = ScratchSamba::start(SambaOptions {
         extra_share: vec!["veto files = /*.tmp/".to_owned()],
         ..SambaOptions::default()
@@ -242,7 +244,7 @@ fn names_that_the_server_refuses_are_counted_and_reads_go_on() {
     let causes: Vec<_> = failures(point).into_keys().collect();
     let refused = Failure::Status(NtStatus::OBJECT_NAME_NOT_FOUND);
     assert_eq!(causes, [(OpKind::Create, refused)]);
-    // What was not opened is neither used nor closed.
+    // A file that was not opened is neither used nor closed.
     for kind in [OpKind::Rename, OpKind::CopyChunk, OpKind::Close] {
         let whole = point.ops.whole(kind);
         assert_eq!((whole.count, whole.errors), (0, 0), "{}", kind.name());
@@ -250,8 +252,8 @@ fn names_that_the_server_refuses_are_counted_and_reads_go_on() {
     assert!(point.invalid.is_some());
 }
 
-/// Further sessions come and go on the clients' connections, beside whatever
-/// else these do.
+/// Further sessions are set up and ended on the clients' connections, together with
+/// other operations.
 #[test]
 fn log_ons_are_operations_like_others() {
     const TEXT: &str = "[[sizes]]\nsize = \"4KiB\"\nweight = 100\n[files]\nsize = \"64KiB\"\n\

@@ -1,8 +1,8 @@
-//! Oplocks and leases on real servers: granted, fought over, given back.
+//! Oplocks and leases on real servers: granted, contended for, broken.
 //!
-//! Few clients fight here, and not for long: Samba 4.17 now and then leaves
-//! everyone who wants a file waiting for seconds, a CLOSE included, however
-//! quickly a break is acknowledged.
+//! Few clients contend here, and only for a short time. Samba 4.17 sometimes leaves
+//! all clients of a contended file without an answer for seconds, even to a CLOSE,
+//! however quickly a break is acknowledged.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use smbench_protocol::Dialect;
 
 use crate::support::{plan, short, target};
 
-/// A profile file with this mix, on one file.
+/// Makes a profile file with this mix, on one file.
 fn profile(scope: &str, operations: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     let text = format!("[files]\nscope = \"{scope}\"\nsize = \"64KiB\"\n{operations}\n");
@@ -49,8 +49,8 @@ fn run(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> 
     point
 }
 
-/// A run whose clients want the same file. A client that Samba leaves waiting
-/// for longer than an operation may take drops out; nothing fails otherwise.
+/// A run whose clients use the same file. A client that waits for Samba longer than
+/// the operation limit drops out; any other failure fails the test.
 fn fight(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> LoadPointRecord {
     let mut plan = plan(mix.path().to_str().unwrap(), options, target.clone());
     plan.limits.operation = Duration::from_secs(3);
@@ -64,7 +64,8 @@ fn fight(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -
     point
 }
 
-/// The same, with a break in it: in so short a time clients may miss each other.
+/// Repeats such a run until a break occurs. In so short a time the clients may not
+/// meet.
 fn met(target: &Target, mix: &tempfile::NamedTempFile, options: &RunOptions) -> LoadPointRecord {
     let mut fights = (0..5).map(|_| fight(target, mix, options));
     let met = fights.find(|point| point.ops.caching().breaks > 0);
@@ -93,7 +94,7 @@ fn one_client_is_granted_what_it_asks_for() {
             let granted: Vec<_> = point.ops.caching().granted().collect();
             match caching {
                 "none" => assert_eq!(granted, []),
-                // Each open that was made and no other.
+                // One for each open.
                 _ => {
                     let opens = point.ops.whole(OpKind::Create).count;
                     assert_eq!(granted, [(caching, opens)], "{dialect}");
@@ -155,8 +156,8 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
     }
 }
 
-/// An acknowledgement takes the only credit, and gives it back: nobody drops
-/// out for want of it, neither under load nor while others set up.
+/// An acknowledgement takes the only credit and returns it. No client drops out for
+/// lack of credits, neither under load nor while others set up.
 #[test]
 fn one_credit_is_enough_to_agree_and_to_go_on() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
@@ -177,8 +178,8 @@ fn one_credit_is_enough_to_agree_and_to_go_on() {
     }
 }
 
-/// Two sessions of one client, on the same connections: a break is answered in
-/// the session that has the open, wherever it came in.
+/// Two sessions of one client share their connections. A break is answered in the
+/// session that has the open, on any connection.
 #[test]
 fn breaks_are_answered_on_connections_that_are_shared() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
@@ -207,7 +208,7 @@ fn the_embedded_server_grants_leases() {
     let mix = profile("private", OPENS_AND_WRITES);
     let point = run(&target, &mix, &asking("lease-rh", "2", Dialect::Smb311));
     let granted: Vec<_> = point.ops.caching().granted().collect();
-    // The opens of the load, and one for each client before it.
+    // The opens of the load, plus one for each client before it.
     let opens = point.ops.whole(OpKind::Create).count + 2;
     assert_eq!(granted, [("lease-rh", opens)]);
 }

@@ -1,5 +1,5 @@
-//! Load models against servers that answer late: what is due by the clock is
-//! counted whatever the server does, and its latency from when it was due.
+//! Load models with servers that answer late. Every operation due by the clock is
+//! counted, and its latency starts at its due instant.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
@@ -24,7 +24,7 @@ const STALL: Duration = Duration::from_secs(1);
 /// Longer than any run here.
 const HANG: Duration = Duration::from_secs(120);
 
-/// 4 KiB reads of one client.
+/// Options for 4 KiB reads of one client.
 fn options() -> RunOptions {
     RunOptions {
         clients: Some("1".parse().unwrap()),
@@ -48,12 +48,12 @@ fn run(server: &EmbeddedServer, options: &RunOptions) -> LoadPointRecord {
     only_point(&plan("read-4k", options, target))
 }
 
-/// The same with a script between it and its READs.
+/// Runs these options with a script between the client and its READs.
 fn relayed(script: Script, options: &RunOptions) -> (LoadPointRecord, Vec<Duration>) {
     relayed_by(Relay::start, script, options)
 }
 
-/// The same where the relay is started like this.
+/// Runs these options with a relay that `start` starts.
 fn relayed_by(
     start: fn(SocketAddr, Of, Script) -> Relay,
     script: Script,
@@ -67,8 +67,8 @@ fn relayed_by(
     (point, relay.held())
 }
 
-/// A thousand reads are due while the server stalls, and one is in flight: only
-/// latency from when they were due tells of the others ("coordinated
+/// A thousand reads are due while the server stalls, but only one is in flight.
+/// Only a latency that counts from the due instant shows the others ("coordinated
 /// omission", Gil Tene).
 #[test]
 fn a_stall_shows_in_response_times_and_hides_in_service_times() {
@@ -88,9 +88,9 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
     let uncorrected = reads.service.value_at_quantile(0.999);
     assert!(corrected >= stalled * 9 / 10, "{corrected}");
     assert!(uncorrected < stalled / 2, "{uncorrected}");
-    // That one is in both.
+    // The read in flight is in both.
     assert!(reads.service.max() >= stalled);
-    // All that was due in the window is accounted for, sent or not.
+    // Every operation due in the window is counted, sent or not.
     let kept = point.punctuality;
     assert_eq!(kept.due, 3000, "{kept:?}");
     assert!(
@@ -100,8 +100,8 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
     assert!(kept.delay_max.0 >= stalled * 9 / 10, "{kept:?}");
 }
 
-/// What was due in a window that closes on a stall is missing in its latencies,
-/// and is told.
+/// Operations due in a window that closes during a stall are missing in its
+/// latencies, so they are counted separately.
 #[test]
 fn what_is_unanswered_when_the_window_closes_is_counted() {
     let options = RunOptions {
@@ -121,7 +121,8 @@ fn what_is_unanswered_when_the_window_closes_is_counted() {
     assert!(kept.unanswered_max > Nanos::from(STALL / 2), "{kept:?}");
 }
 
-/// In a closed loop as well, from when it was sent; and whatever was answered is not.
+/// A closed loop counts them as well, from the instant of sending. Answered
+/// operations are not counted.
 #[test]
 fn what_is_under_way_when_a_closed_loop_ends_is_counted() {
     let options = RunOptions {
@@ -143,8 +144,8 @@ fn what_is_under_way_when_a_closed_loop_ends_is_counted() {
     assert!(kept.unanswered_max < Nanos::from(STALL), "{kept:?}");
 }
 
-/// A replay at the recorded instants is held to them: what a slow server left no
-/// time for is counted, although nothing of a replay is left out.
+/// A replay with recorded instants counts the operations that a slow server left no
+/// time for, although a replay never skips operations.
 #[test]
 fn what_was_recorded_and_never_sent_is_counted() {
     const HELD: Duration = Duration::from_millis(20);
@@ -153,7 +154,7 @@ fn what_was_recorded_and_never_sent_is_counted() {
     let relay = Relay::start(server.address(), Of::Command(Command::Write), script);
     let mut target = target(&server.url(), server.password());
     target.port = relay.port();
-    // A millisecond apart, for as long as the window and once more.
+    // One record per millisecond, for twice the length of the window.
     let mut loadfile = "5.000 NTCreateX \"\\a\" 0x40 0x2 1 NT_STATUS_OK\n".to_owned();
     for ms in 1..1000 {
         loadfile += &format!("5.{ms:03} WriteX 1 0 512 512 NT_STATUS_OK\n");
@@ -177,7 +178,7 @@ fn what_was_recorded_and_never_sent_is_counted() {
     let [created, written] =
         [OpKind::Create, OpKind::Write].map(|kind| point.ops.window(kind).count());
     assert!(created == 1 && written <= 500 / 20, "{created} {written}");
-    // Some are sent and not answered in the window: around its end.
+    // At the end of the window some operations are sent but not answered.
     assert!(kept.dropped + created + written >= 500 - 4, "{kept:?}");
     assert!(kept.unanswered >= kept.dropped, "{kept:?}");
     assert!(
@@ -186,8 +187,8 @@ fn what_was_recorded_and_never_sent_is_counted() {
     );
 }
 
-/// A run that is cancelled while it waits for an answer waits on, but nothing
-/// that would have been due meanwhile counts: its window is over.
+/// A run that is cancelled while an answer is outstanding continues to wait for it.
+/// Operations due after the cancel do not count, because the window is over.
 #[test]
 fn nothing_is_due_in_a_window_that_was_cancelled() {
     const RATE: f64 = 1000.0;
@@ -225,9 +226,8 @@ fn nothing_is_due_in_a_window_that_was_cancelled() {
     );
 }
 
-/// Reads of a client behind a relay that holds every answer for a while: the
-/// fastest and the median response, and the same as the relay saw them, in
-/// nanoseconds.
+/// Reads through a relay that delays every answer. Returns the fastest and the
+/// median response of the client, each with that of the relay, in nanoseconds.
 fn delayed(
     start: fn(SocketAddr, Of, Script) -> Relay,
     script: Script,
@@ -250,8 +250,8 @@ fn delayed(
     ]
 }
 
-/// The fastest of the reads saw what the relay saw; a busy machine makes the
-/// others slower, on both sides.
+/// The fastest read took as long as the relay measured. A busy machine makes the
+/// other reads slower, on both sides.
 #[test]
 fn a_fixed_delay_is_measured_as_what_it_is() {
     const DELAY: Duration = Duration::from_millis(50);
@@ -264,8 +264,8 @@ fn a_fixed_delay_is_measured_as_what_it_is() {
     }
 }
 
-/// As short as an answer from a disk: loopback and one wake-up, the client's, must
-/// not cost more than a fiftieth of it.
+/// A delay as short as an answer from a disk. Loopback and the client's wake-up
+/// must not add more than 2 %.
 #[test]
 #[ignore = "needs a machine with nothing else to do"]
 fn a_fixed_delay_of_5_ms_is_measured_within_2_percent() {
@@ -280,12 +280,12 @@ fn a_fixed_delay_of_5_ms_is_measured_within_2_percent() {
         let [_, (measured, held)] = seen;
         measured / held
     });
-    // When both have been told.
+    // Checked after both are printed.
     let is_right = |ratio: &f64| (0.98..=1.02).contains(ratio);
     assert!(medians.iter().all(is_right), "{medians:?}");
 }
 
-/// What a server has no time for is dropped, and counted.
+/// Operations that the server has no time for are discarded and counted.
 #[test]
 fn load_beyond_the_server_is_late_or_dropped_but_never_forgotten() {
     let options = RunOptions {
@@ -298,7 +298,7 @@ fn load_beyond_the_server_is_late_or_dropped_but_never_forgotten() {
     let (point, _) = relayed(script, &options);
     let kept = point.punctuality;
     assert_eq!(kept.due, 300, "{kept:?}");
-    // Each client can have had no more than 15 answers.
+    // Each client can have received at most 15 answers.
     assert!(kept.dropped >= 300 - 2 * 16 - 2 * 3, "{kept:?}");
     assert!(point.ops.window(OpKind::Read).count() <= 2 * 16);
 }
@@ -343,7 +343,7 @@ fn clients_that_think_ask_no_more_often_than_they_say() {
     assert!((1..=slots * 16).contains(&count), "{count}");
     assert!(point.punctuality.due > 0);
     assert_eq!(point.punctuality.dropped, 0);
-    // Times that vary have the same mean, but now and then a short one.
+    // Random think times have the same mean, but are sometimes short.
     let exponential = RunOptions {
         think_distribution: Some(Spacing::Exponential),
         ..options
@@ -369,7 +369,7 @@ fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
     }
 }
 
-/// Nothing is in flight, and nothing will be for an hour.
+/// No operation is in flight, and none will be for an hour.
 #[test]
 fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
@@ -389,7 +389,7 @@ fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
         let (done, ended) = mpsc::channel();
         let of_run = cancel.clone();
         thread::spawn(move || {
-            // Whoever waited too long has left.
+            // The receiver is gone after a time-out.
             let _ = done.send(execute(&plan, &mut Unobserved, &of_run));
         });
         if cancelled {

@@ -1,5 +1,5 @@
-//! Access patterns on servers: what goes over the wire, in which order, and that
-//! delays hold bursts back.
+//! Access patterns on servers: the requests on the wire and their order, and the
+//! delays before bursts.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::support::{plan, short, target};
 const READ: u16 = 8;
 const WRITE: u16 = 9;
 const DELAY: Duration = Duration::from_millis(20);
-/// Requests of a burst, and their replies.
+/// Number of requests in a burst, with their replies.
 const IN_BURST: u64 = 5 + 5;
 
-/// One line: 60 % reads, half of it random, bursts of five 20 ms apart, places
-/// aligned to no power of two, replies.
+/// One line: 60 % reads, half of the accesses random, bursts of five 20 ms apart,
+/// offsets aligned to 3000, replies.
 const BURSTS: &str = "[files]\nsize = \"1MiB\"\n[[pattern]]\nsize = \"4KiB\"\nweight = 100\n\
     reads = 60\nrandom = 50\ndelay = \"20ms\"\nburst = 5\nalign = 3000\nreply = \"1KiB\"\n";
 
@@ -33,7 +33,7 @@ fn of_text(text: &str, options: &RunOptions, target: Target) -> Plan {
     plan(profile.path().to_str().unwrap(), options, target)
 }
 
-/// The requests of the plan's first client, in their order.
+/// Returns the requests of the plan's first client, in order.
 fn expected(plan: &Plan, count: usize) -> Vec<(u16, u64, u32)> {
     let mix = Mix::new(&plan.workload);
     let seed = plan.seed;
@@ -48,7 +48,8 @@ fn expected(plan: &Plan, count: usize) -> Vec<(u16, u64, u32)> {
     (0..count).map(|_| request(stream.next())).collect()
 }
 
-/// Command, place and length of each READ and WRITE (MS-SMB2 2.2.19, 2.2.21).
+/// Returns command, offset and length of each READ and WRITE (MS-SMB2 2.2.19,
+/// 2.2.21).
 fn requests(conversation: &Conversation) -> Vec<(u16, u64, u32)> {
     let data = conversation.requests.iter();
     let data = data.filter(|message| matches!(message.command(), READ | WRITE));
@@ -58,7 +59,8 @@ fn requests(conversation: &Conversation) -> Vec<(u16, u64, u32)> {
         .collect()
 }
 
-/// Bursts that can have begun while the load was on: delays only ever make fewer.
+/// Returns the maximum number of bursts during the load; late delays only reduce
+/// it.
 fn bursts_max(plan: &Plan) -> u64 {
     let load = plan.ramp_up + plan.duration + plan.ramp_down;
     (load.as_micros() / DELAY.as_micros()) as u64 + 1
@@ -76,7 +78,7 @@ fn what_a_real_server_is_asked_is_the_pattern_in_its_order() {
     };
     let plan = of_text(BURSTS, &options, target(&samba.url(), samba.password()));
     let (record, conversations) = captured(&samba, &plan);
-    // Nobody else reads.
+    // Only the client reads.
     let of_client = conversations
         .iter()
         .map(requests)

@@ -1,4 +1,4 @@
-//! What a probe finds out by trying, and what it leaves behind: nothing.
+//! The trials of a probe, and that it leaves nothing on the share.
 
 use smbench_engine::Cancel;
 use smbench_engine::plan::{Limits, SessionOptions};
@@ -117,7 +117,8 @@ fn what_a_flush_does_is_seen_on_the_disk_or_not_known() {
             let reasons: &[_] = match disks.as_ref().map(Disks::have_volatile_caches) {
                 None => &["no disk here"],
                 Some(false) => &["no volatile cache"],
-                // Other tests sync files as well; some file systems pass no flush on.
+                // Other tests sync files as well, and some file systems do not pass
+                // a flush on.
                 Some(true) => &[
                     "others use it, too",
                     "neither all of them nor few",

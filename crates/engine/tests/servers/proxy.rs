@@ -1,5 +1,5 @@
-//! A relay between client and server that can freeze, cut or alter what it carries:
-//! the failures a real server cannot be made to have on demand.
+//! A relay between client and server that can freeze, cut or alter the traffic. It
+//! simulates failures that a real server does not produce on demand.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,22 +7,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What happens to bytes from the server.
+/// Failure of the bytes from the server.
 #[derive(Clone, Copy)]
 pub(crate) enum Trouble {
-    /// They stop coming; the connection stays open.
+    /// No more bytes arrive; the connection stays open.
     Freeze,
     /// The connection is closed in both directions.
     Cut,
-    /// One bit of the byte due next is flipped, and all else carried on.
+    /// One bit of the next byte is flipped, and the other bytes are passed on.
     Flip,
 }
 
-/// Carries bytes until `trouble` strikes every connection, once `after` bytes
-/// have come from the server on all of them together.
+/// Passes bytes on until `trouble` hits every connection, after `after` bytes from
+/// the server on all of them together.
 pub(crate) struct Proxy {
     address: SocketAddr,
-    /// Where connections came from, in the order they were accepted.
+    /// Addresses of the clients, in the order in which they connected.
     peers: Arc<Mutex<Vec<IpAddr>>>,
 }
 
@@ -48,12 +48,12 @@ impl Proxy {
         Self { address, peers }
     }
 
-    /// A relay that does nothing but look.
+    /// Starts a relay that only observes.
     pub(crate) fn witness(server: SocketAddr) -> Self {
         Self::start(server, Trouble::Cut, u64::MAX)
     }
 
-    /// Where connections came from, in the order they were accepted.
+    /// Returns the addresses of the clients, in the order in which they connected.
     pub(crate) fn peers(&self) -> Vec<IpAddr> {
         self.peers.lock().unwrap().clone()
     }
@@ -79,7 +79,7 @@ fn relay_until(
     while let Ok(len @ 1..) = from.read(&mut chunk) {
         let before = carried.fetch_add(len as u64, Ordering::Relaxed);
         match trouble {
-            // Goes on reading, so that the server never notices.
+            // Continues to read, so that the server notices nothing.
             Trouble::Freeze if before >= after => continue,
             Trouble::Cut if before >= after => break,
             Trouble::Flip => {

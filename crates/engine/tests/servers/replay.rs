@@ -1,5 +1,5 @@
-//! Replays of loadfiles against a scratch Samba: that what is recorded is what is
-//! done, that differences are counted and end nothing, and that nothing is left.
+//! Replays of loadfiles on a scratch Samba. The recorded operations are carried
+//! out, differences are counted and end nothing, and nothing is left on the share.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -21,9 +21,10 @@ use smbench_protocol::NtStatus;
 
 use crate::support::target;
 
-/// Debian's dbench installs it. It is not ours to copy.
+/// Installed by Debian's dbench; the file is not ours to copy.
 const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
-/// Lines of it that are replayed: every verb but those that come last.
+/// Number of its lines that are replayed; they have every verb except those at the
+/// end of the file.
 const LINES: usize = 12_000;
 
 fn samba() -> Result<ScratchSamba, String> {
@@ -97,15 +98,15 @@ fn debians_client_txt_goes_as_recorded_on_samba() {
     let record = run(&plan(&profile, &options("1", 1), &samba));
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None);
-    // Exactly the recorded number of each, and every status as recorded.
+    // Exactly the recorded number of each kind, each with the recorded status.
     assert_eq!(point.ops.differences(), &BTreeMap::new());
     let mut expected = recorded(&summary.operations, 1);
-    // What is open where the lines end is closed.
+    // Files still open at the last line are closed.
     *expected.get_mut(&OpKind::Close).unwrap() += summary.closed;
     assert_eq!(counts(point), expected);
     assert_eq!(point.ops.whole(OpKind::Read).bytes, summary.bytes_read);
     assert_eq!(point.ops.whole(OpKind::Write).bytes, summary.bytes_written);
-    // All of it is in the window.
+    // All operations are in the window.
     assert_eq!(
         point.ops.window(OpKind::Create).count(),
         expected[&OpKind::Create]
@@ -113,7 +114,7 @@ fn debians_client_txt_goes_as_recorded_on_samba() {
     assert!(is_clean(&samba));
 }
 
-/// A client that makes all it needs, and leaves nothing open.
+/// A client that creates all files it needs, and leaves none open.
 const TIDY: &str = r#"
 Deltree "\clients\client1" NT_STATUS_OK
 NTCreateX "\clients\client1" 0x1 0x2 1 NT_STATUS_OK
@@ -184,7 +185,7 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
             let times = u64::from(point.clients) * 4;
             assert_eq!(counts(point), recorded(&trace.summary().operations, times));
             let granted: u64 = point.ops.caching().granted().map(|(_, opens)| opens).sum();
-            // Two files are opened, and directories are not asked about.
+            // Two files are opened; directories request no oplock.
             assert_eq!(granted, if oplock.is_some() { 2 * times } else { 0 });
         }
         assert!(is_clean(&samba));
@@ -250,7 +251,7 @@ Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
             NtStatus::OBJECT_PATH_NOT_FOUND,
             status(NtStatus::OBJECT_NAME_NOT_FOUND),
         ),
-        // What nobody has put into a directory that is made here.
+        // This file does not exist in a directory that is created here.
         (
             OpKind::QueryPath,
             NtStatus::SUCCESS,
@@ -280,8 +281,8 @@ Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
         })
         .collect();
     assert_eq!(point.ops.differences(), &expected);
-    // What was opened against the record is closed: three for each client, or the
-    // file could not have been deleted for good, nor the directory.
+    // Files opened against the record are closed, three for each client. Otherwise
+    // neither the file nor the directory could have been deleted.
     assert_eq!(counts(point)[&OpKind::Close], 6);
     assert!(is_clean(&samba));
 }
@@ -319,7 +320,7 @@ Close 1 NT_STATUS_OK
 NTCreateX "\clients\client1\left.doc" 0x40 0x2 1 NT_STATUS_OK
 "#,
     );
-    // Whatever a load point leaves would make the next one's go otherwise.
+    // Files left by one load point would change the results of the next.
     let record = run(&plan(&profile, &options("2,3", 1), &samba));
     assert_eq!(record.load_points.len(), 2);
     for point in &record.load_points {
@@ -390,7 +391,7 @@ fn operations_wait_for_the_instants_that_were_recorded() {
     assert_eq!(point.ops.differences(), &BTreeMap::new());
     assert_eq!(point.punctuality.due, 2 * 2 * 4);
     assert_eq!(point.punctuality.dropped, 0);
-    // However slow the machine, never before they are due.
+    // On any machine, never before they are due.
     assert!(
         point.window >= Duration::from_millis(800),
         "{:?}",
@@ -399,7 +400,7 @@ fn operations_wait_for_the_instants_that_were_recorded() {
     assert!(is_clean(&samba));
 }
 
-/// Cancels a run once something is measured.
+/// Cancels a run once the first operations are measured.
 struct Impatient(Cancel);
 
 impl Observer for Impatient {

@@ -48,7 +48,7 @@ fn the_file_server_profile_runs_on_the_embedded_server() {
     assert_eq!(server.memory().paths(), Vec::<String>::new());
 }
 
-/// Keeps what it is shown of the intervals.
+/// Collects the intervals that it is shown.
 #[derive(Default)]
 struct Intervals(Vec<(u32, u32, u64)>);
 
@@ -97,8 +97,8 @@ fn intervals_add_up_to_the_window() {
             .map(|(interval, index)| (point.clients, index, interval.count))
             .collect();
         assert_eq!(shown.copied().collect::<Vec<_>>(), expected);
-        // Every operation belongs to one client, and no more than the slots of
-        // all are ever in flight.
+        // Every operation belongs to one client, and the operations in flight never
+        // exceed the slots of all clients.
         assert_eq!(point.fairness.clients(), point.clients);
         let served = point.fairness.mean() * f64::from(point.clients);
         assert_eq!(served.round() as u64, all.count());
@@ -130,7 +130,7 @@ fn the_file_server_profile_runs_on_samba() {
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
 
-/// A profile of our own, in a file that lives as long as the value.
+/// Makes a profile in a file that lives as long as the value.
 fn profile(text: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(file.path(), text).unwrap();

@@ -1,4 +1,4 @@
-//! Many sessions in one process, and whether that process is the limit.
+//! Many sessions in one process, and whether that process is the bottleneck.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::support::{plan, short, target};
 fn many(clients: u32) -> RunOptions {
     RunOptions {
         clients: Some(clients.to_string().parse().unwrap()),
-        // Long enough for every client to have its turn several times.
+        // Long enough for every client to be served several times.
         duration: Some(Duration::from_secs(2)),
         ..short()
     }
@@ -66,7 +66,7 @@ fn five_hundred_clients_on_samba() {
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
 
-/// Never faster than asked for; how much slower is the server's affair.
+/// Never faster than requested; a slow server may make it slower.
 #[test]
 fn sessions_are_set_up_at_the_rate_asked_for() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
@@ -81,7 +81,7 @@ fn sessions_are_set_up_at_the_rate_asked_for() {
     let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
     assert_eq!(point.setup.session.len(), 201);
-    // 200 intervals of 2 ms, and 10 ms that may be made up for at either end.
+    // 200 intervals of 2 ms, minus 10 ms that may be compensated at each end.
     assert!(
         point.setup.elapsed >= Duration::from_millis(380),
         "{:?}",
@@ -93,8 +93,8 @@ fn sessions_are_set_up_at_the_rate_asked_for() {
     assert!(workers.iter().all(|worker| !worker.lateness.is_empty()));
 }
 
-/// A single thread that compares every byte of many large answers, which wait
-/// for it, is what limits the load, and says so.
+/// A single thread compares every byte of many large answers, which wait for it. It
+/// limits the load, and the result says so.
 #[test]
 fn a_generator_that_cannot_keep_up_says_so() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();

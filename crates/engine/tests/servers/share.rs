@@ -1,4 +1,4 @@
-//! What a run does to the share, and to nothing else on it.
+//! The effects of a run on the share; other files there stay unchanged.
 
 use smbench_engine::plan::{Limits, Mode, SessionOptions};
 use smbench_engine::probe::{cleanup, probe};
@@ -99,7 +99,7 @@ impl smbench_engine::run::Observer for CleanUpMeanwhile {
 
     fn load_point_ended(&mut self, _: &smbench_engine::record::RunRecord) {
         let target = self.target.clone();
-        // The engine's runtime is on this thread; ours needs another.
+        // The engine's runtime is on this thread, so the clean-up needs another.
         let done = std::thread::spawn(move || cleanup(&target, Limits::default()).unwrap());
         self.seen = Some(done.join().unwrap());
     }
@@ -157,7 +157,7 @@ fn a_probe_tells_what_was_negotiated() {
         assert!(probe.session.credits_granted > 1);
         assert!(probe.dialects.iter().all(|(_, accepted)| accepted.is_ok()));
         assert!(probe.ciphers.iter().all(|(_, accepted)| accepted.is_ok()));
-        // The embedded server signs 3.1.1 with CMAC, whatever is offered.
+        // The embedded server always signs 3.1.1 with CMAC.
         for (algorithm, accepted) in &probe.signing {
             let expected = *algorithm == SigningAlgorithm::AesCmac;
             assert_eq!(accepted.is_ok(), expected, "{algorithm}: {accepted:?}");

@@ -1,5 +1,5 @@
-//! The driver over smb-rs beside the native one: the same work on the same
-//! servers must come out clean with both.
+//! The smb-rs driver compared with the native one: the same work on the same
+//! servers must succeed with both.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn run(plan: &Plan) -> RunRecord {
     execute(plan, &mut Unobserved, &Cancel::default()).unwrap()
 }
 
-/// The load points of a run in which nothing went wrong.
+/// Returns the load points of a run that must be without errors.
 fn clean(record: &RunRecord) -> &[LoadPointRecord] {
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
@@ -47,7 +47,7 @@ const MIXED: &str = "read_percent = 60\nflush_every_writes = 5\n\
     [[sizes]]\nsize = \"4KiB\"\nweight = 70\n[[sizes]]\nsize = \"300KiB\"\nweight = 20\n\
     [[sizes]]\nsize = \"1MiB\"\nweight = 10\n";
 
-/// The same profile with both drivers, one after the other.
+/// Runs the same profile with both drivers, one after the other.
 fn run_both(server: &Target) {
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(profile.path(), MIXED).unwrap();
@@ -73,7 +73,7 @@ fn run_both(server: &Target) {
         assert_eq!(record.server.dialect, Some(Dialect::Smb311));
         plan.digest()
     });
-    // The same work, whoever does it.
+    // The digest of the work is the same with both drivers.
     assert_eq!(digests[0], digests[1]);
 }
 
@@ -94,7 +94,7 @@ fn both_drivers_do_the_same_work_on_samba() {
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
 
-/// All that smb-rs has a call for, in equal parts.
+/// All operations for which smb-rs has a call, in equal parts.
 const CALLS: [&str; 20] = [
     "op = \"read\"",
     "op = \"write\"",
@@ -118,7 +118,8 @@ const CALLS: [&str; 20] = [
     "op = \"tree_connect\"",
 ];
 
-/// How often each kind must have occurred in so many actions of the only client.
+/// Returns how often each kind must occur in the first `actions` actions of the
+/// only client.
 fn expected(plan: &Plan, actions: u64) -> [u64; OpKind::ALL.len()] {
     let mix = Mix::new(&plan.workload);
     let mut stream = OpStream::new(&mix, plan.seed, 0);
@@ -131,8 +132,8 @@ fn expected(plan: &Plan, actions: u64) -> [u64; OpKind::ALL.len()] {
     counts
 }
 
-/// Each does of the same sequence of actions what it gets done, request by
-/// request, and nothing else.
+/// Each driver carries out the same sequence of actions, request by request, as far
+/// as its speed allows, and no other requests.
 #[test]
 fn both_drivers_do_the_same_operations_on_samba() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
@@ -181,7 +182,7 @@ fn both_drivers_do_the_same_operations_on_samba() {
     }
 }
 
-/// What a server refuses is counted by the kind and the status, by both.
+/// Both drivers count refusals of a server by kind and status.
 #[test]
 fn both_drivers_count_what_a_server_refuses() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
@@ -224,7 +225,7 @@ fn what_smb_rs_has_no_call_for_is_refused_by_name() {
     );
 }
 
-/// Reads what a run has written from the server's own disk, past any client.
+/// Reads the files of a run from the server's own disk, without any SMB client.
 struct Disk<'a> {
     samba: &'a ScratchSamba,
     prepared: u32,
@@ -289,7 +290,7 @@ fn what_smb_rs_writes_is_on_the_disk_of_samba() {
     assert_eq!(u64::from(disk.prepared + disk.written), blocks);
 }
 
-/// A short run by smb-rs: facts of the server, or why there was none.
+/// Returns the record of a short run with smb-rs, or the error.
 fn outcome(server: &Target, options: RunOptions) -> Result<RunRecord, String> {
     let options = by_smb_rs(RunOptions {
         clients: Some("2".parse().unwrap()),
@@ -308,7 +309,7 @@ fn outcome(server: &Target, options: RunOptions) -> Result<RunRecord, String> {
     Ok(record)
 }
 
-/// Every dialect, signed and encrypted, is run and told as it was.
+/// Checks that every dialect runs signed and encrypted, and is reported correctly.
 fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher) {
     for dialect in Dialect::ALL {
         // smb-rs sends one request at a time in SMB 2.0.2.
@@ -360,7 +361,7 @@ fn smb_rs_speaks_every_dialect_to_samba() {
 fn smb_rs_speaks_every_dialect_to_the_embedded_server() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let server = target(&server.url(), server.password());
-    // It takes the first cipher that it is offered.
+    // The server takes the first cipher that is offered.
     check_dialects(&server, SigningAlgorithm::AesCmac, Cipher::Aes128Ccm);
 }
 
@@ -441,10 +442,10 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
     }
 }
 
-/// What becomes of clients whose server fails them in the middle of the load.
+/// Runs clients whose server fails in the middle of the load.
 fn troubled(trouble: Trouble) -> RunRecord {
     let server = embedded(Fault::None);
-    // Past the preparation's small answers and into the reads.
+    // After the small answers of the preparation, during the reads.
     let proxy = Proxy::start(server.address(), trouble, 300_000);
     let mut server = target(&server.url(), server.password());
     server.port = proxy.port();
@@ -522,7 +523,8 @@ fn a_lack_of_credits_is_not_blamed_on_the_server() {
 #[test]
 fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
     let server = embedded(Fault::None);
-    // Well into the load: what is flipped is most likely the data of a READ.
+    // Well into the load, so that the flipped bit is most likely in the data of a
+    // READ.
     let proxy = Proxy::start(server.address(), Trouble::Flip, 3_000_000);
     let mut server = target(&server.url(), server.password());
     server.port = proxy.port();
@@ -535,7 +537,7 @@ fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
     plan.limits.operation = Duration::from_secs(1);
     let point = &run(&plan).load_points[0];
     let reason = &point.dropouts[0].reason;
-    // In a length or a message id it makes an answer that never comes.
+    // In a length or a message id, it means that an answer never arrives.
     assert!(
         reason.starts_with("smb-rs failed: ") || reason.starts_with("no answer"),
         "{reason}"
@@ -543,7 +545,7 @@ fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
     assert_eq!(point.ops.errors(), 0);
 }
 
-/// Stops the run from within its progress, while the load is on.
+/// Cancels the run in a progress report under load.
 struct StopUnderLoad(Cancel);
 
 impl Observer for StopUnderLoad {

@@ -1,4 +1,4 @@
-//! What the integration tests of the engine share.
+//! Shared parts of the engine's integration tests.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use smbench_engine::profile;
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::{Secret, Target};
 
-/// Windows short enough for a test suite, long enough to hold operations.
+/// Options with windows short enough for a test suite, and long enough to contain
+/// operations.
 pub(crate) fn short() -> RunOptions {
     RunOptions {
         duration: Some(Duration::from_millis(300)),

@@ -1,4 +1,4 @@
-//! Servers that lie, stall or go away while the load is on.
+//! Servers that give false answers, stall or go away under load.
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -57,8 +57,8 @@ fn verification_catches_a_flipped_byte() {
 #[test]
 fn verification_catches_a_lost_write() {
     let server = embedded(Fault::LoseWriteEvery(NonZeroU64::new(3).unwrap()));
-    // Few enough blocks that what was lost is read again soon. The preparation
-    // writes each file in one piece, so none of its writes is the third.
+    // Few blocks, so that lost data is soon read again. The preparation writes each
+    // file in one request, so none of its writes is the third.
     let options = RunOptions {
         clients: Some("1".parse().unwrap()),
         file_size: Some("64KiB".parse().unwrap()),
@@ -110,9 +110,9 @@ fn error_statuses_are_counted_by_operation_and_end_nothing() {
     assert!(point.invalid.is_some());
 }
 
-/// A plan whose clients reach `server` through a relay that fails.
+/// Makes a plan whose clients reach `server` through a failing relay.
 fn troubled(server: &EmbeddedServer, trouble: Trouble) -> (Plan, Proxy) {
-    // Past the preparation's small answers and into the reads.
+    // After the small answers of the preparation, during the reads.
     let proxy = Proxy::start(server.address(), trouble, 300_000);
     let mut target = target(&server.url(), server.password());
     target.port = proxy.port();
@@ -160,7 +160,7 @@ fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
     assert!(reason.contains("all 3 clients lost 127.0.0.1"), "{reason}");
 }
 
-/// Stops the run from within its progress, while the second point is on.
+/// Cancels the run in a progress report of the second load point.
 struct StopInSecondPoint(Cancel);
 
 impl Observer for StopInSecondPoint {
@@ -252,8 +252,8 @@ fn files_that_somebody_removes_are_not_blamed_on_the_url() {
 
 #[test]
 fn a_tampered_negotiation_is_noticed() {
-    // In the server's GUID, which no one would otherwise miss: length prefix,
-    // header, and eight bytes of the NEGOTIATE response come before it.
+    // The flipped bit is in the server's GUID, which no other check covers. Length
+    // prefix, header, and eight bytes of the NEGOTIATE response precede it.
     const SERVER_GUID: u64 = 4 + 64 + 8;
     let server = embedded(Fault::None);
     for (dialect, reason) in [

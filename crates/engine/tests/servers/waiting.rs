@@ -1,5 +1,5 @@
-//! What clients waited for, and what else groups leave behind, whatever ends
-//! their load: counted up to then, and no further.
+//! Waiting times of clients, and other measurements of groups, for every way in
+//! which their load can end. They are counted up to that end, and no further.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -27,28 +27,28 @@ use crate::support::{plan, short, target};
 
 /// Longer than any run here.
 const HANG: Duration = Duration::from_secs(120);
-/// Calls that a client is answered before it has to wait.
+/// Number of answered calls of a client before it has to wait.
 const ANSWERED: u32 = 10;
 
-/// What a client waits for; the first one for credits, the other for room.
+/// The reason why a client waits: credits for the first one, room for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lack {
     Credits,
     Room,
 }
 
-/// Whether a driver that takes nothing has its group look again.
+/// How often a driver that accepts nothing wakes its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wakes {
     Often,
     Never,
 }
 
-/// A target that has its clients wait after some calls, for ever.
+/// A target that makes its clients wait without end after some calls.
 #[derive(Clone)]
 struct Withholding {
     wakes: Wakes,
-    /// Clients that wait.
+    /// Clients that are waiting.
     waiting: Arc<Mutex<BTreeSet<u32>>>,
 }
 
@@ -151,7 +151,7 @@ impl Driver for Withholder {
     }
 }
 
-/// Two clients that read 4 KiB, for `duration`.
+/// Makes a plan of two clients that read 4 KiB, for `duration`.
 fn withheld(duration: Duration) -> Plan {
     let mut profile = profile::load("read-4k").unwrap();
     profile.spec.run = RunOptions {
@@ -172,7 +172,7 @@ fn run(plan: &Plan, connector: Withholding, cancel: &Cancel) -> Result<RunRecord
     execute_on(plan, server, connector, streams, &mut Unobserved, cancel)
 }
 
-/// Each of the two clients waited, and no longer than there was a window.
+/// Checks that each of the two clients waited, and not longer than the window.
 fn check_waits(point: &LoadPointRecord) {
     for waited in [point.credit_starved, point.held_back] {
         assert!(!waited.is_zero(), "{point:?}");
@@ -208,7 +208,7 @@ fn waiting_counts_until_its_client_drops_out() {
                 "its driver took no operation within 100ms"
             ]
         );
-        // There is no load beyond that.
+        // The load ends there.
         assert!(point.window < HANG, "{:?}", point.window);
         check_waits(point);
         assert!(point.credit_starved + point.held_back >= 2 * plan.limits.operation);
@@ -216,8 +216,8 @@ fn waiting_counts_until_its_client_drops_out() {
     }
 }
 
-/// With drivers that have their groups look again, and with some that never do,
-/// so that the groups are broken off.
+/// With drivers that wake their groups often, and with drivers that never do, so
+/// that the groups are aborted.
 #[test]
 fn waiting_counts_until_the_run_is_cancelled() {
     for wakes in [Wakes::Often, Wakes::Never] {
@@ -229,7 +229,7 @@ fn waiting_counts_until_the_run_is_cancelled() {
             while waiting.lock().unwrap().len() < 2 && !running.is_finished() {
                 thread::sleep(Duration::from_millis(1));
             }
-            // So that there is something to wait for.
+            // Gives the clients some time to wait.
             thread::sleep(Duration::from_millis(20));
             cancel.cancel();
             running.join().unwrap().unwrap()
@@ -248,8 +248,8 @@ fn waiting_counts_until_the_run_is_cancelled() {
     }
 }
 
-/// A server that has answered for a while and then never answers again loses
-/// its clients at a cancel, but nothing of what they had measured.
+/// A server answers for a while and then never again. At a cancel its clients are
+/// lost, but none of their measurements.
 #[test]
 fn nothing_measured_is_lost_with_clients_that_are_broken_off() {
     const GENUINE: u64 = 200;
@@ -272,7 +272,7 @@ fn nothing_measured_is_lost_with_clients_that_are_broken_off() {
     let cancel = Cancel::default();
     let record = thread::scope(|scope| {
         let running = scope.spawn(|| execute(&plan, &mut Unobserved, &cancel));
-        // Both have sent what will not be answered.
+        // Both clients have sent a request that is never answered.
         while relay.seen() < GENUINE + 2 && !running.is_finished() {
             thread::sleep(Duration::from_millis(1));
         }

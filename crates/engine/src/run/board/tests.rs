@@ -23,7 +23,7 @@ fn at(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9) as u64)
 }
 
-/// A read of 1000 bytes done at `now`, in seconds, that took 2 ms.
+/// Records a read of 1000 bytes that ended at `now`, in seconds, and took 2 ms.
 fn read(desk: &mut Desk, now: f64) {
     let now = at(now);
     if desk.is_over(now) {
@@ -58,7 +58,7 @@ fn an_interval_is_over_when_it_is_for_every_worker() {
     }
     read(&mut second, 1.9);
     assert_eq!(collect(), (0.0, vec![(Place::Outside, 0)]));
-    // The second worker was held up for two intervals.
+    // The second worker was delayed for two intervals.
     read(&mut second, 4.5);
     let ramp = (Place::Outside, 2);
     assert_eq!(collect(), (2.0, vec![ramp, (Place::Window(0), 2)]));
@@ -98,7 +98,7 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
     }
     read(&mut second, 4.3);
     first.leave_window(at(4.4));
-    // As breaks of oplocks do, while it takes its leave.
+    // For example a break of an oplock during the log-off.
     read(&mut first, 4.5);
     first.leave(at(4.7));
     let is_last = |over: &Over| over.interval.place == Place::Window(2);
@@ -114,7 +114,7 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
     let Interval { from, to, .. } = last.interval;
     assert_eq!((from, to), (at(4.0), at(4.6)));
     assert_eq!(last.recorder.all().count(), 4);
-    // Of what came last: once in 0.3 s.
+    // The live rate is that of the last interval: one read in 0.3 s.
     assert_eq!(rest.interval.place, Place::Outside);
     assert!((live.ops_per_s - 1.0 / 0.3).abs() < 1e-6, "{live:?}");
     let (_, tally, series) = board.finish();
@@ -123,7 +123,7 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
     assert_eq!(series.all[2].count, 4);
 }
 
-/// A cancel that a worker has not seen when it began an interval.
+/// A cancel that a worker had not noticed when it began an interval.
 #[test]
 fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
     let board = Arc::new(Board::new(2, reads()));
@@ -163,7 +163,7 @@ fn recorders_are_used_again_and_held_ones_bounded() {
         let exchange = lock(&board.exchange);
         exchange.waiting.len() + exchange.spare.len()
     };
-    // Nobody collects.
+    // The coordinator does not collect.
     for second in 1..=1000 {
         turn(second);
         assert!(held() <= 2 * WAITING_MAX + 2, "{}", held());

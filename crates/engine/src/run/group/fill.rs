@@ -1,4 +1,4 @@
-//! Filling free slots: what is due goes to the driver, as far as that has room.
+//! Fills free slots: submits due operations to the driver as long as it has room.
 
 use std::hint;
 
@@ -10,19 +10,19 @@ use crate::run::operation::{Slot, SlotState};
 use crate::run::supply::Supply;
 use crate::run::turns::after;
 
-/// Why no further operation was submitted.
+/// The reason why no further operation was submitted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filled {
     /// The windows, the credits or the schedule allow no more.
     AsPlanned,
-    /// Slots are free, but the bytes must go out first.
+    /// Slots are free, but the encoded bytes must be sent first.
     UpToBacklog,
     /// The client with this index has operations that cannot be sent.
     AtFault(usize),
 }
 
 impl<D: Driver, S: Supply> Group<D, S> {
-    /// Submits operations until every slot is taken, credits run out, the load
+    /// Submits operations until every slot is in use, credits run out, the load
     /// point stops, or the driver has no room.
     pub(super) fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
         self.clients.count_in_flight(now, orders);
@@ -33,7 +33,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             let filled = self.fill_member(member, now, scratch, orders);
             if filled != Filled::AsPlanned {
                 hint::cold_path();
-                // Whoever found no room is the first to get it.
+                // The member that found no room is served first the next time.
                 self.turn = member;
                 return filled;
             }
@@ -82,8 +82,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             let slot = due.slot;
             let of_slot = &slots[slot as usize];
-            // An action has one instant at which it is due; its further requests each
-            // have their own to be sent at.
+            // An action has one due instant. Each of its further requests has its
+            // own intended instant.
             let (due_at, intended) = match due.what {
                 DueFor::Further => (of_slot.due, of_slot.intended),
                 DueFor::Next => (now, now),
@@ -133,7 +133,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             member.let_in();
             member.served(due, now);
             let slot = &mut slots[slot as usize];
-            // What is sent once more has been under way all the time.
+            // An operation submitted again was in flight all the time.
             let sent = match slot.state {
                 SlotState::Expired => slot.sent,
                 _ => {

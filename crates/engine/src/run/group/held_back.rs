@@ -1,20 +1,20 @@
-//! Time that clients lost because their driver had no room for what was due.
+//! Time that clients lost because their driver had no room for due operations.
 
 use crate::clock::Nanos;
 
-/// How long a group has been held back, and its clients with it.
+/// How long a group, and each of its clients, was held back.
 #[derive(Default)]
 pub(super) struct HeldBack {
-    /// Since when it is, if it is.
+    /// Start of the current period without room, if there is one.
     since: Option<Nanos>,
-    /// Up to when that has been counted.
+    /// Instant up to which that period has been counted.
     counted: Nanos,
-    /// Of the window, summed over the clients that had something to send.
+    /// Time within the window, summed over the clients that had something to send.
     sum: Nanos,
 }
 
 impl HeldBack {
-    /// The driver has no room at `now`.
+    /// Starts a period at `now`, because the driver has no room.
     pub(super) fn begin(&mut self, now: Nanos) {
         if self.since.is_none() {
             self.since = Some(now);
@@ -26,9 +26,10 @@ impl HeldBack {
         self.since
     }
 
-    /// Counts up to `now`, of each client from when it had something to send: `due`
-    /// are those instants, `of_window` is what counts of the time between two. To be
-    /// called before anything is sent, and before answers make something due.
+    /// Counts the lost time up to `now` for each client, from the instant at which
+    /// it had something to send. `due` has those instants, and `of_window` returns
+    /// the part of a time span that is in the window. Call this before anything is
+    /// sent, and before answers make an operation due.
     pub(super) fn count(
         &mut self,
         now: Nanos,
@@ -43,7 +44,7 @@ impl HeldBack {
         self.counted = now;
     }
 
-    /// All that was due has been sent.
+    /// Ends the period, because all due operations have been sent.
     pub(super) const fn end(&mut self) {
         self.since = None;
     }
@@ -67,7 +68,8 @@ mod tests {
         };
         assert_eq!(count(&mut held_back, 5, &[0]), Nanos(0));
         held_back.begin(Nanos(10));
-        // Three clients of which one has nothing to send, and one only since 15.
+        // Three clients: one has nothing to send, and one has something only since
+        // 15.
         assert_eq!(count(&mut held_back, 20, &[0, 15]), Nanos(15));
         held_back.begin(Nanos(20));
         assert_eq!(held_back.since(), Some(Nanos(10)));

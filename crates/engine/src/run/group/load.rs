@@ -1,9 +1,9 @@
-//! A group under load: from the begin of its schedule until everything in flight
-//! has been answered, or it is broken off.
+//! A group under load: from the start of its schedule until all operations in
+//! flight have been answered, or until the load is aborted.
 //!
-//! Invariant: whatever ends the load, what the group measured up to then is
-//! settled once and handed to its worker: also where it is dropped out, or where
-//! its task is dropped because nothing answers any more after a cancel.
+//! Invariant: the group's measurements are completed once and handed to its worker,
+//! however the load ends. This includes a group that is dropped, and a task that is
+//! dropped because no answer arrives after a cancel.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -15,7 +15,7 @@ use crate::run::figures::Figures;
 use crate::run::operation::Dropped;
 use crate::run::supply::Supply;
 
-/// A group that is under load for as long as this lives.
+/// Guard of a group under load; dropping it completes the group's measurements.
 struct UnderLoad<'a, D: Driver, S: Supply> {
     group: &'a mut Group<D, S>,
     orders: &'a Orders,
@@ -30,9 +30,9 @@ impl<D: Driver, S: Supply> Drop for UnderLoad<'_, D, S> {
 }
 
 impl<D: Driver, S: Supply> Group<D, S> {
-    /// Keeps the load on until the schedule stops and everything in flight has
-    /// been answered. What was measured is added to `figures`, also when this is
-    /// dropped before.
+    /// Runs the load until the schedule stops and all operations in flight have
+    /// been answered. The measurements are added to `figures`, even if this future
+    /// is dropped earlier.
     pub(in crate::run) async fn run(
         &mut self,
         shared: &RefCell<Shared>,
@@ -51,7 +51,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         .await
     }
 
-    /// Counts what still goes on at `now`, up to then.
+    /// Completes all measurements that are still running at `now`.
     fn settle(&mut self, now: Nanos, orders: &Orders) {
         self.clients.count_in_flight(now, orders);
         self.count_held_back(now, orders);

@@ -1,5 +1,5 @@
-//! What wakes a group besides its driver: the clock, when something is due, and
-//! the limit on how long an operation may take.
+//! Wakes a group independently of its driver: at due instants, and at the limit for
+//! the duration of an operation.
 
 use std::future::Future;
 use std::task::{Context, Poll};
@@ -14,7 +14,7 @@ use crate::run::operation::Dropped;
 use crate::run::supply::Supply;
 
 impl<D: Driver, S: Supply> Group<D, S> {
-    /// Has the group woken when something is due by the clock.
+    /// Sets the alarm for the next due instant of the group.
     #[inline]
     pub(super) fn set_alarm(
         &mut self,
@@ -40,7 +40,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             return Ok(());
         }
         let stop = orders.schedule.stop;
-        // Set once, for it is never taken back.
+        // Set once, because a call is never removed.
         if self.alarm_at.is_none() {
             self.alarm_at = Some(stop);
             alarm.set(self.number, stop, context)?;
@@ -53,9 +53,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         Ok(())
     }
 
-    /// Sleeps until the driver is ready; an error once the oldest operation has
-    /// waited longer than `limit`. The timer is set rarely: it is only moved
-    /// when it has fired and turned out to be early.
+    /// Sleeps until the driver is ready. Fails once the oldest operation has waited
+    /// longer than `limit`. The timer is set rarely: it is moved only when it has
+    /// fired too early.
     #[inline]
     pub(super) fn wait(
         &mut self,
@@ -99,8 +99,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
         }
-        // Without budget the timer would not take our waker, and tokio has
-        // already arranged for another poll.
+        // Without budget the timer would not register our waker. tokio has already
+        // arranged another poll.
         if !coop::has_budget_remaining() {
             return Poll::Pending;
         }
@@ -110,8 +110,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
             .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
         timer.as_mut().reset(at);
-        // Polled once to leave our waker with it. If it is due already, the
-        // next round of the loop sees the time.
+        // Polled once to register our waker. If the timer has already expired, the
+        // next round of the loop checks the time.
         timer.as_mut().poll(context).map(Ok)
     }
 }

@@ -1,9 +1,9 @@
-//! A worker watching itself: a timer that comes the way answers come, and what
-//! the system says of its thread.
+//! A worker measures itself: with a timer that is noticed in the same way as
+//! answers, and with the system's figures for its thread.
 //!
-//! The timer is a descriptor in the same epoll set as the sockets, so its
-//! expiry is noticed as late as an answer is. A timer of the runtime would be
-//! rounded to milliseconds, which is more than many a latency.
+//! The timer is a descriptor in the same epoll set as the sockets, so its expiry is
+//! noticed as late as an answer. A timer of the runtime would be rounded to
+//! milliseconds, which is more than many latencies.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -18,10 +18,10 @@ use crate::record::{WorkerRecord, lateness_histogram};
 use crate::run::alarm::Timer;
 use crate::run::schedule::Schedule;
 
-/// How often a worker looks how late it is.
+/// Time between two measurements of a worker's lateness.
 const TICK: Nanos = Nanos(10_000_000);
 
-/// What a worker knows of itself so far.
+/// Measurements of a worker so far.
 pub(in crate::run) struct Gauge {
     opened: Option<(Nanos, ThreadUsage)>,
     closed: Option<(Nanos, ThreadUsage)>,
@@ -29,8 +29,8 @@ pub(in crate::run) struct Gauge {
 }
 
 impl Gauge {
-    /// Starts to watch this thread, in a task of its own that ends with the
-    /// window. Where the system gives no timer nothing is known of lateness.
+    /// Starts to measure this thread, in a task of its own that ends with the
+    /// window. If the system provides no timer, lateness stays unknown.
     pub(in crate::run) fn start(schedule: Schedule) -> Rc<RefCell<Self>> {
         let gauge = Rc::new(RefCell::new(Self {
             opened: None,
@@ -47,7 +47,8 @@ impl Gauge {
         gauge
     }
 
-    /// Takes note of an instant; whether the window is over.
+    /// Reads the thread's usage if `now` has passed an edge of the window. Returns
+    /// whether the window is over.
     pub(in crate::run) fn see(&mut self, now: Nanos, schedule: &Schedule) -> bool {
         if self.opened.is_none() && now >= schedule.open {
             self.opened = Some((now, process::thread_usage()));
@@ -58,8 +59,8 @@ impl Gauge {
         self.closed.is_some()
     }
 
-    /// What has been seen, when the worker's load ends; that may be before the
-    /// window does.
+    /// Returns the measurements when the worker's load ends, which may be before
+    /// the window ends.
     pub(in crate::run) fn record(&self, cpu: Option<usize>) -> WorkerRecord {
         let closed = self
             .closed
@@ -90,7 +91,8 @@ async fn watch(timer: &Timer, schedule: Schedule, gauge: &RefCell<Gauge>) -> std
         poll_fn(|context| timer.poll_expired(context)).await?;
         let now = clock::now();
         let gauge = &mut gauge.borrow_mut();
-        // All that have become due meanwhile: none is lost by being late.
+        // Records all ticks that have become due, so that none is lost while the
+        // thread is late.
         while due <= now {
             if schedule.open <= due && due < schedule.close {
                 gauge.lateness.saturating_record(now.since(due).0.max(1));
@@ -116,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    /// A thread that does not let go for a while is as late as that, and no tick
-    /// of that while is lost.
+    /// A thread that blocks for a while is late by that time, and no tick of that
+    /// time is lost.
     #[tokio::test]
     async fn a_thread_that_is_held_up_sees_it() {
         let held_up = Nanos(150_000_000);
@@ -132,7 +134,7 @@ mod tests {
         };
         let watching = async {
             let gauge = Gauge::start(schedule);
-            // Until it runs.
+            // Until the gauge has recorded its first tick.
             while gauge.borrow().lateness.is_empty() {
                 tokio::time::sleep(TICK.into()).await;
             }

@@ -1,9 +1,9 @@
-//! Receiving without what nobody looks at: the kernel drops the payloads of
+//! Receives without the data that is not verified: the kernel drops the payloads of
 //! large READs, so that they are never copied (`MSG_TRUNC`, tcp(7)).
 //!
-//! It takes one call for the head of an answer and one more for its payload,
-//! which pays from a few pages on; small answers still come whole with the
-//! first.
+//! This takes one system call for the head of an answer and one more for its
+//! payload, which is faster from a few pages on. Small answers arrive whole with
+//! the first call.
 
 use std::task::{Context, Poll, ready};
 
@@ -15,24 +15,23 @@ use crate::run::operation::Dropped;
 use crate::session::Session;
 use crate::socket::poll_receive;
 
-/// Bytes received before it is known what they are: an answer to a READ of
-/// 4 KiB, whole.
+/// Bytes received before their kind is known: a whole answer to a READ of 4 KiB.
 const HEAD_LEN: usize = 4096 + 256;
-/// Payloads from here on are dropped rather than received.
+/// Minimum payload in bytes that is dropped instead of received.
 const DROPPED_MIN: usize = 4096;
-/// READs from here on make that worth while.
+/// Minimum READ in bytes for which dropping is worthwhile.
 const LARGE: u32 = 16 * 1024;
 
-/// Whether a plan has payloads of READs large enough. WRITEs, whose sizes are
-/// those of READs where there are both, bring none.
+/// Returns whether a plan has READs with payloads large enough. WRITEs return no
+/// payload; in a plan with both, they have the same sizes as READs.
 pub(in crate::run) fn is_worth_while(plan: &Plan) -> bool {
     let kinds = plan.workload.kinds();
     let mut directions = kinds.iter().filter_map(|kind| kind.direction());
     directions.any(|to| to == Direction::Read) && plan.largest_request() >= LARGE
 }
 
-/// Waits for bytes that somebody looks at, or for the end of a payload that
-/// nobody does; then there may be none.
+/// Waits for bytes to process, or for the end of a dropped payload. In the second
+/// case the number of bytes may be 0.
 pub(super) fn receive(
     session: &mut Session,
     context: &mut Context<'_>,

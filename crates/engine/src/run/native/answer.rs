@@ -1,7 +1,7 @@
-//! From a request's completion to the answer that the loop books.
+//! Converts the completion of a request into the answer that the loop records.
 //!
-//! Bodies are decoded even where nobody asks what they say: an answer that
-//! cannot be read is a broken protocol, not an operation done.
+//! All bodies are decoded, even if their contents are not used. A malformed answer
+//! is a protocol violation, not a completed operation.
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::command::change_notify::ChangeNotifyResponse;
@@ -19,8 +19,9 @@ use smbench_protocol::{Completion, DecodeError, FileId, NtStatus};
 use super::Place;
 use crate::run::driver::{Answer, Extent};
 
-/// What a completion means to the loop; what it opened is kept in `place`.
-/// `None` where other parts of an answer in vain are to come.
+/// Converts a completion into an answer, and keeps the open that it created in
+/// `place`. Returns `None` if the session has expired and further answers of the
+/// same frame follow.
 pub(super) fn of<'a>(
     done: &Completion<'a>,
     mut place: Option<&mut Place>,
@@ -32,7 +33,8 @@ pub(super) fn of<'a>(
             place.due -= 1;
             extent = Extent::Part;
         }
-        // Whatever the other requests of its frame are answered.
+        // If one request of a frame was answered with an expired session, the whole
+        // frame counts as expired.
         expired |= place.expired;
         place.expired = expired && extent == Extent::Part;
     }
@@ -108,10 +110,10 @@ fn answer<'a>(
     Ok(bare)
 }
 
-/// Nobody asks what it says, only that it can be read.
+/// Ignores a decoded body; only its format was checked.
 fn ignore<T: Copy>(_: T) {}
 
-/// Bytes that the server copied, if that is what it was asked for.
+/// Returns the number of bytes that the server copied; 0 for other requests.
 fn copied(response: &IoctlResponse<'_>) -> Result<u32, DecodeError> {
     match response.code {
         fsctl::FSCTL_SRV_COPYCHUNK => Ok(CopyChunkResponse::decode(response.output)?.total_bytes),

@@ -1,10 +1,11 @@
-//! Further sessions on a client's connection, set up and ended as operations of
-//! a mix: what a log-on costs while the load is on.
+//! Further sessions on a client's connection, set up and ended as operations of a
+//! mix. They show the cost of a log-on under load.
 //!
-//! A log-on is a conversation: its slot is in flight from the first
-//! SESSION_SETUP until TREE_CONNECT is answered, or the LOGOFF of a session that
-//! got no further. Unlike all else under load it allocates, as proving a password
-//! does; no mix has it on its steady path.
+//! A log-on takes several requests. Its slot is in flight from the first
+//! SESSION_SETUP until the answer to TREE_CONNECT. If the log-on fails earlier, it
+//! is in flight until the answer to LOGOFF. Unlike all other operations a log-on
+//! allocates memory, because proving a password does. No mix has it on its steady
+//! path.
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
@@ -18,9 +19,9 @@ use crate::clock;
 use crate::run::driver::{Answer, Busy, Call, Extent, Scratch};
 use crate::run::operation::Dropped;
 
-/// A session of a slot, beside that of its client.
+/// A session of a slot, in addition to that of its client.
 pub(super) struct Further {
-    /// Number of the connection it is on.
+    /// Number of the session's connection.
     link: usize,
     stage: Stage,
 }
@@ -31,7 +32,7 @@ enum Stage {
 }
 
 impl Native {
-    /// Begins to log on as the client's own session has.
+    /// Begins a log-on with the credentials of the client's own session.
     pub(super) fn log_on(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), Busy> {
         let (link, session) = self.links.chosen_session();
         if !session.connection.affords(&[1]) {
@@ -47,8 +48,8 @@ impl Native {
                 Ok(())
             }
             Err(HandshakeError::NoCredit(_)) => Err(Busy::Credits),
-            // The ticket has run out; the client's own session needs another
-            // one just as well.
+            // The ticket has expired, so the client's own session needs a new one
+            // as well.
             Err(_) => {
                 self.renewals.found(call.member, clock::now());
                 Err(Busy::Session)
@@ -56,7 +57,7 @@ impl Native {
         }
     }
 
-    /// LOGOFF, which ends the tree connect as well.
+    /// Sends LOGOFF, which also ends the tree connect.
     pub(super) fn log_off(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         let further = &self.places[call.slot as usize].further;
         let Some(Stage::Standing(session)) = further.as_ref().map(|further| &further.stage) else {
@@ -68,7 +69,7 @@ impl Native {
         })
     }
 
-    /// Goes on with the log-ons that wait for credits, as far as there are any.
+    /// Continues the log-ons that wait for credits, as far as credits allow.
     #[cold]
     pub(super) fn resume_log_ons(&mut self, scratch: &mut Scratch) {
         let Self {
@@ -92,25 +93,25 @@ impl Native {
         });
     }
 
-    /// The connection that the further session of a slot is on.
+    /// Returns the number of the connection of a slot's further session.
     pub(super) fn link_of_further(&self, slot: u32) -> usize {
         let further = &self.places[slot as usize].further;
         further.as_ref().map_or(0, |further| further.link)
     }
 }
 
-/// How far an answer has brought the further session of a slot.
+/// Progress of a slot's further session after an answer.
 pub(super) enum Came {
-    /// Its log-on goes on.
+    /// The log-on continues.
     NotYet,
-    /// The same, once there is a credit for the next request.
+    /// The log-on continues when there is a credit for the next request.
     Unfinished,
-    /// To an end, or to where it stands.
+    /// The log-on or log-off has ended.
     To(Answer<'static>),
 }
 
-/// Takes an answer that concerns the further session of a slot, and appends
-/// the next request.
+/// Processes an answer for the further session of a slot, and appends the next
+/// request.
 pub(super) fn answered(
     place: &mut Place,
     connection: &mut Connection,
@@ -144,7 +145,8 @@ pub(super) fn answered(
             Stage::Standing(session),
             Came::To(answer(NtStatus::SUCCESS)),
         ),
-        // Its ticket ran out on the way; with another one it is tried again.
+        // The ticket expired during the log-on, which is tried again with a new
+        // ticket.
         Err(HandshakeError::Refused { status, .. })
             if status == NtStatus::NETWORK_SESSION_EXPIRED =>
         {

@@ -1,8 +1,8 @@
-//! The driver over our own protocol: a session for each client of the group.
+//! The native driver, on our own protocol implementation: a session for each client
+//! of the group.
 //!
-//! What is opened before the load is in [`open`], how an operation looks on the
-//! wire in [`request`], what comes back in [`answer`], and what becomes of a
-//! session that expires in [`renewal`].
+//! [`open`] opens files before the load, [`request`] encodes operations, [`answer`]
+//! converts answers, and [`renewal`] reauthenticates expired sessions.
 
 mod answer;
 mod further;
@@ -35,51 +35,52 @@ use further::{Came, Further};
 use renewal::{Renewals, member_of};
 use replay::Replay;
 
-/// The sessions of a group on the connections that they share, and what they
-/// hold open.
+/// The sessions of a group on their shared connections, with their open files.
 pub(super) struct Native {
     links: Links,
-    /// What the sessions were granted to cache.
+    /// Oplocks and leases granted to the sessions.
     cache: Cache,
     mix: Arc<Mix>,
     renewals: Renewals,
     /// Slots whose log-ons wait for a credit.
     unfinished: Vec<u32>,
-    /// By member.
+    /// State of each member.
     held: Box<[Held]>,
-    /// Slots of each member.
+    /// Number of slots of each member.
     outstanding: usize,
-    /// By slot, one member's after the other; none where no action needs to know its slot's past.
+    /// State of each slot, in the order of the members; empty if no action needs
+    /// it.
     places: Box<[Place]>,
-    /// By action of the mix; none where nothing is listed.
+    /// Search pattern of each action of the mix; empty if no action lists a
+    /// directory.
     patterns: Box<[WireName]>,
-    /// The share, for connecting to it once more.
+    /// Name of the share, for further tree connects.
     share: WireName,
-    /// Bytes in each file.
+    /// Size of each file in bytes.
     file_size: u64,
     unique: Unique,
     payload: Payload,
-    /// Where a trace is replayed.
+    /// State of the replay, if a trace is replayed.
     replay: Option<Box<Replay>>,
 }
 
-/// What a client works on, and in which session.
+/// The session of a client and its open files.
 struct Held {
-    /// On every connection of the group.
+    /// Session index, the same on every connection of the group.
     session: SessionIndex,
-    /// What that has logged on with.
+    /// Credentials of the session's last log-on.
     credentials: Credentials,
-    /// Its files, or the shared ones, where any action works on them.
+    /// Open files, private or shared; empty if no action uses them.
     files: Box<[FileId]>,
-    /// Their paths, where any action opens them.
+    /// Paths of the files; empty if no action opens them.
     paths: Box<[WireName]>,
-    /// What stands for them as sources of copies, where any action copies.
+    /// Resume keys of the files as sources of copies; empty if no action copies.
     resume_keys: Box<[ResumeKey]>,
-    /// The run's directory, where any action works on it.
+    /// The run's directory, if any action uses it.
     directory: FileId,
 }
 
-/// Names for durable handles, no two alike.
+/// Unique names for durable handles.
 struct Unique {
     seed: u64,
     count: u64,
@@ -93,22 +94,22 @@ impl Unique {
     }
 }
 
-/// What a slot has of its own.
+/// State of a slot.
 #[derive(Default)]
 struct Place {
-    /// What the CREATE of its action opened.
+    /// Open that the CREATE of its action created.
     open: FileId,
-    /// What the TREE_CONNECT of its action connected.
+    /// Tree that the TREE_CONNECT of its action connected.
     tree: TreeId,
-    /// The oplock it holds.
+    /// Oplock of the open.
     level: OplockLevel,
-    /// Whether its CREATE asked for an oplock or a lease.
+    /// Whether its CREATE requested an oplock or a lease.
     asks_to_cache: bool,
-    /// Answers still to come to its frame of several requests.
+    /// Number of outstanding answers to its frame of several requests.
     due: u8,
-    /// Whether one of those that came says that the session has expired.
+    /// Whether an answer of this frame said that the session has expired.
     expired: bool,
-    /// A further session, set up or being so.
+    /// A further session that is set up or being set up.
     further: Option<Further>,
     /// Paths of its scratch names, in the order of
     /// [`ScratchName::ALL`](crate::plan::ScratchName::ALL).
@@ -149,7 +150,7 @@ impl Connect {
             held.push(of_client);
             granted.extend(to_client);
         }
-        // Whoever makes what is to be there already.
+        // Any of the sessions may create the entries that must exist.
         let places = open::places(site, clients, &mut sessions.first).await?;
         let replay = match site.mix.trace() {
             Some(_) => Some(Box::new(Replay::new(site, players)?)),
@@ -373,7 +374,7 @@ impl Driver for Native {
             hint::cold_path();
             return Err(self.refused(&refused, scratch));
         }
-        // Before any further operation takes the credits.
+        // Sent before further operations use up the credits.
         if !self.renewals.is_empty() {
             hint::cold_path();
             self.send_renewals(scratch)?;
@@ -400,7 +401,7 @@ impl Driver for Native {
     }
 }
 
-/// What becomes of the payloads of this plan's READs in sessions like this one.
+/// Returns how payloads of this plan's READs are handled in sessions like this one.
 fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let terms = session.terms();
     let is_unseen = plan.verify == Verify::Off && terms.signing.is_none();
@@ -412,7 +413,7 @@ fn payloads(plan: &Plan, session: &Session) -> Payloads {
 }
 
 impl Native {
-    /// Gives back what the server asks for, on a connection that can pay for it.
+    /// Acknowledges breaks, on a connection with credits for it.
     #[cold]
     fn acknowledge(&mut self, now: Nanos, scratch: &mut Scratch) {
         if self.links.choose(|link| link.affords(&[1])).is_err() {

@@ -1,5 +1,5 @@
-//! What is opened, made and named before the load begins, so that no operation
-//! has to: with the rights that the mix needs, and no more.
+//! Opens, creates and names everything before the load begins, so that no operation
+//! has to. Opens have the rights that the mix needs, and no more.
 
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
@@ -20,8 +20,8 @@ use crate::run::site::Site;
 use crate::session::caching::{Object, Oplock};
 use crate::session::{Session, SessionError};
 
-/// Opens, in the client's session, what it works on as long as the load point
-/// lasts. It is the group's client with the index `member`.
+/// Opens, in the client's session, the files that it uses during the load point.
+/// `member` is the index of the client in its group.
 pub(super) async fn hold(
     site: &Site,
     client: u32,
@@ -60,7 +60,7 @@ pub(super) async fn hold(
     Ok((held, granted))
 }
 
-/// The share as a TREE_CONNECT names it; empty where none is sent.
+/// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
 pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
     let target = site.endpoint.target();
     let path = match site.mix.actions().contains(&Action::TreeConnect) {
@@ -72,7 +72,7 @@ pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
     })
 }
 
-/// What to list, by action.
+/// Returns the search pattern of each action; empty if no action lists a directory.
 pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     let actions = site.mix.actions();
     let pattern = |action: &Action| match action {
@@ -86,7 +86,7 @@ pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     }
 }
 
-/// A place for each slot of these clients, one client after the other.
+/// Makes a place for each slot of these clients, one client after the other.
 pub(super) async fn places(
     site: &Site,
     clients: &[u32],
@@ -115,7 +115,7 @@ pub(super) async fn places(
     Ok(places.into_boxed_slice())
 }
 
-/// Whether an action is one request that remembers nothing.
+/// Returns whether an action is a single request that needs no state.
 fn is_plain(action: &Action) -> bool {
     matches!(
         action.first(),
@@ -123,8 +123,8 @@ fn is_plain(action: &Action) -> bool {
     )
 }
 
-/// What is to be there when an action opens or overwrites it, with the option
-/// that says of which kind it is.
+/// Returns the entries that must exist because an action opens or overwrites them.
+/// The second value is the create option for the kind of the entry.
 pub(in crate::run) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32)> {
     let opens = |wanted: Subject| {
         actions.iter().any(|action| {
@@ -155,7 +155,7 @@ pub(in crate::run) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchN
     .map(|(_, name, kind)| (name, kind))
 }
 
-/// Makes what is to be there.
+/// Creates the entries that must exist.
 async fn make_kept(
     actions: &[Action],
     paths: &[String],
@@ -179,7 +179,7 @@ async fn make_kept(
     Ok(())
 }
 
-/// Opens the files; what each was granted, where caching is asked for, is
+/// Opens the files. If caching is requested, the caching granted for each file is
 /// added to `granted`.
 async fn open_files(
     session: &mut Session,
@@ -218,7 +218,7 @@ async fn open_files(
     Ok(files.into_boxed_slice())
 }
 
-/// Asks what stands for each file as the source of a copy.
+/// Requests the resume key of each file as the source of copies.
 async fn resume_keys(
     session: &mut Session,
     files: &[FileId],
@@ -240,7 +240,7 @@ async fn resume_keys(
             NtStatus::SUCCESS => IoctlResponse::decode(&reply.message)
                 .and_then(|response| ResumeKey::decode(response.output))
                 .map_err(|error| session.malformed(&doing, error))?,
-            // The copies will tell, each with its status.
+            // The copies will fail, each with its own status.
             _ => ResumeKey([0; 24]),
         });
     }
@@ -281,13 +281,13 @@ fn request(path: &str, desired_access: u32) -> CreateRequest<'_> {
     }
 }
 
-/// Rights on the files held open.
+/// Returns the rights for the files held open.
 pub(in crate::run) fn held_access(actions: &[Action]) -> u32 {
     let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
     for action in actions {
         rights |= match action {
-            // A server may look up the size of the file on every write of an
-            // open that has one of these rights only. FLUSH needs them, too
+            // If an open has only one of these two rights, a server may look up the
+            // size of the file on every write. FLUSH needs one of them as well
             // (MS-SMB2 3.3.5.11).
             Action::Write { .. } | Action::WriteFlush | Action::Flush | Action::FinalFlush => {
                 access::FILE_WRITE_DATA | access::FILE_APPEND_DATA
@@ -302,7 +302,7 @@ pub(in crate::run) fn held_access(actions: &[Action]) -> u32 {
     rights
 }
 
-/// The right that a change takes (MS-SMB2 3.3.5.21.1, 3.3.5.21.3).
+/// Returns the right that a change needs (MS-SMB2 3.3.5.21.1, 3.3.5.21.3).
 pub(super) const fn set_access(class: SetClass) -> u32 {
     match class {
         SetClass::Basic => access::FILE_WRITE_ATTRIBUTES,
@@ -312,7 +312,7 @@ pub(super) const fn set_access(class: SetClass) -> u32 {
     }
 }
 
-/// Refuses commands that the dialect agreed on does not have.
+/// Refuses commands that the negotiated dialect does not have.
 fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionError> {
     let dialect = session.connection.negotiated().dialect;
     for action in actions {
@@ -330,7 +330,7 @@ fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionErr
     Ok(())
 }
 
-/// Refuses leases where the dialect or the server has none.
+/// Refuses leases if the dialect or the server does not have them.
 fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
     if !matches!(asked, Caching::Lease(_)) {
         return Ok(());

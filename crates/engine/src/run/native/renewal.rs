@@ -1,10 +1,10 @@
-//! Sessions that have expired, authenticated again while the load of the
-//! others goes on (MS-SMB2 3.2.5.1.6, 3.2.4.2.3.1).
+//! Reauthentication of expired sessions while the load of other sessions continues
+//! (MS-SMB2 3.2.5.1.6, 3.2.4.2.3.1).
 //!
-//! A session's first answer with STATUS_NETWORK_SESSION_EXPIRED begins it; how
-//! long it may take is for whoever waits for the calls to say. It is done on the
-//! group's first connection and counts for all of them. Few sessions ever are
-//! here, so that all is looked up in a list.
+//! It starts with the first answer of STATUS_NETWORK_SESSION_EXPIRED in a session.
+//! Its time limit is that of the operations that wait for it. It is done on the
+//! group's first connection and is valid for all of them. Only a few sessions are
+//! reauthenticated at a time, so a list is enough for all look-ups.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,31 +17,31 @@ use crate::run::driver::{Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::session::SessionError;
 
-/// A KDC is asked, where tickets are needed.
+/// A future that fetches credentials; it asks a KDC if a ticket is needed.
 type Fetching = Pin<Box<dyn Future<Output = Result<Credentials, SessionError>>>>;
 
-/// A session that is being authenticated again.
+/// A session that is being reauthenticated.
 struct Renewal {
-    /// Whose it is.
+    /// Index of the session's member.
     member: usize,
-    /// When it was found expired.
+    /// Instant at which the session was found expired.
     since: Nanos,
     stage: Stage,
 }
 
 enum Stage {
     Found,
-    /// What to log on with is being got.
+    /// Credentials are being fetched.
     Fetching(Fetching),
     /// The first request waits for a credit.
     Ready,
-    /// The server is to answer.
+    /// A request was sent and its answer is outstanding.
     Asked,
     /// The next request waits for a credit.
     Unfinished,
 }
 
-/// The sessions of a group that are being authenticated again.
+/// The sessions of a group that are being reauthenticated.
 #[derive(Default)]
 pub(super) struct Renewals(Vec<Renewal>);
 
@@ -50,13 +50,13 @@ impl Renewals {
         self.0.is_empty()
     }
 
-    /// Whether the session of this member takes no requests.
+    /// Returns whether the session of this member takes no requests.
     pub(super) fn concern(&self, member: usize) -> bool {
         self.0.iter().any(|renewal| renewal.member == member)
     }
 
-    /// A request in the session of this member was answered with nothing but
-    /// that it has expired.
+    /// Starts the reauthentication of this member's session, unless it has already
+    /// started.
     pub(super) fn found(&mut self, member: usize, now: Nanos) {
         if !self.concern(member) {
             self.0.push(Renewal {
@@ -67,7 +67,7 @@ impl Renewals {
         }
     }
 
-    /// The server has answered.
+    /// Processes the server's answer to a reauthentication request.
     pub(super) fn answered(
         &mut self,
         member: usize,
@@ -90,13 +90,13 @@ impl Renewals {
     }
 }
 
-/// The server lets the member's user in no more.
+/// The server has refused the reauthentication of this member's user.
 pub(super) struct Refused {
     pub(super) member: usize,
     pub(super) status: NtStatus,
 }
 
-/// The member whose session this is.
+/// Returns the member to which this session belongs.
 pub(super) fn member_of(held: &[Held], session: SessionIndex) -> Option<usize> {
     held.iter().position(|held| held.session == session)
 }
@@ -108,7 +108,7 @@ impl From<SessionError> for Dropped {
 }
 
 impl Native {
-    /// Why a session is not authenticated again.
+    /// Returns the error for a session whose reauthentication was refused.
     #[cold]
     pub(super) fn refused(&mut self, refused: &Refused, scratch: &mut Scratch) -> Dropped {
         let Refused { member, status } = *refused;
@@ -117,7 +117,7 @@ impl Native {
         first.not_renewed(used, status).into()
     }
 
-    /// Gets what sessions found expired log on with, and sends what is ready.
+    /// Fetches credentials for expired sessions, and sends requests that are ready.
     #[cold]
     pub(super) fn renew(
         &mut self,
@@ -140,7 +140,7 @@ impl Native {
         self.send_renewals(scratch)
     }
 
-    /// Sends what is ready, as far as credits allow.
+    /// Sends requests that are ready, as far as credits allow.
     #[cold]
     pub(super) fn send_renewals(&mut self, scratch: &mut Scratch) -> Result<(), Dropped> {
         for Renewal { member, stage, .. } in &mut self.renewals.0 {

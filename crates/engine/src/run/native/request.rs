@@ -1,5 +1,5 @@
-//! How an operation looks on the wire. Nothing here allocates: names were
-//! encoded, and files opened, before the load began.
+//! Encodes operations as requests. Nothing here allocates: names are encoded and
+//! files are opened before the load begins.
 
 pub(in crate::run) mod create;
 pub(in crate::run) mod info;
@@ -27,17 +27,18 @@ use crate::session::caching::Object;
 use crate::stream::Operation;
 use create::Name;
 
-/// Requests in a frame of CREATE, something, CLOSE.
+/// Number of requests in a frame of CREATE, another request, CLOSE.
 const FRAME_REQUESTS: u8 = 3;
-/// Bytes that every server copies at a time, and how many times that a request
-/// can need.
+/// Bytes that every server copies at a time, and the maximum number of such chunks
+/// in one request.
 const CHUNK_LEN: u32 = 1 << 20;
 const CHUNKS_MAX: usize = 8;
-/// Room for the list of a server's interfaces: what one credit pays for.
+/// Maximum bytes of the list of a server's interfaces: as many as one credit pays
+/// for.
 const INTERFACES_LEN: u32 = 64 * 1024;
 
 impl Native {
-    /// Appends the request of a call, or its frame of several.
+    /// Appends the request of a call, or its frame of several requests.
     pub(super) fn encode(
         &mut self,
         call: &Call,
@@ -70,7 +71,7 @@ impl Native {
         .map_err(|NoCredit| Busy::Credits)
     }
 
-    /// What moves no data of its own.
+    /// Encodes operations that carry no data of their own.
     fn encode_rest(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         match call.operation.kind {
             OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush | OpKind::LogOn => {
@@ -141,7 +142,7 @@ impl Native {
         }
     }
 
-    /// A request that costs one credit.
+    /// Appends a request that costs one credit.
     fn request(
         &mut self,
         command: Command,
@@ -153,18 +154,18 @@ impl Native {
         connection.request(session, command, 1, call.slot, out, body)
     }
 
-    /// Where a call goes: the connection chosen for it, and its session there.
+    /// Returns the connection chosen for a call, and the session there.
     fn connection(&mut self, call: &Call) -> (&mut Connection, SessionIndex) {
         let session = self.held[call.member].session;
         (self.links.connection(), session)
     }
 
-    /// The file held open that a call is about.
+    /// Returns the held-open file of a call.
     fn held_file(&self, call: &Call) -> FileId {
         self.held[call.member].files[call.operation.file as usize]
     }
 
-    /// What the CREATE of the call's action opened.
+    /// Returns the open that the CREATE of the call's action created.
     fn opened(&self, call: &Call) -> FileId {
         self.places[call.slot as usize].open
     }
@@ -266,7 +267,7 @@ impl Native {
         );
         let flags = match kind {
             OpKind::Unlock => lock_flags::UNLOCK,
-            // One that waits would hold up the slot, not the server.
+            // A lock that waits would block the slot without loading the server.
             _ if exclusive => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
             _ => lock_flags::SHARED | lock_flags::FAIL_IMMEDIATELY,
         };
@@ -281,12 +282,12 @@ impl Native {
             locks: &locks,
         };
         self.request(Command::Lock, call, out, |out| {
-            // One range is never too many.
+            // Encoding a single range cannot fail.
             let _ = request.encode(out);
         })
     }
 
-    /// QUERY_INFO and SET_INFO, alone or between CREATE and CLOSE.
+    /// Encodes QUERY_INFO and SET_INFO of an open.
     fn info(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         let session = self.held[call.member].session;
         let connection = self.links.connection();
@@ -360,8 +361,8 @@ impl Native {
         self.request(Command::Ioctl, call, out, |out| request.encode(out))
     }
 
-    /// CREATE, something, CLOSE in one frame: the last two mean what the first
-    /// one opened.
+    /// Encodes CREATE, another request and CLOSE in one frame. The last two refer
+    /// to the open that the CREATE makes.
     fn frame(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
         let tag = call.slot;
         let read = self.read_request(call, FileId::RELATED);
@@ -396,7 +397,7 @@ impl Native {
     }
 }
 
-/// What a copy of the range that an operation is about consists of.
+/// Returns the chunks of a copy of an operation's range.
 pub(in crate::run) fn copied_chunks(operation: &Operation) -> impl Iterator<Item = CopyChunk> {
     let Operation { offset, length, .. } = *operation;
     (0..length.div_ceil(CHUNK_LEN)).map(move |at| {
@@ -409,7 +410,7 @@ pub(in crate::run) fn copied_chunks(operation: &Operation) -> impl Iterator<Item
     })
 }
 
-/// Whether a connection has the credits for a call.
+/// Returns whether a connection has the credits for a call.
 pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
     let moved = charge_for(call.operation.length);
     match call.operation.kind {

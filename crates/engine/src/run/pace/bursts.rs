@@ -6,21 +6,22 @@ use crate::clock::Nanos;
 use crate::stream::Mix;
 use crate::stream::pattern::{Step, Walk};
 
-/// The delays of a pattern: one passes before each burst, from when its first
-/// request could be sent.
+/// The delays of a pattern. One delay passes before each burst, from the instant at
+/// which its first request could be sent.
 pub(in crate::run) struct Bursts {
     mix: Arc<Mix>,
     key: u64,
-    /// Up to the request that comes next.
+    /// Position in the pattern, up to the next request.
     walk: Walk,
-    /// The delay before that, where it has not begun.
+    /// Delay before the next request, if it has not started.
     rest: Nanos,
-    /// When the next request may be sent; 0 where nothing delays it.
+    /// Instant from which the next request may be sent; 0 if nothing delays it.
     opens: Nanos,
 }
 
 impl Bursts {
-    /// Of the client with this key, which could send from `starts` on.
+    /// Makes the delays of the client with this key, which could send from `starts`
+    /// on.
     pub(super) fn new(mix: &Arc<Mix>, key: u64, starts: Nanos) -> Self {
         let mut new = Self {
             mix: Arc::clone(mix),
@@ -33,7 +34,7 @@ impl Bursts {
         new
     }
 
-    /// The delay before the request after this one.
+    /// Advances by one request; returns the delay before it.
     fn step(&mut self) -> Nanos {
         let step = self
             .mix
@@ -45,12 +46,14 @@ impl Bursts {
         }
     }
 
-    /// When the next request may be sent; 0 where nothing delays it.
+    /// Returns the instant from which the next request may be sent; 0 if nothing
+    /// delays it.
     pub(in crate::run) const fn opens(&self) -> Nanos {
         self.opens
     }
 
-    /// Since when the next request, which may be sent by `now`, is due.
+    /// Returns the instant at which the next request became due. It must be allowed
+    /// by `now`.
     pub(in crate::run) const fn due(&self, now: Nanos) -> Nanos {
         match self.opens {
             Nanos(0) => now,
@@ -58,8 +61,9 @@ impl Bursts {
         }
     }
 
-    /// It has been sent. The delay before the one after it begins at once where
-    /// that could be sent now, else as soon as it can: [`Bursts::can_send`].
+    /// Records that the next request has been sent. The delay before the following
+    /// one starts at once if a request could be sent now. Otherwise
+    /// [`Bursts::can_send`] starts it.
     pub(in crate::run) fn sent(&mut self, can_send: bool, now: Nanos) {
         self.opens = Nanos(0);
         self.rest = self.step();
@@ -68,7 +72,7 @@ impl Bursts {
         }
     }
 
-    /// From now on a request could be sent.
+    /// Records that a request could be sent from `now` on.
     pub(in crate::run) fn can_send(&mut self, now: Nanos) {
         if self.rest > Nanos(0) {
             self.opens = now + self.rest;
@@ -85,7 +89,7 @@ mod tests {
     use crate::plan::{Access, AccessLine, FileSet, Requests, Scope, Workload};
     use crate::stream::client_key;
 
-    /// Three requests in a burst, 10 us before each.
+    /// Three requests in a burst, and 10 us before each burst.
     fn bursts() -> Bursts {
         let workload = Workload {
             sizes: Vec::new(),
@@ -111,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_delay_passes_before_each_burst_once_a_request_could_be_sent() {
-        // One outstanding: sent when due, answered 2 us later.
+        // One outstanding request, sent when due and answered 2 us later.
         let mut bursts = bursts();
         let (mut now, mut sent) = (Nanos(1000), Vec::new());
         for _ in 0..7 {
@@ -139,10 +143,10 @@ mod tests {
         }
         bursts.sent(true, now);
         assert_eq!(bursts.opens(), Nanos(21_000));
-        // An answer meanwhile begins no second delay.
+        // An answer in the meantime starts no second delay.
         bursts.can_send(Nanos(15_000));
         assert_eq!(bursts.opens(), Nanos(21_000));
-        // Seen late, it has been due since.
+        // The request stays due since this instant, even if it is sent late.
         assert_eq!(bursts.due(Nanos(30_000)), Nanos(21_000));
     }
 }

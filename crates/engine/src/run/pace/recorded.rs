@@ -1,4 +1,4 @@
-//! When the operations of a replay are due that keeps to the recorded instants.
+//! The due instants of a replay that keeps the recorded times.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use crate::clock::Nanos;
 use crate::plan::Replay;
 use crate::trace::Trace;
 
-/// Instants at which the operations of a trace are due, over and over.
+/// Due instants of the operations of a trace, pass after pass.
 pub(in crate::run) struct Instants {
     trace: Arc<Trace>,
-    /// When this turn has begun.
+    /// Start of this pass.
     began: Nanos,
     at: usize,
-    /// Turns that have not been taken to their end; `None` is without end.
+    /// Number of passes that have not ended; `None` is endless.
     left: Option<u32>,
 }
 
@@ -26,12 +26,12 @@ impl Instants {
         }
     }
 
-    /// The next one that has not been taken.
+    /// Returns the next instant that has not been taken.
     pub(in crate::run) fn next(&self) -> Nanos {
         self.began + Nanos(self.trace.times[self.at])
     }
 
-    /// Takes it.
+    /// Takes the next instant.
     pub(in crate::run) fn take(&mut self) {
         let last = self.next();
         self.at += 1;
@@ -41,8 +41,8 @@ impl Instants {
         }
     }
 
-    /// How many there are from an instant on and before another that have not been
-    /// taken, and the first of them; `None` where there are none.
+    /// Counts the instants at or after `from` and before `to` that have not been
+    /// taken. Returns their number and the first of them; `None` if there are none.
     pub(in crate::run) fn left_between(&self, from: Nanos, to: Nanos) -> Option<(u64, Nanos)> {
         let passed = self.left_before(from);
         match self.left_before(to).saturating_sub(passed) {
@@ -51,18 +51,18 @@ impl Instants {
         }
     }
 
-    /// How many are before an instant. A trace may be short and its turns very many,
-    /// so they are not walked through.
+    /// Counts the instants before `until` that have not been taken. A short trace
+    /// may have very many passes, so this computes the number instead of iterating.
     fn left_before(&self, until: Nanos) -> u64 {
         let times = &self.trace.times;
         let passed = until.since(self.began).0;
         if passed == 0 {
             return 0;
         }
-        // A turn begins when the last instant of the one before is due.
+        // A pass begins at the last instant of the one before.
         let whole = match (passed - 1).checked_div(self.turn()) {
             Some(whole) => whole,
-            // All at once, which without end is no number.
+            // All instants are equal; without a limit their number is infinite.
             None if self.left.is_none() => return 0,
             None => u64::MAX,
         };
@@ -77,7 +77,7 @@ impl Instants {
         all.saturating_sub(self.at as u64)
     }
 
-    /// The one so many behind the next.
+    /// Returns the instant that is `skipped` places after the next one.
     fn ahead(&self, skipped: u64) -> Nanos {
         let records = self.trace.times.len() as u64;
         let at = self.at as u64 + skipped;
@@ -85,7 +85,7 @@ impl Instants {
         self.began + turns + Nanos(self.trace.times[(at % records) as usize])
     }
 
-    /// How long a turn takes, in nanoseconds.
+    /// Returns the length of a pass in nanoseconds.
     fn turn(&self) -> u64 {
         self.trace.times.last().copied().unwrap_or(0)
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::loadfile::{self, Unknown};
 
-    /// A replay of a loadfile that has these times, in seconds.
+    /// A replay of a loadfile with these times, in seconds.
     fn recorded(times: &[&str], loops: Option<u32>) -> Instants {
         let lines = times
             .iter()
@@ -110,7 +110,7 @@ mod tests {
         Instants::new(&replay, Nanos(1000))
     }
 
-    /// What is left is what taking one after the other would find.
+    /// The number left is the same as when taking one after the other.
     #[test]
     fn recorded_instants_that_are_left_are_counted_as_they_would_be_taken() {
         const MS: u64 = 1_000_000;
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(recorded(&["7", "7"], None).left_between(from, to), None);
         let all = recorded(&["7", "7"], Some(3)).left_between(from, to);
         assert_eq!(all, Some((6, Nanos(1000))));
-        // As often as an hour has microseconds, and not walked through.
+        // One pass for each microsecond of an hour, without iterating.
         let hour = Nanos(1000 + 3_600_000_000_000);
         let short = recorded(&["7", "7.000001"], None).left_between(from, hour);
         assert_eq!(short, Some((7_199_999_999, Nanos(1000))));

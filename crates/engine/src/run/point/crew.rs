@@ -1,5 +1,5 @@
-//! The workers of a load point, seen from the coordinator: until their sessions
-//! stand, and then until they are gone.
+//! The workers of a load point, as the coordinator sees them: until all sessions
+//! are set up, and then until all workers have ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::run::timeline::Over;
 use crate::run::worker::Report;
 use crate::session::SessionError;
 
-/// Shows the observer an interval of the window.
+/// Reports an interval of the window to the observer.
 pub(super) fn tell(
     context: &Context<'_>,
     (point, repeat): (Point, u32),
@@ -37,17 +37,17 @@ pub(super) fn tell(
     }
 }
 
-/// What the coordinator saw of a load point.
+/// The coordinator's view of a load point.
 pub(super) struct Observed {
     pub(super) schedule: Schedule,
-    /// When the window closed, or before that the load ended or the run was
-    /// cancelled.
+    /// Instant at which the window closed; earlier if the load ended or the run was
+    /// cancelled before.
     pub(super) closed: Nanos,
     /// Measured part of the window.
     pub(super) window: Nanos,
 }
 
-/// The workers, seen from the coordinator.
+/// The workers, as the coordinator sees them.
 pub(super) struct Crew {
     pub(super) workers: usize,
     pub(super) reports: mpsc::UnboundedReceiver<Report>,
@@ -55,7 +55,7 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// Waits until every session stands; when the last did.
+    /// Waits until every session is set up; returns the instant of the last one.
     pub(super) async fn set_up(
         &mut self,
         point: Point,
@@ -83,8 +83,8 @@ impl Crew {
                             },
                         });
                     }
-                    // A worker that goes without a word has failed in a way that
-                    // joining it brings to light.
+                    // A worker that ends without a report has failed; joining its
+                    // thread shows the reason.
                     Some(Report::LoadEnded(_) | Report::Gone) | None => {
                         return Err(SessionError::Interrupted);
                     }
@@ -105,8 +105,8 @@ impl Crew {
         Ok(stood)
     }
 
-    /// Follows the workers until all are gone. Nothing that is measured depends on
-    /// when the coordinator comes by: its observer may hold it up.
+    /// Follows the workers until all have ended. No measurement depends on when the
+    /// coordinator runs, because its observer may delay it.
     pub(super) async fn watch(
         &mut self,
         context: &Context<'_>,
@@ -118,11 +118,11 @@ impl Crew {
         let (mut ended, mut gone) = (0, 0);
         let mut last_end = Nanos(0);
         while gone < self.workers {
-            // Due at once where that was missed.
+            // If the tick was missed, it is due at once.
             let tick = shown + PROGRESS_INTERVAL;
             tokio::select! {
                 report = self.reports.recv() => match report {
-                    // A worker that fails goes without the first of these.
+                    // A worker that fails sends no `LoadEnded`.
                     Some(Report::LoadEnded(at)) => {
                         ended += 1;
                         last_end = last_end.max(at);

@@ -1,8 +1,8 @@
 //! A thread that reads CPU time when the window opens and when it closes.
 //!
-//! It has nothing else to do. The coordinator may be held up by its observer, and
-//! what is read seconds late tells of another time; a look from a worker would be
-//! part of the latencies that it measures.
+//! It has no other work. The observer may delay the coordinator, and a reading that
+//! is seconds late belongs to another period. A reading by a worker would add to
+//! the latencies that it measures.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -17,30 +17,31 @@ use crate::record::ClientUsage;
 use crate::run::schedule::Schedule;
 use crate::server_cpu::{Meter, Reading};
 
-/// A worker keeps one until its load has ended: when none is left, no load is on.
+/// A token that a worker keeps until its load has ended. Without any token left,
+/// there is no load.
 pub(in crate::run) type UnderLoad = mpsc::Sender<Infallible>;
-/// Notices that.
+/// Waits until no token is left.
 pub(super) type LoadGone = mpsc::Receiver<Infallible>;
 
 pub(super) fn under_load() -> (UnderLoad, LoadGone) {
     mpsc::channel(1)
 }
 
-/// The thread at work.
+/// Handle of the running thread.
 pub(super) struct Witness(oneshot::Receiver<Seen>);
 
-/// What it read.
+/// The readings of the thread.
 pub(super) struct Seen {
     opened: (Nanos, Usage),
-    /// When the window closed, or before that the load ended or the run was
-    /// cancelled.
+    /// Reading when the window closed; earlier if the load ended or the run was
+    /// cancelled before.
     closed: (Nanos, Usage),
-    /// Of the server's CPU, at both instants, where the window did open.
+    /// Readings of the server's CPU at both instants, if the window opened.
     pub(super) server: [Option<Reading>; 2],
 }
 
 impl Witness {
-    /// Begins to wait for the window.
+    /// Starts the thread, which waits for the window.
     pub(super) fn start(
         schedule: Schedule,
         cancel: Cancel,
@@ -55,13 +56,14 @@ impl Witness {
             .name("smbench-cpu".to_owned())
             .spawn(move || {
                 let seen = runtime.block_on(watch(schedule, cancel, meter, load));
-                // The coordinator may have been dropped; then nobody asks.
+                // The coordinator may have ended already and dropped the receiver.
                 let _ = tell.send(seen);
             })?;
         Ok(Self(told))
     }
 
-    /// What it has seen, when the window is over; `None` only where it panicked.
+    /// Returns the readings when the window is over; `None` only if the thread
+    /// panicked.
     pub(super) async fn seen(self) -> Option<Seen> {
         self.0.await.ok()
     }
@@ -74,7 +76,7 @@ async fn watch(schedule: Schedule, cancel: Cancel, meter: Meter, mut load: LoadG
             () = cancel.cancelled() => {}
         }
     });
-    // Beside the load: a server's exporter may take its time.
+    // On another thread, because a server's exporter may be slow.
     let look = || {
         let meter = meter.clone();
         tokio::task::spawn_blocking(move || meter.read())
@@ -105,23 +107,24 @@ fn read() -> (Nanos, Usage) {
     (clock::now(), process::usage())
 }
 
-/// What a look came to; none where it panicked.
+/// Returns a reading of the server; `None` if it panicked.
 async fn finished(look: JoinHandle<Reading>) -> Option<Reading> {
     look.await.ok()
 }
 
 impl Seen {
-    /// What this process used in a window of that length, and the share of all
-    /// CPUs of this machine that anyone did.
+    /// Returns the CPU time of this process in a window of that length, and the
+    /// share of all CPUs of this machine that were busy.
     pub(super) fn usage(&self, window: Nanos) -> (ClientUsage, Option<f64>) {
         let ((opened_at, opened), (closed_at, closed)) = (self.opened, self.closed);
-        // The first look at the server is within the window, as far as it came in a
-        // short one; the second is after it.
+        // The first reading of the server is within the window; a short window may
+        // contain only a part of it. The second one is after the window.
         let looking = self.server[0]
             .as_ref()
             .map_or(CpuTime::default(), |look| look.cost_until(closed_at));
-        // Read a little late, as timers go, or not at once when the load ended: the
-        // load is the same a little later, so its share is taken.
+        // The readings may be slightly late, because of timers or an early end of
+        // the load. The load is the same shortly after the window, so the window's
+        // share is taken.
         let share = window.as_secs_f64() / closed_at.since(opened_at).as_secs_f64().max(1e-9);
         let load = closed.cpu.since(opened.cpu).since(looking);
         let load = load.share(share.min(2.0));
@@ -161,7 +164,7 @@ mod tests {
         let meter = Meter::new(&CpuSource::Off, None);
         let cancel = Cancel::default();
         let witness = Witness::start(schedule, cancel.clone(), meter, load).unwrap();
-        // Not before it has come to the window, if it is open.
+        // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);
         let seen = tokio::time::timeout(Duration::from_secs(30), witness.seen());

@@ -1,8 +1,8 @@
-//! What smb-rs has calls for beside READ, WRITE and FLUSH: one request each, so
-//! that a kind measures the same with either driver. Where its own call is
-//! several requests, the driver is refused with the plan.
+//! Operations of smb-rs other than READ, WRITE and FLUSH. Each is one request, so
+//! that a kind measures the same with both drivers. If a call of smb-rs takes
+//! several requests, the plan refuses it for this driver.
 //!
-//! Its CREATE always asks for the maximal access and the number on disk.
+//! The CREATE of smb-rs always requests the maximal access and the number on disk.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::run::native::request::copied_chunks;
 use crate::run::native::request::create::{self, Name};
 use crate::run::native::request::info::TIME_SET;
 
-/// What an answer brought.
+/// Result of an answer.
 #[derive(Default)]
 struct Outcome {
     moved: u32,
@@ -45,10 +45,10 @@ impl Outcome {
     }
 }
 
-/// What smb-rs's calls end in.
+/// Result of a call of smb-rs.
 type Ended = smb::Result<Outcome>;
 
-/// A call of smb-rs's that answers for a slot.
+/// Wraps a call of smb-rs that answers for a slot.
 fn running(slot: u32, call: impl Future<Output = Ended> + 'static) -> Running {
     guarded(async move {
         let outcome = call.await.map_err(std::io::Error::other);
@@ -61,7 +61,7 @@ fn running(slot: u32, call: impl Future<Output = Ended> + 'static) -> Running {
 }
 
 impl SmbRs {
-    /// Begins a call that moves no data of the client's.
+    /// Begins a call that moves no data of the client.
     pub(super) fn begin(&mut self, call: &Call) -> Running {
         let slot = call.slot;
         let client = &self.clients[call.member];
@@ -130,7 +130,7 @@ impl SmbRs {
                 let tree = self.places[slot as usize].tree.take();
                 running(slot, async move { disconnect(tree).await })
             }
-            // A plan for this driver has no others.
+            // A plan for this driver has no other kinds.
             kind => unreachable!("smb-rs is not asked to {}", kind.name()),
         }
     }
@@ -156,8 +156,8 @@ fn handle(resource: &Resource) -> &ResourceHandle {
     }
 }
 
-/// A CREATE in smb-rs's terms; what a profile can ask for in its contexts is
-/// refused with the plan.
+/// Translates a CREATE into the terms of smb-rs. The plan refuses create contexts
+/// for this driver.
 pub(super) fn arguments<N: ?Sized>(request: &CreateRequest<'_, N>) -> FileCreateArgs {
     FileCreateArgs {
         disposition: match request.disposition {
@@ -181,7 +181,7 @@ fn set_class(action: &Action) -> SetClass {
     }
 }
 
-/// Asks; what the answer says is parsed and thrown away, as it is natively.
+/// Sends a query. The answer is decoded and dropped, as in the native driver.
 async fn query(handle: &ResourceHandle, class: QueryClass) -> Ended {
     macro_rules! ask {
         ($call:ident::<$info:ty>) => {
@@ -214,8 +214,8 @@ async fn query(handle: &ResourceHandle, class: QueryClass) -> Ended {
     Ok(Outcome::default())
 }
 
-/// Changes something about a file of `size` bytes, as it is done natively;
-/// `renamed` is the name it takes where it takes one.
+/// Changes a file of `size` bytes in the same way as the native driver. `renamed`
+/// is the new name, if the change is a rename.
 async fn set(handle: &ResourceHandle, class: SetClass, size: u64, renamed: &str) -> Ended {
     match class {
         SetClass::Basic => {

@@ -1,5 +1,5 @@
-//! One authenticated session of smb-rs on one connection, and what was
-//! negotiated for it.
+//! One authenticated session of smb-rs on one connection, with its negotiated
+//! terms.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::session::{Endpoint, SessionError, Who};
 
 const SET_UP: &str = "set up a session with smb-rs";
 
-/// A session, connected to the share.
+/// A session that is connected to the share.
 pub(super) struct Link {
-    // In the order in which they are to be dropped.
+    // The fields are in the order in which they must be dropped.
     pub(super) tree: Tree,
     pub(super) session: Session,
     connection: Connection,
@@ -71,7 +71,7 @@ impl Link {
         })
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     pub(super) async fn open_file(
         &self,
         endpoint: &Endpoint,
@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// Makes a scratch file or directory, unless it is there.
+    /// Creates a scratch file or directory if it does not exist.
     pub(super) async fn make(
         &self,
         endpoint: &Endpoint,
@@ -128,7 +128,7 @@ impl Link {
         bounded(endpoint, doing, created).await
     }
 
-    /// What stands for a file as the source of a copy.
+    /// Returns the resume key of a file as the source of copies.
     pub(super) async fn resume_key(
         &self,
         endpoint: &Endpoint,
@@ -140,7 +140,7 @@ impl Link {
             let answer = file.fsctl(SrvRequestResumeKeyRequest(())).await;
             match answer {
                 Ok(answer) => Ok(answer.resume_key),
-                // The copies will tell, each with its status.
+                // The copies will fail, each with its own status.
                 Err(error) if status_in(&error.to_string()).is_some() => Ok([0; 24]),
                 Err(error) => Err(client_error(endpoint, &self.line, &doing, &error)),
             }
@@ -148,7 +148,7 @@ impl Link {
         bounded(endpoint, &doing, asked).await
     }
 
-    /// TREE_DISCONNECT and LOGOFF; the outcome changes nothing for us.
+    /// Sends TREE_DISCONNECT and LOGOFF; failures are ignored.
     pub(super) async fn log_off(&self) {
         if self.tree.disconnect().await.is_ok() && self.session.logoff().await.is_ok() {
             let _ = self.connection.close().await;
@@ -156,7 +156,7 @@ impl Link {
     }
 }
 
-/// The share, as TREE_CONNECT names it.
+/// Returns the name of the share for a TREE_CONNECT.
 pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
     let target = endpoint.target();
     let path = UncPath::new(&target.host).and_then(|server| server.with_share(&target.share));
@@ -165,7 +165,7 @@ pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
     })
 }
 
-/// Opens what is there.
+/// Returns a CREATE that opens an existing name.
 fn request(path: &str, desired_access: u32, kind: u32) -> CreateRequest<'_> {
     CreateRequest {
         name: path,
@@ -179,14 +179,15 @@ fn request(path: &str, desired_access: u32, kind: u32) -> CreateRequest<'_> {
     }
 }
 
-/// What the server and smb-rs agree on, and whether that is what was asked for.
+/// Returns the terms that smb-rs negotiates with the server. Fails if they are not
+/// the requested ones.
 pub(in crate::run) async fn facts(
     plan: &Plan,
     endpoint: &Endpoint,
 ) -> Result<ServerFacts, SessionError> {
     let link = Link::open(endpoint).await?;
-    // The last message that concerns the share: shares may require encryption
-    // where sessions do not.
+    // This is the last message about the share, which may require encryption
+    // although the session does not.
     let disconnected = async {
         let outcome = link.tree.disconnect().await;
         outcome.map_err(|error| client_error(endpoint, &link.line, SET_UP, &error))
@@ -198,7 +199,8 @@ pub(in crate::run) async fn facts(
     };
     let negotiation = &info.negotiation;
     let dialect = dialect_from(negotiation.dialect_rev);
-    // smb-rs then sends a request when the one before it is answered.
+    // Without this capability smb-rs sends a request only after the answer to the
+    // previous one.
     if plan.outstanding > 1 && !negotiation.caps.large_mtu() {
         return Err(incapable(
             endpoint,
@@ -214,7 +216,7 @@ pub(in crate::run) async fn facts(
     let facts = ServerFacts {
         url: plan.target.redacted(),
         is_here: endpoint.here().is_some(),
-        // It takes no guest's session.
+        // smb-rs refuses guest sessions.
         logon: Some(Logon::Ntlm),
         dialect: Some(dialect),
         signing: (form == Form::Signed).then(|| signing(dialect, negotiation.signing_algo)),
@@ -222,13 +224,12 @@ pub(in crate::run) async fn facts(
         max_read: negotiation.max_read_size,
         max_write: negotiation.max_write_size,
         max_transact: negotiation.max_transact_size,
-        // The plan allows nothing else.
     };
     let _ = timeout(crate::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)
 }
 
-/// Who logs on.
+/// Returns the identity for the log-on.
 fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
     let target = endpoint.target();
     let domain = Some(target.domain.as_str()).filter(|domain| !domain.is_empty());
@@ -240,7 +241,7 @@ fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
     })
 }
 
-/// What was asked for is not what smb-rs makes of it.
+/// Returns the error for an option that smb-rs cannot honour.
 fn incapable(endpoint: &Endpoint, reason: &str) -> SessionError {
     SessionError::Client {
         doing: SET_UP.to_owned(),
@@ -249,7 +250,7 @@ fn incapable(endpoint: &Endpoint, reason: &str) -> SessionError {
     }
 }
 
-/// Runs `work` for as long as a set-up request may take.
+/// Runs `work` within the time limit of set-up requests.
 async fn bounded<T>(
     endpoint: &Endpoint,
     doing: &str,
@@ -276,7 +277,7 @@ fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
     }
 }
 
-/// In the words of the native handshake where a status tells all.
+/// Uses the text of the native handshake if the error has a status.
 fn handshake_error(
     endpoint: &Endpoint,
     line: &Line,
@@ -300,7 +301,7 @@ fn client_error(endpoint: &Endpoint, line: &Line, doing: &str, error: &smb::Erro
     SessionError::Client {
         doing: doing.to_owned(),
         at: endpoint.at(),
-        // A lost connection is what other failures come from.
+        // If the connection was lost, that caused the other failures.
         reason: match line.lost() {
             Some(lost) => lost.to_string(),
             None => error.to_string(),

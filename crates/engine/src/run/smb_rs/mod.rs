@@ -1,11 +1,10 @@
-//! The driver over the full client smb-rs (crate `smb`): a cross-check by
-//! another implementation of the protocol, and a yardstick for the native one.
+//! The driver with the full client smb-rs (crate `smb`). It is a cross-check with
+//! another implementation of the protocol, and a yardstick for the native driver.
 //!
-//! An operation is a future on smb-rs's objects; they all run on the worker's
-//! own runtime. What smb-rs does besides is counted as it must be: its wait for
-//! credits is inside an operation's service time, because it tells nobody, so
-//! the group's count of starvation stays zero. Memory is what smb-rs takes, at
-//! least the bytes of every request in flight.
+//! An operation is a future on smb-rs's objects, which all run on the worker's own
+//! runtime. smb-rs does not report its waits for credits. They are therefore part
+//! of an operation's service time, and the group's count of starvation stays zero.
+//! Memory use is that of smb-rs: at least the bytes of every request in flight.
 
 mod calls;
 mod link;
@@ -38,7 +37,7 @@ use crate::stream::Mix;
 
 pub(super) use self::link::facts;
 
-/// A call that smb-rs carries out, until it is done.
+/// A call in progress in smb-rs.
 type Running = Pin<Box<dyn Future<Output = Result<Done, Dropped>>>>;
 
 /// A call that has been answered.
@@ -46,12 +45,12 @@ struct Done {
     slot: u32,
     status: NtStatus,
     moved: u32,
-    /// The buffer of a READ, filled as far as `moved`.
+    /// Buffer of a READ, filled up to `moved`.
     buffer: Option<Vec<u8>>,
     made: Made,
 }
 
-/// What the next request of an action is about.
+/// The object that a call opened, for the next requests of its action.
 #[derive(Default)]
 enum Made {
     #[default]
@@ -64,18 +63,18 @@ enum Made {
 struct Client {
     link: Arc<Link>,
     files: Box<[Arc<File>]>,
-    /// Their paths.
+    /// Paths of the files.
     paths: Box<[Arc<str>]>,
-    /// What stands for them as sources of copies, where any action copies.
+    /// Resume keys of the files as sources of copies; empty if no action copies.
     resume_keys: Box<[[u8; 24]]>,
 }
 
-/// What a slot has of its own.
+/// State of a slot.
 #[derive(Default)]
 struct Place {
-    /// What the CREATE of its action opened.
+    /// Open that the CREATE of its action created.
     resource: Option<Arc<Resource>>,
-    /// What the TREE_CONNECT of its action connected.
+    /// Tree that the TREE_CONNECT of its action connected.
     tree: Option<Tree>,
     /// Its scratch names, in the order of [`ScratchName::ALL`].
     paths: Box<[Arc<str>]>,
@@ -84,21 +83,21 @@ struct Place {
 /// The sessions of a group, each on a connection of its own.
 pub(super) struct SmbRs {
     mix: Arc<Mix>,
-    /// By member.
+    /// State of each member.
     clients: Box<[Client]>,
-    /// By slot, one member's after the other.
+    /// State of each slot, in the order of the members.
     places: Box<[Place]>,
     share: Arc<UncPath>,
-    /// Bytes in each file.
+    /// Size of each file in bytes.
     file_size: u64,
     running: FuturesUnordered<Running>,
-    /// Answered, not yet handed on.
+    /// Calls that have been answered but not reported yet.
     done: Vec<Done>,
-    /// Messages sent to set up, and answers since.
+    /// Number of messages sent during set-up, plus the answers since.
     accounted: u64,
-    /// Why no further answer will come; told once `done` is handed on.
+    /// The reason why no further answer will arrive; reported after `done`.
     failed: Option<Dropped>,
-    /// Buffers of READs that have been handed on.
+    /// Buffers of READs that have been reported, to be used again.
     spare: Vec<Vec<u8>>,
 }
 
@@ -199,7 +198,7 @@ impl Driver for SmbRs {
     }
 
     fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> Result<(), Dropped> {
-        // What was submitted sets out when it is polled, which comes next.
+        // Submitted calls are sent when they are polled, which happens next.
         Ok(())
     }
 
@@ -225,7 +224,7 @@ impl Driver for SmbRs {
         if !self.done.is_empty() {
             return Poll::Ready(Ok(self.done.len()));
         }
-        // A lost connection is what other failures come from.
+        // If a connection was lost, that caused the other failures.
         let mut lost = self
             .clients
             .iter()
@@ -272,7 +271,7 @@ impl Driver for SmbRs {
     }
 
     async fn close(self) {
-        // Operations still under way, after an interrupt, are given up.
+        // Operations still in progress after an interrupt are dropped.
         drop(self.running);
         let farewell = async {
             for client in self.clients {
@@ -284,13 +283,13 @@ impl Driver for SmbRs {
                 client.link.log_off().await;
             }
         };
-        // A server that does not answer sees the sockets close.
+        // If the server does not answer, closing the sockets is enough.
         let _ = timeout(LOGOFF_LIMIT, farewell).await;
     }
 }
 
-/// A call that costs its clients, not the run, should smb-rs panic: it does
-/// where an answer is not as it expects, such as a READ with too many bytes.
+/// Makes a panic of smb-rs drop the clients instead of the run. smb-rs panics on
+/// some unexpected answers, such as a READ with too many bytes.
 fn guarded(call: impl Future<Output = Result<Done, Dropped>> + 'static) -> Running {
     Box::pin(AssertUnwindSafe(call).catch_unwind().map(|outcome| {
         outcome.unwrap_or_else(|_| {
@@ -300,7 +299,7 @@ fn guarded(call: impl Future<Output = Result<Done, Dropped>> + 'static) -> Runni
     }))
 }
 
-/// The answer that smb-rs's outcome of an operation stands for.
+/// Converts smb-rs's result of an operation into an answer.
 fn ended(
     slot: u32,
     outcome: std::io::Result<usize>,
@@ -322,8 +321,8 @@ fn ended(
     })
 }
 
-/// Opens what a client works on as long as the load point lasts, with the same
-/// rights as natively, and makes what is to be there for its slots.
+/// Opens the files that a client uses during the load point, with the same rights
+/// as the native driver. Creates the entries that must exist for its slots.
 async fn hold(site: &Site, client: u32, link: Link) -> Result<(Client, Vec<Place>), SessionError> {
     let (plan, endpoint) = (&*site.plan, &site.endpoint);
     let actions = site.mix.actions();

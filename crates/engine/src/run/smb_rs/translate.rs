@@ -1,4 +1,4 @@
-//! Between smb-rs's terms and ours: options, what was negotiated, errors.
+//! Translates between smb-rs's terms and ours: options, negotiated terms, errors.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use smbench_protocol::{Cipher, Dialect, NtStatus, SigningAlgorithm};
 
 use crate::plan::{Mode, SessionOptions};
 
-/// Credits asked for beyond those of the window. smb-rs loses what is granted
-/// with an interim response (MS-SMB2 3.3.4.2) and only asks for it anew with
-/// its next request, for which it must have a credit.
+/// Credits requested in addition to those of the window. smb-rs loses the credits
+/// of interim responses (MS-SMB2 3.3.4.2). It requests them again only with its
+/// next request, for which it must have a credit.
 const CREDIT_RESERVE: u16 = 128;
 
-/// How smb-rs begins the text of an error that carries a status. Its calls for
-/// READ, WRITE and FLUSH give nothing but that text.
+/// Start of the text of smb-rs errors that contain a status. Its calls for READ,
+/// WRITE and FLUSH return only that text.
 const STATUS_PREFIXES: [&str; 2] = [
     "Server returned an error message with status: ",
     "Unexpected message status: ",
 ];
 
-/// What the plan asks for, as smb-rs takes it.
+/// Translates the plan's options for smb-rs.
 pub(super) fn config(options: &SessionOptions, credit_target: u16) -> ConnectionConfig {
     ConnectionConfig {
-        // Waits are bounded by their callers, as they are with the native
-        // driver; zero is for ever.
+        // As with the native driver, the callers bound all waits; zero means no
+        // limit.
         timeout: Some(Duration::ZERO),
         min_dialect: options.dialects.iter().map(dialect_to).min(),
         max_dialect: Some(dialect_to(options.dialects.newest())),
         encryption_mode: match options.encryption {
             Mode::Required => EncryptionMode::Required,
-            // With encryption switched off smb-rs offers a list of no ciphers,
-            // which is no valid message (MS-SMB2 2.2.3.1.2). What comes of it
-            // is looked at instead.
+            // With encryption switched off, smb-rs offers an empty list of ciphers,
+            // which is an invalid message (MS-SMB2 2.2.3.1.2). The negotiated
+            // result is checked instead.
             Mode::Auto | Mode::Off => EncryptionMode::Allowed,
         },
         allow_unsigned_guest_access: false,
@@ -70,7 +70,7 @@ pub(super) fn dialect_from(dialect: smb::Dialect) -> Dialect {
     }
 }
 
-/// The algorithm that smb-rs signs with, where it signs.
+/// Returns the algorithm with which smb-rs signs, if it does.
 pub(super) fn signing(
     dialect: Dialect,
     negotiated: Option<SigningAlgorithmId>,
@@ -84,19 +84,19 @@ pub(super) fn signing(
     }
 }
 
-/// The cipher that smb-rs encrypts with, where it encrypts.
+/// Returns the cipher with which smb-rs encrypts, if it does.
 pub(super) fn cipher(negotiated: Option<EncryptionCipher>) -> Cipher {
     match negotiated {
         Some(EncryptionCipher::Aes128Gcm) => Cipher::Aes128Gcm,
         Some(EncryptionCipher::Aes256Ccm) => Cipher::Aes256Ccm,
         Some(EncryptionCipher::Aes256Gcm) => Cipher::Aes256Gcm,
-        // Before 3.1.1 there is no other (MS-SMB2 3.1.4.3).
+        // Before 3.1.1 this is the only cipher (MS-SMB2 3.1.4.3).
         Some(EncryptionCipher::Aes128Ccm) | None => Cipher::Aes128Ccm,
     }
 }
 
-/// The status in the text of an error of smb-rs: `... (0xc0000022).`, or bare
-/// where smb-rs knows no name for it.
+/// Finds the status in the text of an smb-rs error. It has the form `...
+/// (0xc0000022).`, or is bare if smb-rs has no name for it.
 pub(super) fn status_in(text: &str) -> Option<NtStatus> {
     let status = STATUS_PREFIXES
         .iter()
@@ -114,15 +114,14 @@ mod tests {
 
     use super::*;
 
-    /// smb-rs's own texts, so that a release that words them otherwise is
-    /// noticed here.
+    /// The texts are smb-rs's own, so this test fails if a release changes them.
     #[test]
     fn statuses_are_found_in_the_errors_of_smb_rs() {
         for status in [
             NtStatus::ACCESS_DENIED,
             NtStatus::END_OF_FILE,
             NtStatus::USER_SESSION_DELETED,
-            // One that smb-rs has no name for.
+            // smb-rs has no name for this status.
             NtStatus(0xC0AB_CDEF),
             NtStatus(0x0000_0107),
         ] {

@@ -1,10 +1,10 @@
-//! The transport smb-rs is given: TCP as [`crate::session`] connects it, one
+//! The transport for smb-rs: a TCP connection made by [`crate::session`], with one
 //! write per message.
 //!
-//! Invariant: every failure is `NotConnected` to smb-rs, which would ask a
-//! transport that fails otherwise again and again; the true reason is kept by
-//! the [`Line`]. smb-rs's own transport leaves Nagle's algorithm on and writes
-//! length and message apart, which on loopback costs a delayed ACK per request.
+//! Invariant: every failure is `NotConnected` for smb-rs, because it would retry
+//! other errors without end. The [`Line`] keeps the true reason. smb-rs's own
+//! transport leaves Nagle's algorithm on, and writes length and message separately.
+//! On loopback that costs a delayed ACK for each request.
 
 use std::future::Future;
 use std::io::{ErrorKind, IoSlice};
@@ -24,14 +24,14 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::run::operation::Dropped;
 
-/// Answers up to this long arrive with their length in one `recv`.
+/// Answers up to this length arrive with their length prefix in one `recv`.
 const RECEIVE_LEN: usize = 16 * 1024;
-/// The length before a message has three bytes (MS-SMB2 2.1).
+/// The length prefix of a message has three bytes (MS-SMB2 2.1).
 const MESSAGE_LEN_MAX: usize = 0xFF_FFFF;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// How a message is protected.
+/// Protection of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Form {
@@ -45,13 +45,14 @@ impl Form {
         match Header::decode(message) {
             Ok(header) if header.flags.contains(Flags::SIGNED) => Self::Signed,
             Ok(_) => Self::Plain,
-            // SMB2 TRANSFORM_HEADER (MS-SMB2 2.2.41) is all else that is sent.
+            // The only other messages sent have an SMB2 TRANSFORM_HEADER (MS-SMB2
+            // 2.2.41).
             Err(_) => Self::Encrypted,
         }
     }
 }
 
-/// What is to be known of a connection beside what smb-rs makes of it.
+/// State of a connection that smb-rs does not report.
 #[derive(Debug)]
 pub(super) struct Line {
     lost: OnceLock<Dropped>,
@@ -61,23 +62,24 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Why the connection is of no more use, if so.
+    /// Returns the reason why the connection is lost, if it is.
     pub(super) fn lost(&self) -> Option<Dropped> {
         self.lost.get().cloned()
     }
 
-    /// Has `waker` called when the connection is lost: smb-rs forgets a request
-    /// that is sent just when its receiving half ends.
+    /// Registers a waker to be woken when the connection is lost. This is needed
+    /// because smb-rs forgets a request that is sent just when its receiving half
+    /// ends.
     pub(super) fn wake_when_lost(&self, waker: &Waker) {
         self.waker.register(waker);
     }
 
-    /// Messages sent so far.
+    /// Returns the number of messages sent so far.
     pub(super) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// How the message sent last was protected.
+    /// Returns the protection of the last message sent.
     pub(super) fn form(&self) -> Form {
         match self.sent_last.load(Ordering::Relaxed) {
             sent if sent == Form::Encrypted as u8 => Form::Encrypted,
@@ -92,14 +94,14 @@ impl Line {
             ErrorKind::UnexpectedEof => Dropped::Closed,
             _ => Dropped::Io(error.to_string()),
         };
-        // The first reason is the true one.
+        // The first reason is the true one; later errors follow from it.
         let _ = self.lost.set(reason);
         self.waker.wake();
         TransportError::NotConnected
     }
 }
 
-/// A connected socket in smb-rs's terms.
+/// A connected socket with smb-rs's transport traits.
 pub(super) struct Transport {
     remote: SocketAddr,
     receiving: Receiving,

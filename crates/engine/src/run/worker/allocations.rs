@@ -1,9 +1,9 @@
-//! Once a worker is warm, nothing that it does takes memory: not the loop, not
-//! the alarm and the gauge beside it, not handing a recorder in, and not the
-//! native driver on a real server.
+//! Allocation tests: after a warm-up, a worker allocates no memory. They cover the
+//! loop, the alarm, the gauge, the hand-in of recorders, and the native driver on a
+//! real server.
 //!
-//! Only the worker's thread is counted; the server and the coordinator have
-//! threads of their own.
+//! Only the worker's thread is counted; the server and the coordinator have threads
+//! of their own.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,27 +29,27 @@ use crate::trace::Replays;
 use crate::units::Size;
 use crate::{profile, record};
 
-/// A recorder is handed in this often: for many of them to be, and no more than
-/// the coordinator of a debug build can merge.
+/// Length of an interval: short enough for many hand-ins, and long enough for the
+/// coordinator of a debug build to merge them.
 const INTERVAL: Nanos = Nanos(400_000_000);
-/// Operations and intervals after which a worker is warm.
+/// Operations and intervals of the warm-up.
 const WARM_OPERATIONS: u64 = 3_000;
 const WARM_INTERVALS: u64 = 2;
-/// How many more are counted.
+/// Operations and intervals that are counted.
 const COUNTED_OPERATIONS: u64 = 3_000;
 const COUNTED_INTERVALS: u64 = 2;
-/// How often that is tried at most, from the first that took none.
+/// Maximum number of attempts after the first one without an allocation.
 const PHASES_MAX: u32 = 5;
-/// How many may go before that one. What waits for a socket that is full is held in
-/// buffers with a limit (1 MiB and a little), which double each time a hiccup of the
-/// machine is longer than any before: some ten times each, for two clients.
+/// Maximum number of attempts up to that first one. Data for a full socket waits in
+/// buffers with a limit (1 MiB and a little more). They double each time the
+/// machine stalls for longer than before: about ten times each, for two clients.
 const GROWING_MAX: u32 = 25;
 
-/// Recorders there are, so that the worker finds one however late the
-/// coordinator is.
+/// Number of recorders, so that the worker always finds one even if the coordinator
+/// is late.
 const SPARE: usize = 100;
 
-/// What the coordinator has seen.
+/// Counts made by the coordinator.
 #[derive(Default)]
 struct Seen {
     operations: AtomicU64,
@@ -63,7 +63,7 @@ impl Seen {
         (operations, self.intervals.load(Ordering::Relaxed))
     }
 
-    /// Does the coordinator's part at the board until the load is over.
+    /// Does the coordinator's work at the board until the load is over.
     fn coordinate(&self, board: &Board) {
         while !self.over.load(Ordering::Relaxed) {
             let (_, over) = board.collect();
@@ -89,7 +89,8 @@ fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Pla
     Plan::of(&profile, target).unwrap()
 }
 
-/// How often the worker's thread took memory for so many operations, once warm.
+/// Returns the number of allocations of the worker's thread after the warm-up, and
+/// the number of operations counted.
 fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let plan = Arc::new(plan(&server, profile, options));
@@ -111,7 +112,7 @@ fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
     }
 }
 
-/// The directory of a run, or the files that were prepared before it.
+/// Makes the directory of a run, or prepares files and claims theirs.
 async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
     let Some(test) = plan.workload.fileio() else {
         let session = Session::open(endpoint).await.unwrap();
@@ -128,7 +129,7 @@ async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspa
 fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) -> (u64, u64) {
     let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
     let board = Arc::new(Board::new(1, empty.clone()));
-    // A coordinator that a busy machine keeps waiting is late with giving back.
+    // On a busy machine the coordinator may return recorders late.
     board.give_back((0..SPARE).map(|_| empty.clone()));
     let cancel = Cancel::default();
     let runtime = runtime().unwrap();
@@ -215,8 +216,9 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
         };
         let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
         let mut counts = (u64::MAX, 0);
-        // Buffers grow to what hiccups make them hold, which may be seen late: it is
-        // warm once a phase has taken nothing, and another must follow.
+        // Buffers grow to the size that stalls of the machine need, which may show
+        // late. The worker is warm once a phase has no allocation, and another such
+        // phase must follow.
         for phases_max in [GROWING_MAX, PHASES_MAX] {
             for _ in 0..phases_max {
                 let (operations, intervals) = seen.now();
@@ -254,13 +256,14 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
     (taken, counted)
 }
 
-/// Whether every kind of the plan was really done.
+/// Returns whether every kind of the plan occurred.
 fn record_has_all(tally: &record::Tally, plan: &Plan) -> bool {
     let kinds = plan.workload.kinds();
     kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
 }
 
-/// Short delays, so that there are many; both directions, some of it random.
+/// Short delays, so that there are many of them; both directions, some of it
+/// random.
 const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nrandom = 50\n\
     delay = \"1ms\"\nburst = 20\n[[pattern]]\nsize = \"512\"\nweight = 50\nreads = 100\n\
     random = 0\nreply = \"1KiB\"\n";
@@ -269,8 +272,8 @@ const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nran
 const DIVIDED: &str = "read_percent = 50\nsplit = \"clients\"\n[[sizes]]\nsize = \"4KiB\"\n\
     weight = 60\n[[sizes]]\nsize = \"16KiB\"\nweight = 40\n";
 
-/// Opens and closes, and what names have to be put together for; nothing that a
-/// list is needed for, as it is to delete a tree.
+/// Opens, closes, and operations with composed names. Operations that need a list,
+/// such as the deletion of a tree, are left out.
 const RECORDED: &str = r#"
 NTCreateX "\clients\client1\one.doc" 0x40 0x3 1 NT_STATUS_OK
 WriteX 1 0 4096 4096 NT_STATUS_OK
@@ -315,7 +318,7 @@ fn prepared() -> Profile {
     }
 }
 
-/// Checks that nothing is taken with this many outstanding.
+/// Checks that this profile with these options allocates nothing.
 fn check(profile: &Profile, options: &RunOptions) {
     let (taken, counted) = allocations(profile, options);
     assert!(counted >= COUNTED_OPERATIONS);

@@ -83,15 +83,15 @@ fn only_what_the_server_waits_for_is_acknowledged() {
     cache.broken(&oplock_break(OplockLevel::None), |_| None);
     cache.broken(&lease_break(0), |_| None);
     assert!(!cache.is_due());
-    // However often it is told.
+    // Repeated notifications give one acknowledgement.
     for _ in 0..3 {
         cache.broken(&lease_break(ACK_REQUIRED), |_| None);
     }
     assert_eq!(cache.due.len(), 1);
 }
 
-/// The notification may come in one piece with the answer to the CREATE,
-/// before anyone has read what that says.
+/// The notification may arrive together with the answer to the CREATE, before the
+/// client has read that answer.
 #[test]
 fn a_break_that_comes_early_is_acknowledged_once_the_open_is_known() {
     let mut cache = cache(Caching::Oplock(OplockLevel::Batch), Dialect::Smb311);
@@ -107,7 +107,7 @@ fn a_break_that_comes_early_is_acknowledged_once_the_open_is_known() {
     assert!(cache.early.is_empty());
 }
 
-/// What a further connection heard while it was set up is not lost.
+/// Breaks that a further connection received during its set-up are not lost.
 #[test]
 fn breaks_on_another_connection_are_taken_over() {
     let mut first = cache(Caching::Oplock(OplockLevel::Batch), Dialect::Smb311);
@@ -138,7 +138,7 @@ fn what_expired_is_sent_again_before_the_rest() {
         cache.broken(&broken, |_| None);
     }
     let due: Vec<_> = cache.due.iter().copied().collect();
-    // The oldest first.
+    // Only the oldest is sent.
     cache.due.pop_front();
     cache.sent.push(Sent {
         tag: FIRST_TAG,

@@ -1,4 +1,4 @@
-//! The manifest on the share: read and written.
+//! Reads and writes the manifest on the share.
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -12,8 +12,8 @@ use crate::session::{Session, SessionError};
 use crate::share::files::{join, open};
 use crate::share::{MARKER, Workspace};
 
-/// The manifest; fails unless it is there and tells of the files of `test`. A
-/// directory in which nothing has been written yet has none.
+/// Reads the manifest. Fails if it is missing, or if it describes other files than
+/// those of `test`. A directory without any written file has no manifest.
 pub(super) async fn manifest(
     session: &mut Session,
     directory: &str,
@@ -40,7 +40,7 @@ pub(super) async fn manifest(
     }
 }
 
-/// The beginning of a file.
+/// Returns the start of a file.
 async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, SessionError> {
     let doing = format!("read file '{path}'");
     let id = session
@@ -71,7 +71,7 @@ async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, Ses
             .data
             .unwrap_or_default()
             .to_vec(),
-        // An empty file tells nothing.
+        // An empty file is not a valid manifest.
         NtStatus::END_OF_FILE => Vec::new(),
         status => return Err(session.refused(&doing, status)),
     };

@@ -1,5 +1,5 @@
-//! Several sessions on a connection, several connections for a session, and
-//! both: plain, signed and encrypted, with every byte verified.
+//! Several sessions on one connection, several connections for one session, and
+//! both. The traffic is plain, signed and encrypted, with every byte verified.
 
 mod wire;
 
@@ -15,13 +15,13 @@ use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 use crate::proxy::{Proxy, Trouble};
 use crate::support::{plan, short, target};
 
-/// Clients, and how they share connections.
+/// Number of clients, and how they share connections.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     clients: u32,
     sessions_per_connection: u32,
     connections_per_session: u32,
-    /// What that comes to.
+    /// The resulting number of connections.
     connections: u64,
 }
 
@@ -34,8 +34,8 @@ const fn shape(clients: u32, sessions: u32, per_session: u32, connections: u64) 
     }
 }
 
-/// A load of reads and writes in flight together, of sizes on both sides of a
-/// credit's worth.
+/// A load of reads and writes in flight together, with sizes below and above one
+/// credit.
 fn options(shape: Shape) -> RunOptions {
     RunOptions {
         clients: Some(shape.clients.to_string().parse().unwrap()),
@@ -81,7 +81,7 @@ fn samba() -> (ScratchSamba, Target) {
     (samba, server)
 }
 
-/// Every way to protect the messages of a dialect that has channels.
+/// Returns all ways to protect messages in a dialect that has channels.
 fn protections() -> Vec<(Dialect, RunOptions)> {
     let signed = |algorithm| RunOptions {
         sign: Some(Mode::Required),
@@ -177,7 +177,8 @@ fn sessions_share_connections_in_older_dialects() {
     }
 }
 
-/// Chains of operations, CANCEL and requests in one frame go where they belong.
+/// Chains of operations, CANCEL and compounded requests use the right session and
+/// connection.
 #[test]
 fn every_command_runs_in_shared_sessions_over_several_connections() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
@@ -202,7 +203,7 @@ fn every_command_runs_in_shared_sessions_over_several_connections() {
     }
 }
 
-/// However few credits each connection has, both are used.
+/// Both connections are used, even if each has few credits.
 #[test]
 fn a_cap_on_credits_holds_for_each_connection() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
@@ -247,11 +248,11 @@ fn a_server_without_several_connections_is_refused_before_anything_is_written() 
     }
 }
 
-/// What breaks a connection takes all clients with it that have a part in it.
+/// A broken connection drops all clients that use it.
 #[test]
 fn a_broken_connection_drops_all_its_clients() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    // Enough for set-up, not for the load.
+    // Enough bytes for set-up, but not for the load.
     let proxy = Proxy::start(server.address(), Trouble::Cut, 1 << 20);
     let mut server_side = target(&server.url(), server.password());
     server_side.port = proxy.port();

@@ -1,5 +1,5 @@
-//! The same as it shows in a packet capture: which session goes over which
-//! connection, and that no nonce comes twice.
+//! Shared connections in a packet capture: which session uses which connection, and
+//! that no nonce is used twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -27,8 +27,8 @@ fn plan_of(samba: &ScratchSamba, shape: Shape, more: RunOptions) -> Plan {
     )
 }
 
-/// The sessions that read, of each connection on which anybody does: those of
-/// the load.
+/// Returns the sessions that read, for each connection with a READ. These are the
+/// connections of the load.
 fn readers(conversations: &[Conversation]) -> Vec<BTreeSet<u64>> {
     let of_load = |conversation: &Conversation| {
         let requests = conversation.requests.iter();
@@ -104,7 +104,8 @@ fn no_nonce_comes_twice_over_all_channels_of_a_session() {
         for (session, count) in messages {
             assert_eq!(nonces[&session].len(), count, "a nonce was used twice");
         }
-        // The workspace's session and those that prepared have one connection.
+        // The workspace's session and those of the preparation have one connection
+        // each.
         let several = connections.values().filter(|count| **count > 1);
         assert_eq!(several.copied().collect::<Vec<_>>(), [3, 3]);
     }

@@ -1,4 +1,4 @@
-//! Plans whose fields were changed to what no plan that was resolved has.
+//! Plans whose fields were changed to values that a resolved plan never has.
 
 use std::time::Duration;
 

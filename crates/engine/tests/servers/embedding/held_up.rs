@@ -1,5 +1,5 @@
-//! An observer that takes its time: what it is shown, and what is recorded
-//! though it does.
+//! A slow observer: which progress it receives, and which results are recorded in
+//! spite of it.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use smbench_engine::spec::RunOptions;
 use super::{drawn, plan};
 use crate::support::short;
 
-/// Holds the coordinator up, the first time it is shown a load that runs, and when
-/// sessions are set up.
+/// Blocks the coordinator at the first progress report under load, and during the
+/// set-up of sessions.
 struct Slow {
     hold: Duration,
     shown: Vec<Stage>,
@@ -58,7 +58,7 @@ fn observed(ramp_up: u64, duration: u64, hold: u64) -> (RunRecord, Vec<Stage>) {
 
 #[test]
 fn progress_goes_on_when_a_turn_was_missed() {
-    // Shown at 500 ms and held until the next turn is over.
+    // The first report is at 500 ms; it blocks until after the next report is due.
     let (_, shown) = observed(0, 2_000, 600);
     let measuring = shown.iter().filter(|&&stage| stage == Stage::Measuring);
     assert!(measuring.count() >= 2, "{shown:?}");
@@ -66,16 +66,16 @@ fn progress_goes_on_when_a_turn_was_missed() {
 
 #[test]
 fn cpu_time_is_that_of_the_window_also_when_the_coordinator_missed_it() {
-    // Held from before the window until after it.
+    // Blocked from before the window until after it.
     let (record, shown) = observed(550, 300, 600);
     assert_eq!(shown.first(), Some(&Stage::RampUp));
     assert!(!shown.contains(&Stage::Measuring));
     let point = &record.load_points[0];
     let cpu = (point.client.cpu_user + point.client.cpu_system).as_secs_f64();
-    // Nothing answers quicker than what answers at once: the workers are busy.
+    // The null target answers at once, so the workers are busy.
     let workers: f64 = point.generator.workers.iter().map(|it| it.cpu_share).sum();
     let window = point.window.as_secs_f64();
     assert!(cpu > 0.5 * workers * window, "{cpu} {workers} {window}");
-    // Sessions stood while the observer slept.
+    // Sessions were set up while the observer slept.
     assert!(point.setup.elapsed < Duration::from_millis(600));
 }

@@ -1,5 +1,5 @@
-//! Drivers and streams from outside that do what they must not: what comes from
-//! them is not believed, and costs their clients alone.
+//! External drivers and streams that violate their contract. They are untrusted,
+//! and only their own clients are affected.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -81,7 +81,7 @@ fn operations_beyond_the_plan_drop_their_client() {
     }
 }
 
-/// What is wrong with a driver.
+/// The fault of a driver.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
     NeverOpens,

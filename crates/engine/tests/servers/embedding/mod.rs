@@ -1,4 +1,4 @@
-//! Drivers and streams from outside, and what a run owes to its seed alone.
+//! External drivers and streams, and results that depend only on the seed.
 
 mod changed;
 mod held_up;
@@ -26,12 +26,12 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 use crate::support::{short, target};
 
-/// What each client was seen to do, in order.
+/// Operations of each client, in order.
 type Seen = Arc<Mutex<BTreeMap<u32, Vec<Operation>>>>;
-/// The first bytes that each client wrote.
+/// First bytes that each client wrote.
 type Written = Arc<Mutex<BTreeMap<u32, Vec<u8>>>>;
 
-/// The null target, which writes down what is asked of it.
+/// The null target with a record of its calls.
 #[derive(Clone, Default)]
 struct Recording {
     seen: Seen,
@@ -44,7 +44,7 @@ struct Recorded {
     null: NullDriver,
 }
 
-/// More than is compared is not kept.
+/// Maximum number of operations kept; more are not compared.
 const KEPT: usize = 5_000;
 
 impl Connector for Recording {
@@ -108,7 +108,7 @@ impl Driver for Recorded {
     }
 }
 
-/// Of a built-in profile, or of one that is written out.
+/// Makes a plan of a built-in profile, or of the text of a profile.
 fn plan(profile: &str, options: RunOptions) -> Plan {
     let mut profile = match profile.contains('\n') {
         true => Profile::parse("written", profile).unwrap(),
@@ -131,20 +131,24 @@ fn drawn(plan: &Plan) -> Drawn {
     }
 }
 
-/// An access pattern: both directions, some of it random, in bursts.
+/// An access pattern with both directions, some random accesses, and bursts.
 const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nrandom = 50\n\
     delay = \"1ms\"\nburst = 40\n[[pattern]]\nsize = \"512\"\nweight = 50\nreads = 100\n\
     random = 30\nreply = \"1KiB\"\n";
 
-/// Clients of which some read and the others write.
+/// A workload in which some clients read and the others write.
 const DIVIDED: &str = "read_percent = 50\nsplit = \"clients\"\n[[sizes]]\nsize = \"4KiB\"\n\
     weight = 60\n[[sizes]]\nsize = \"512\"\nweight = 40\n";
 
 #[test]
 fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
-    // Reads, writes and flushes; every command, most in chains of several
-    // requests; the same with clients that share a driver; access patterns, and
-    // clients that each have a part. And where they are due by the clock.
+    // The cases are:
+    // - reads, writes and flushes,
+    // - every command, mostly in chains of several requests,
+    // - the same with clients that share a driver,
+    // - access patterns,
+    // - clients with different parts of the work.
+    // One case has instants due by the clock.
     for (profile, sessions_per_connection, outstanding, rate) in [
         ("file-server", 1, 1, None),
         ("all-commands", 1, 1, None),
@@ -198,7 +202,7 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
             let alike = |seen: &Vec<Operation>| seen.iter().all(|one| one.kind == kind(seen));
             assert!(alone.values().all(alike));
         }
-        // Not because all were alike.
+        // Other seeds and other clients give other operations.
         let other = seen_with(2, 8);
         assert_ne!(alone[&0][..100], other[&0][..100], "{profile}");
         assert_ne!(alone[&0][..100], alone[&1][..100], "{profile}");
@@ -279,6 +283,6 @@ fn operations_of_ones_own_run_on_a_share() {
     assert!(writes.count > 0);
     assert_eq!(reads.bytes, 1024 * reads.count);
     assert_eq!(writes.bytes, 512 * writes.count);
-    // Each client is at most one or two of three ahead.
+    // Each client is at most one or two operations of three ahead.
     assert!(reads.count.abs_diff(2 * writes.count) <= 6);
 }

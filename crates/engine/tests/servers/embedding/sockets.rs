@@ -1,4 +1,4 @@
-//! A target of bare sockets instead of a server.
+//! A target of bare sockets in place of a server.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -16,7 +16,8 @@ use smbench_engine::target::Target;
 use super::run;
 use crate::support::short;
 
-/// It moves what SMB would, small and large, both ways.
+/// Bare sockets move as many bytes as SMB would, small and large, in both
+/// directions.
 #[test]
 fn bare_sockets_move_every_byte() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

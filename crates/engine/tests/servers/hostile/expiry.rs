@@ -1,6 +1,6 @@
-//! Sessions that expire while the load is on: the relay says so in the place of
-//! an answer, and the embedded server, which knows of nothing, takes the log-on
-//! that follows, unless the relay has something to say to that as well.
+//! Sessions that expire under load. The relay replaces an answer with an expired
+//! session. The embedded server knows nothing of this and accepts the log-on that
+//! follows, unless the relay changes that as well.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +16,7 @@ use super::relay::{Answer, Of, Reaction, Relay, Script};
 use super::{Case, End, check, run_watched};
 use crate::support::{plan, short, target};
 
-/// That nothing was done, as the session has expired.
+/// Answers that the session has expired and that nothing was done.
 fn expired(message: Vec<u8>) -> Reaction {
     let status = NtStatus::NETWORK_SESSION_EXPIRED.0.to_le_bytes();
     Reaction::send(&with(message, STATUS, status))
@@ -26,8 +26,8 @@ fn command_of(message: &[u8]) -> Command {
     Header::decode(message).unwrap().command
 }
 
-/// A load point through a relay, in which nothing may go wrong in the end, and
-/// what the relay passed on as it was.
+/// Runs a load point through a relay; it must end without errors. Returns the
+/// number of messages that the relay passed on unchanged.
 fn renewed(profile: &str, of: Of, script: Script, options: &RunOptions) -> (LoadPointRecord, u64) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let relay = Relay::start(server.address(), of, script);
@@ -59,7 +59,7 @@ fn renewed(profile: &str, of: Of, script: Script, options: &RunOptions) -> (Load
 
 fn renewals(point: &LoadPointRecord) -> u64 {
     let renewals = point.ops.whole(OpKind::Reauthentication).count;
-    // They are in no sum over what the workload asked for.
+    // Reauthentications are not in the sums of the workload's operations.
     let kinds = OpKind::ALL.map(|kind| point.ops.window(kind).count());
     let of_window = point.ops.window(OpKind::Reauthentication).count();
     assert_eq!(
@@ -83,7 +83,7 @@ fn one_that_expires_amid_requests_in_flight_goes_on() {
         let of = Of::Command(Command::Read);
         let (point, genuine) = renewed("read-4k", of, script, &options);
         assert_eq!(renewals(&point), 1);
-        // Each answer that was one, and none twice.
+        // Each genuine answer counts once.
         assert_eq!(point.ops.whole(OpKind::Read).count, genuine);
     }
 }
@@ -107,12 +107,12 @@ fn all_that_is_in_flight_may_be_answered_with_it() {
     }
 }
 
-/// The data of a write that is sent again is made anew, and verified.
+/// A write that is sent again gets new data, which is verified.
 #[test]
 fn writes_are_verified_across_it() {
     const WRITE_COUNT: usize = BODY + 4;
     let script = |Answer { message, nth }| {
-        // Only the load's writes are smaller than the files.
+        // Only the writes of the load are smaller than the files.
         let is_prepared = message[WRITE_COUNT..WRITE_COUNT + 4] == (64u32 << 10).to_le_bytes();
         match nth % 10 {
             3 if !is_prepared => expired(message),
@@ -129,8 +129,8 @@ fn writes_are_verified_across_it() {
     assert!(point.ops.whole(OpKind::Write).count > 0);
 }
 
-/// A frame of several requests goes out again as a whole, and the credits of a
-/// single one are enough.
+/// A frame of several requests is sent again as a whole, and the credits of a
+/// single frame are enough.
 #[test]
 fn frames_go_out_again() {
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
@@ -148,8 +148,7 @@ fn frames_go_out_again() {
             credits,
             ..short()
         };
-        // The load's frames; the server has done their work, and closed what it
-        // opened.
+        // A frame of the load; the server has carried it out and closed the file.
         let script = |Answer { message, nth }| match message[NEXT_COMMAND..NEXT_COMMAND + 4] {
             [0, 0, 0, 0] => Reaction::send(&message),
             _ if nth % 5 == 0 => expired(message),
@@ -165,8 +164,8 @@ fn frames_go_out_again() {
     }
 }
 
-/// A script for which every READ finds the session expired, and `log_on` says
-/// what becomes of the log-on that follows.
+/// Answers every READ with an expired session; `log_on` decides about the answers
+/// to the log-on that follows.
 fn expire_then(
     has_expired: &AtomicBool,
     message: Vec<u8>,
@@ -221,7 +220,7 @@ const CASES: &[Case] = &[
     case!(
         "let in as another by someone in between",
         |message| {
-            // IS_GUEST, where it is the last answer.
+            // IS_GUEST, in the last answer.
             let is_last = message[STATUS..STATUS + 4] == [0; 4];
             match is_last {
                 true => Reaction::send(&with(message, BODY + 2, [1, 0])),

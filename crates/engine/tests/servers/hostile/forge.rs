@@ -1,5 +1,5 @@
-//! What the scripts write into messages: fields by their place, and answers
-//! that nobody asked for.
+//! Tools of the scripts: write fields of messages by their position, and make
+//! unsolicited answers.
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::{Command, Flags, Header, UNSOLICITED};
@@ -15,7 +15,7 @@ pub(super) const NEXT_COMMAND: usize = 20;
 pub(super) const MESSAGE_ID: usize = 24;
 pub(super) const SESSION_ID: usize = 40;
 pub(super) const SIGNATURE: usize = 48;
-/// The first byte after it.
+/// First byte after the header.
 pub(super) const BODY: usize = 64;
 
 /// A message with these bytes at `at`.
@@ -24,7 +24,7 @@ pub(crate) fn with<const N: usize>(mut message: Vec<u8>, at: usize, bytes: [u8; 
     message
 }
 
-/// A message with one bit of the byte at `at` flipped.
+/// Returns a message with one flipped bit in the byte at `at`.
 pub(super) fn flipped(mut message: Vec<u8>, at: usize) -> Vec<u8> {
     message[at] ^= 0x10;
     message
@@ -41,8 +41,8 @@ fn encoded(header: Header, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// An interim answer to what `message` answers (MS-SMB2 3.3.4.2), which grants
-/// `credits`.
+/// Returns an interim answer to the request that `message` answers (MS-SMB2
+/// 3.3.4.2). It grants `credits`.
 pub(super) fn pending(message: &[u8], credits: u16) -> Vec<u8> {
     let header = Header {
         status: NtStatus::PENDING,
@@ -55,7 +55,7 @@ pub(super) fn pending(message: &[u8], credits: u16) -> Vec<u8> {
     encoded(header, &[9, 0, 0, 0, 0, 0, 0, 0, 0])
 }
 
-/// An oplock break that nobody waits for, with this body.
+/// Returns an unsolicited oplock break with this body.
 pub(super) fn oplock_break(body: &[u8]) -> Vec<u8> {
     let header = Header {
         flags: Flags::RESPONSE,
@@ -65,7 +65,7 @@ pub(super) fn oplock_break(body: &[u8]) -> Vec<u8> {
     encoded(header, body)
 }
 
-/// The body of an oplock break to level II of some file (MS-SMB2 2.2.23.1).
+/// Body of an oplock break to level II of some file (MS-SMB2 2.2.23.1).
 pub(super) const OPLOCK_BREAK_BODY: [u8; 24] = {
     let mut body = [7; 24];
     body[0] = 24;
@@ -74,21 +74,21 @@ pub(super) const OPLOCK_BREAK_BODY: [u8; 24] = {
     body
 };
 
-/// The body of a lease break (MS-SMB2 2.2.23.2).
+/// Body of a lease break (MS-SMB2 2.2.23.2).
 pub(super) const LEASE_BREAK_BODY: [u8; 44] = {
     let mut body = [0; 44];
     body[0] = 44;
     body
 };
 
-/// A thousand framed breaks of both kinds.
+/// Returns a thousand framed breaks of both kinds.
 pub(super) fn break_storm() -> Vec<u8> {
     let oplock = framed(&oplock_break(&OPLOCK_BREAK_BODY));
     let lease = framed(&oplock_break(&LEASE_BREAK_BODY));
     [oplock, lease].concat().repeat(500)
 }
 
-/// A READ response with `data` in place of its own.
+/// Returns a READ response with `data` in place of its own.
 pub(super) fn read_of(message: &[u8], data: &[u8]) -> Vec<u8> {
     let mut forged = message[..BODY + 16].to_vec();
     forged[BODY + 4..BODY + 8].copy_from_slice(&(data.len() as u32).to_le_bytes());
@@ -96,7 +96,7 @@ pub(super) fn read_of(message: &[u8], data: &[u8]) -> Vec<u8> {
     forged
 }
 
-/// A listing of `names` files that no run makes, in answer to `message`
+/// Returns a listing of `names` files that no run makes, in place of `message`
 /// (MS-FSCC 2.4.10).
 pub(super) fn listing(message: &[u8], names: usize) -> Vec<u8> {
     const ENTRY_LEN: usize = 72;

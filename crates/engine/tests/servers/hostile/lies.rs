@@ -1,4 +1,4 @@
-//! Answers that lie, while the load is on, on sessions that nothing protects.
+//! False answers under load, on sessions without any protection.
 
 use smbench_engine::record::{Failure, OpKind};
 use smbench_engine::spec::RunOptions;
@@ -19,7 +19,7 @@ const WRITE_COUNT: usize = BODY + 4;
 const SHORT: End = End::Counted(OpKind::Read, Failure::Short);
 const LONG: End = End::Counted(OpKind::Read, Failure::Long);
 
-/// Headers that lie.
+/// False headers.
 const HEADERS: &[Case] = &[
     read(
         "a next command within the header",
@@ -118,7 +118,7 @@ const HEADERS: &[Case] = &[
     ),
 ];
 
-/// Bodies that lie.
+/// False bodies.
 pub(super) const BODIES: &[Case] = &[
     read(
         "a data offset out of the message",
@@ -185,7 +185,8 @@ fn bodies_that_lie() {
     check(BODIES, "read-4k", &plain());
 }
 
-/// Only the load's writes are smaller than the files.
+/// Returns whether this answers a write of the preparation; only the writes of the
+/// load are smaller than the files.
 fn is_prepared(message: &[u8]) -> bool {
     message[WRITE_COUNT..WRITE_COUNT + 4] == (64u32 << 10).to_le_bytes()
 }
@@ -228,8 +229,8 @@ fn writes_that_lie_about_their_count() {
             end: End::Refused("the server took 4294967295 of 65536 bytes of a write"),
         },
     ];
-    // So many that writes are among the first that are sent, however short the
-    // window turns out.
+    // Enough slots that writes are among the first requests, even in a very short
+    // window.
     let options = RunOptions {
         outstanding: Some(16),
         ..plain()

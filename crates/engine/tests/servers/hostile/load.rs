@@ -1,5 +1,5 @@
-//! Hostile while the load is on, on sessions that nothing protects: streams that
-//! are cut, frozen or endless, storms, credits.
+//! Hostile servers under load, on sessions without any protection: streams that are
+//! cut, frozen or endless; storms; credits.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::relay::{Answer, Of, Reaction, Script, framed, prefixed};
 use super::{Case, End, check};
 use crate::support::short;
 
-/// A case whose script sees the answers to READs.
+/// Makes a case whose script sees the answers to READs.
 pub(super) const fn read(name: &'static str, script: Script, end: End) -> Case {
     Case {
         name,
@@ -35,7 +35,7 @@ const CLOSED: End = End::Dropped("the server closed the connection");
 const BROKEN_OFF: End = End::Dropped("the connection broke");
 const SILENT: End = End::Stalled("no answer to a read within 700ms");
 
-/// Frames and streams that are not what they say.
+/// Malformed frames and streams.
 const FRAMING: &[Case] = &[
     read(
         "half a frame, then the end",

@@ -1,4 +1,4 @@
-//! Log-ons while the load is on: refused, without their share, short of credits.
+//! Log-ons under load: refused, without a share, with too few credits.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use super::load::plain;
 use super::relay::{Answer, Of, Reaction};
 use super::{Case, End, check};
 
-/// The client's own session goes on when a further one is refused.
+/// The client's own session continues when a further one is refused.
 #[test]
 fn log_ons_that_are_refused_are_counted() {
     let profile = profile_of("[[operations]]\nop = \"log_on\"\nweight = 100\n");
@@ -24,7 +24,7 @@ fn log_ons_that_are_refused_are_counted() {
             name: "no further session, under load",
             of: Of::Command(Command::SessionSetup),
             script: |Answer { message, nth }| match nth {
-                // Long after the clients' own.
+                // Long after the log-ons of the clients themselves.
                 60.. => {
                     let status = NtStatus::LOGON_FAILURE.0.to_le_bytes();
                     Reaction::send(&with(message, STATUS, status))
@@ -53,14 +53,14 @@ fn log_ons_that_are_refused_are_counted() {
     check(&cases, profile.path().to_str().unwrap(), &options);
 }
 
-/// A profile of nothing but these operations.
+/// Makes a profile with only these operations.
 fn profile_of(operations: &str) -> tempfile::NamedTempFile {
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(profile.path(), operations).unwrap();
     profile
 }
 
-/// What the server let in is not left behind when it gets no share.
+/// A session that gets no share is logged off.
 #[test]
 fn sessions_without_their_share_are_logged_off() {
     static LET_IN: AtomicU64 = AtomicU64::new(0);
@@ -77,7 +77,7 @@ fn sessions_without_their_share_are_logged_off() {
                 (Command::Logoff, NtStatus::SUCCESS) => {
                     LOGGED_OFF.fetch_add(1, Ordering::Relaxed);
                 }
-                // Long after the clients' own.
+                // Long after the log-ons of the clients themselves.
                 (Command::TreeConnect, _) if LET_IN.load(Ordering::Relaxed) > 30 => {
                     let status = NtStatus::BAD_NETWORK_NAME.0.to_le_bytes();
                     return Reaction::send(&with(message, STATUS, status));
@@ -103,16 +103,16 @@ fn sessions_without_their_share_are_logged_off() {
     );
 }
 
-/// A log-on that finds no credit for its next request waits for one, and costs
-/// nobody else anything.
+/// A log-on without a credit for its next request waits for one, and other
+/// operations continue.
 #[test]
 fn log_ons_wait_for_credits() {
-    /// So few of each connection's five that some are left: the server, which
-    /// thinks that it granted them, makes no good for them.
+    /// Fewer than the five credits of a connection, so that some remain. The server
+    /// does not replace them, because it believes that it granted them.
     const WITHHELD_OF_EACH: u64 = 3;
     static IS_ON: AtomicBool = AtomicBool::new(false);
     thread_local! {
-        // Each connection has a thread of the relay's, and credits, of its own.
+        // Each connection has its own thread in the relay, and its own credits.
         static OF_THIS: Cell<u64> = const { Cell::new(0) };
     }
     static WITHHELD: AtomicU64 = AtomicU64::new(0);
@@ -125,8 +125,8 @@ fn log_ons_wait_for_credits() {
                 IS_ON.store(true, Ordering::Relaxed);
             }
             let is_on = IS_ON.load(Ordering::Relaxed);
-            // What ends a log-on is signed, and from 3.1.1 on all of it counts for
-            // the keys.
+            // The last answer of a log-on is signed, and from 3.1.1 on the keys
+            // depend on all answers. So only earlier answers are changed, on 2.1.
             if is_on && header.status == NtStatus::MORE_PROCESSING_REQUIRED {
                 let before = OF_THIS.replace(OF_THIS.get() + 1);
                 if before < WITHHELD_OF_EACH {

@@ -1,6 +1,6 @@
-//! Servers that do what no server may: each case is a script of a relay in
-//! front of the embedded server, and how a run against it must end. None may
-//! panic, hang, hoard memory, or count an answer that was tampered with.
+//! Servers that violate the protocol. Each case is a script of a relay in front of
+//! the embedded server, and the way in which a run must end. No run may panic,
+//! hang, use excessive memory, or count a tampered answer.
 
 mod expiry;
 pub(crate) mod forge;
@@ -25,36 +25,36 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 use crate::support::{plan, target};
 
-/// Clients of a run.
+/// Number of clients of a run.
 const CLIENTS: u64 = 2;
-/// After this a run hangs; the longest one takes a few seconds.
+/// A run that lasts longer than this hangs; the longest one takes a few seconds.
 const HANG: Duration = Duration::from_secs(120);
-/// What the process may grow by, over a whole table: the embedded server with
-/// its files, the relay and the client live in it, and perhaps other tests.
+/// Maximum growth of the process over a whole table. The embedded server with its
+/// files, the relay and the client run in this process, and perhaps other tests.
 const GROWTH_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-/// How a run must end.
+/// The way in which a run must end.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// It does not start, for this reason.
+    /// The run does not start, for this reason.
     Refused(&'static str),
     /// Every client drops out, for this reason.
     Dropped(&'static str),
-    /// As `Refused`, but because a limit of time is reached.
+    /// The run does not start, because of a time limit.
     TimedOut(&'static str),
-    /// As `Dropped`, but because a limit of time is reached.
+    /// Every client drops out, because of a time limit.
     Stalled(&'static str),
-    /// Operations fail and are counted as this; the run goes on.
+    /// Operations fail and are counted as this; the run continues.
     Counted(OpKind, Failure),
-    /// Nothing is wrong but that something is left on the share.
+    /// The run is valid, but files remain on the share.
     Leftover(&'static str),
-    /// Nothing is wrong.
+    /// The run is valid.
     Valid,
 }
 
 impl End {
-    /// Short limits where one must be reached, else ones that a busy machine
-    /// does not reach.
+    /// Returns short limits if one of them must be reached, else limits that a busy
+    /// machine does not reach.
     fn limits(self) -> Limits {
         let short = Duration::from_millis(700);
         let mut limits = Limits {
@@ -70,8 +70,8 @@ impl End {
         limits
     }
 
-    /// A window that only ends when every client has dropped out, however slow
-    /// the machine; `None` where any window will do.
+    /// Returns a window that ends only when every client has dropped out, even on a
+    /// slow machine; `None` if any window will do.
     fn window(self) -> Option<Duration> {
         let is_cut_short = matches!(self, Self::Dropped(_) | Self::Stalled(_));
         is_cut_short.then_some(Duration::from_secs(60))
@@ -81,7 +81,7 @@ impl End {
 /// One hostile server.
 struct Case {
     name: &'static str,
-    /// What the script gets to see.
+    /// Messages that the script sees.
     of: Of,
     script: Script,
     end: End,
@@ -135,7 +135,8 @@ fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &Run
             }
         }
     }
-    // A new session finds and removes what is there, whatever the last one met.
+    // A new session can find and remove the remaining files, even if the last
+    // session was broken.
     drop(relay);
     if !matches!(end, End::Leftover(_)) {
         let left = server.memory().paths();
@@ -180,12 +181,12 @@ fn check_record(name: &str, end: End, record: &RunRecord) {
     }
 }
 
-/// The run's record or error. Fails when the run panics or does not end.
+/// Returns the run's record or error. Fails if the run panics or does not end.
 fn run_watched(name: &str, plan: Plan) -> Result<RunRecord, String> {
     let (done, ended) = mpsc::channel();
     thread::spawn(move || {
         let record = execute(&plan, &mut Unobserved, &Cancel::default());
-        // Whoever waited too long has left.
+        // The receiver is gone after a time-out.
         let _ = done.send(record.map_err(|error| error.to_string()));
     });
     match ended.recv_timeout(HANG) {
@@ -195,7 +196,7 @@ fn run_watched(name: &str, plan: Plan) -> Result<RunRecord, String> {
     }
 }
 
-/// The largest this process has been.
+/// Returns the largest resident size of this process so far.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

@@ -1,5 +1,5 @@
-//! Tampering with what is signed or encrypted: always detected, and nothing
-//! that was tampered with counts as done.
+//! Tampering with signed or encrypted messages: it is always detected, and a
+//! tampered answer never counts as a completed operation.
 
 use smbench_engine::plan::{Mode, Verify};
 use smbench_engine::spec::RunOptions;
@@ -11,7 +11,7 @@ use super::relay::{Answer, Of, Reaction, Script, framed};
 use super::{Case, End, check};
 use crate::support::short;
 
-/// Answers that pass before the first is tampered with: honest ones count.
+/// Number of genuine answers before the first tampered one; they are counted.
 const HONEST: u64 = 5;
 
 const FORGED: End = End::Dropped("a READ answer whose signature is missing or wrong");
@@ -25,7 +25,7 @@ const fn signed(name: &'static str, script: Script, end: End) -> Case {
     }
 }
 
-/// The first ones as they are, the others altered.
+/// Sends the first answers unchanged, and alters the others.
 fn later(answer: Answer, alter: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Reaction {
     match answer.nth {
         0..HONEST => Reaction::send(&answer.message),
@@ -137,7 +137,7 @@ fn signed_answers_that_were_tampered_with() {
 }
 
 const UNREADABLE: End = End::Dropped("an encrypted message that does not decrypt");
-/// Bytes of the transform header.
+/// Length of the transform header in bytes.
 const SEALED: usize = 52;
 
 const fn sealed(name: &'static str, script: Script, end: End) -> Case {

@@ -1,6 +1,6 @@
-//! A man in the middle who reads SMB: carries a real server's messages to the
-//! client and hands those of interest to a script, which sends what it likes
-//! in their place, at the pace it likes, and may ruin the connection.
+//! A man in the middle for SMB. It carries a real server's messages to the client
+//! and passes some of them to a script. The script sends any bytes in their place,
+//! at any pace, and may break the connection.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,29 +12,29 @@ use std::time::{Duration, Instant};
 use smbench_protocol::header::{Command, Header};
 use socket2::SockRef;
 
-/// How long a thread of the relay is blind to what others tell it.
+/// Longest time until a thread of the relay notices the state of other threads.
 const BLINK: Duration = Duration::from_millis(20);
-/// How long before an answer is due an attentive relay gets up.
+/// How long before an answer is due an attentive relay stops sleeping.
 const EARLY: Duration = Duration::from_millis(1);
 
-/// Whether the relay gives its CPU away while it waits.
+/// Whether the relay gives up its CPU while it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Attention {
-    /// It sleeps, and is as late as its wake-ups.
+    /// The relay sleeps, so its answers are as late as its wake-ups.
     Drowsy,
-    /// It spins, so that what it says of times is right to some microseconds. For
-    /// one connection, on a machine with nothing else to do.
+    /// The relay spins, so that its times are correct to some microseconds. Only
+    /// for one connection, on an otherwise idle machine.
     Awake,
 }
 
-/// Which of the server's messages a script gets to see.
+/// The messages of the server that a script sees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
-    /// Every one.
+    /// All messages.
     All,
-    /// Answers to this command, as far as they are not encrypted.
+    /// Answers to this command that are not encrypted.
     Command(Command),
-    /// Those that carry a payload: the way to tell READs among encrypted ones.
+    /// Messages with a payload; this identifies READs in encrypted traffic.
     Long,
 }
 
@@ -53,13 +53,14 @@ impl Of {
 /// A message of the server, without its length prefix.
 pub(crate) struct Answer {
     pub(crate) message: Vec<u8>,
-    /// How many the script has seen before, on all connections together.
+    /// Number of messages that the script has seen before, on all connections
+    /// together.
     pub(crate) nth: u64,
 }
 
-/// What the client gets instead.
+/// Reply to the client, sent in place of the message.
 pub(crate) struct Reaction {
-    /// Sent first, as they are.
+    /// Bytes sent first, unchanged.
     bytes: Vec<u8>,
     pace: Pace,
     then: Then,
@@ -67,35 +68,35 @@ pub(crate) struct Reaction {
 
 enum Pace {
     AtOnce,
-    /// One byte per segment, as far as TCP lets us say.
+    /// One byte per segment, if TCP allows it.
     ByteByByte,
-    /// As late as this: after the server's answer, or, of an attentive relay,
-    /// after the client's request.
+    /// After this delay. It counts from the server's answer, or, in an attentive
+    /// relay, from the client's request.
     After(Duration),
 }
 
 enum Then {
     GoOn,
-    /// Nothing more comes; the connection stays open.
+    /// Nothing more is sent; the connection stays open.
     Freeze,
-    /// Our writing side is shut; what the client sends is still read.
+    /// The relay's writing side is shut; data from the client is still read.
     ShutWrite,
-    /// Our reading side is shut, and nothing more comes.
+    /// The relay's reading side is shut, and nothing more is sent.
     ShutRead,
     /// The connection is closed.
     Close,
     /// The connection is reset.
     Reset,
-    /// The same bytes, as long as anyone takes them.
+    /// The same bytes are sent as long as the client accepts them.
     Repeat(Vec<u8>),
 }
 
-/// `message` behind its length.
+/// Returns `message` with its length prefix.
 pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     prefixed(message.len(), message)
 }
 
-/// `message` behind a length that may be a lie.
+/// Returns `message` with a length prefix that may be false.
 pub(crate) fn prefixed(len: usize, message: &[u8]) -> Vec<u8> {
     let mut frame = (len as u32).to_be_bytes().to_vec();
     frame.extend_from_slice(message);
@@ -103,12 +104,12 @@ pub(crate) fn prefixed(len: usize, message: &[u8]) -> Vec<u8> {
 }
 
 impl Reaction {
-    /// The message, as the script has left it.
+    /// Sends the message as the script left it.
     pub(crate) fn send(message: &[u8]) -> Self {
         Self::raw(framed(message))
     }
 
-    /// These bytes, which need not be SMB.
+    /// Sends these bytes, which need not be SMB.
     pub(crate) const fn raw(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -156,7 +157,7 @@ impl Reaction {
     }
 }
 
-/// What a script does with an answer.
+/// Decides what the client receives for an answer.
 pub(crate) type Script = fn(Answer) -> Reaction;
 
 /// The running relay; dropping it ends its threads.
@@ -172,9 +173,9 @@ struct Shared {
     attention: Attention,
     seen: AtomicU64,
     genuine: AtomicU64,
-    /// Nanoseconds since `born` at which the client last asked for something.
+    /// Nanoseconds since `born` at which the client last sent a request.
     asked: AtomicU64,
-    /// The times from there to each answer of the script.
+    /// Time from that request to each answer of the script.
     held: Mutex<Vec<Duration>>,
     born: Instant,
     over: AtomicBool,
@@ -189,7 +190,8 @@ impl Shared {
         self.born.elapsed().as_nanos() as u64
     }
 
-    /// Waits before an answer, and notes how long the client waits for it by then.
+    /// Waits before an answer, and records how long the client has then waited for
+    /// it.
     fn hold(&self, delay: Duration) {
         let asked = self.asked.load(Ordering::Relaxed);
         match self.attention {
@@ -202,7 +204,8 @@ impl Shared {
                 }
             }
         }
-        // Room for it before the time is taken: nothing comes between that and the answer.
+        // Memory is reserved before the time is taken, so that nothing happens
+        // between that and the answer.
         let mut held = self.held.lock().unwrap();
         held.reserve(1);
         held.push(Duration::from_nanos(self.age_ns() - asked));
@@ -214,8 +217,8 @@ impl Relay {
         Self::with_attention(server, of, script, Attention::Drowsy)
     }
 
-    /// One that does not sleep while it waits for the client, nor over the end of
-    /// a delay.
+    /// Starts a relay that never sleeps: neither while it waits for the client nor
+    /// at the end of a delay.
     pub(crate) fn start_attentive(server: SocketAddr, of: Of, script: Script) -> Self {
         Self::with_attention(server, of, script, Attention::Awake)
     }
@@ -252,18 +255,19 @@ impl Relay {
         self.address.port()
     }
 
-    /// Messages that the script has seen.
+    /// Returns the number of messages that the script has seen.
     pub(crate) fn seen(&self) -> u64 {
         self.shared.seen.load(Ordering::Relaxed)
     }
 
-    /// How long the script has held each answer, from when the request came in: as
-    /// the client must see it, where it asks for one at a time.
+    /// Returns how long the script held each answer, from the arrival of the
+    /// request. A client with one request at a time must measure the same.
     pub(crate) fn held(&self) -> Vec<Duration> {
         self.shared.held.lock().unwrap().clone()
     }
 
-    /// Messages that the script has seen and passed on, whatever else it sent.
+    /// Returns the number of messages that the script passed on unchanged, even if
+    /// it sent others as well.
     pub(crate) fn genuine(&self) -> u64 {
         self.shared.genuine.load(Ordering::Relaxed)
     }
@@ -272,7 +276,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
-        // The listener's thread looks up when somebody knocks.
+        // Wakes the listener's thread.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -297,13 +301,13 @@ fn carry(shared: &Shared, client: &TcpStream) {
             });
         });
         let _ = carry_down(shared, &server, client);
-        // The last owner's drop is what closes, or resets, the connection.
+        // Dropping the last owner closes or resets the connection.
         gone.store(true, Ordering::Relaxed);
         let _ = server.shutdown(Shutdown::Both);
     });
 }
 
-/// Client to server, all as it comes.
+/// Carries all bytes from client to server.
 fn carry_up(
     shared: &Shared,
     mut client: TcpStream,
@@ -313,7 +317,7 @@ fn carry_up(
     let mut chunk = vec![0; 64 * 1024];
     let _ = match shared.attention {
         Attention::Drowsy => client.set_read_timeout(Some(BLINK)),
-        // Of the socket, so also for what is written to it.
+        // This is a setting of the socket, so it also applies to writes.
         Attention::Awake => client.set_nonblocking(true),
     };
     while !is_gone() {
@@ -329,7 +333,7 @@ fn carry_up(
             Err(_) => break,
         }
     }
-    // A client that has gone is gone for the server as well.
+    // When the client has gone, the server's side is closed as well.
     let _ = server.shutdown(Shutdown::Both);
 }
 
@@ -337,7 +341,7 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Server to client, message by message.
+/// Carries messages from server to client, one by one.
 fn carry_down(shared: &Shared, mut server: &TcpStream, client: &TcpStream) -> io::Result<()> {
     client.set_write_timeout(Some(BLINK))?;
     loop {
@@ -385,13 +389,14 @@ fn carry_down(shared: &Shared, mut server: &TcpStream, client: &TcpStream) -> io
     }
 }
 
-/// Goes on reading, so that the server never notices, until the client goes.
+/// Continues to read until the client goes, so that the server notices nothing.
 fn swallow(mut server: &TcpStream) -> io::Result<()> {
     io::copy(&mut server, &mut io::sink()).map(|_| ())
 }
 
-/// Waits until the client has gone, which only a write can tell once our
-/// reading side is shut, and nothing may be written: until the relay goes.
+/// Waits until the relay ends, or until the socket reports an error. With the
+/// reading side shut, only a write would show that the client has gone, and nothing
+/// may be written.
 fn freeze(shared: &Shared, client: &TcpStream) -> io::Result<()> {
     while !shared.is_over() && client.take_error()?.is_none() {
         thread::sleep(BLINK);
@@ -399,7 +404,7 @@ fn freeze(shared: &Shared, client: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes all, unless the relay is over: the client may have stopped reading.
+/// Writes all bytes, unless the relay ends: the client may have stopped reading.
 fn send(shared: &Shared, mut client: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match client.write(bytes) {

@@ -1,4 +1,4 @@
-//! Hostile while a session is set up, or the share is prepared.
+//! Hostile servers during the set-up of a session, or while the share is prepared.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::relay::{Answer, Of, Reaction, Script, framed, prefixed};
 use super::{Case, End, check};
 use crate::support::short;
 
-/// A case whose script sees the answers to a command.
+/// Makes a case whose script sees the answers to a command.
 const fn on(command: Command, name: &'static str, script: Script, end: End) -> Case {
     Case {
         name,
@@ -184,7 +184,7 @@ const NEGOTIATE: &[Case] = &[
         Command::Negotiate,
         "nothing to be read at a time",
         |answer| Reaction::send(&with(answer.message, BODY + 32, [0; 4])),
-        // On 3.1.1 the hash over the negotiation gives every lie away.
+        // On 3.1.1 the hash over the negotiation reveals every change.
         End::Refused("signature is missing or wrong"),
     ),
 ];
@@ -304,7 +304,7 @@ const SESSION: &[Case] = &[
     ),
 ];
 
-/// On sessions without any signature; before 3.1.1 there are such.
+/// Sessions without any signature, which exist before 3.1.1.
 const TREE: &[Case] = &[
     on(
         Command::TreeConnect,
@@ -328,8 +328,9 @@ const TREE: &[Case] = &[
         Command::Create,
         "a status that nobody knows",
         |answer| match answer.nth {
-            // The look at free space, the directory and its marker come first; opens
-            // that nobody knows of would keep those from being removed.
+            // The query of free space, the directory and its marker come first. An
+            // open of these that the client does not know would prevent their
+            // removal.
             3 => Reaction::send(&with(answer.message, STATUS, 0xEE12_3456u32.to_le_bytes())),
             _ => Reaction::send(&answer.message),
         },

@@ -1,4 +1,4 @@
-//! The matrix as a table, of what the runs have measured.
+//! The measurements of the matrix as a table.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -17,32 +17,32 @@ const COLUMNS: [&str; 8] = [
     "unjudged reads",
     "errors",
 ];
-/// Columns of text, in front of those of numbers.
+/// Number of text columns, before those with numbers.
 const TEXTS: usize = 4;
 
-/// A combination, and what a run with it came to.
+/// A combination and the measurements of its run.
 pub(super) struct Row {
     pub(super) dialect: Dialect,
     pub(super) protection: Protection,
-    /// None where the server does not offer it.
+    /// `None` if the server does not offer the combination.
     pub(super) measured: Option<Measured>,
 }
 
-/// Over all of a load point, ramps included.
+/// Sums over a whole load point, including ramps.
 #[derive(Clone, Copy)]
 pub(super) struct Measured {
-    /// Without those that failed.
+    /// Operations without an error.
     operations: u64,
-    /// Of reads.
+    /// Bytes that were read.
     read_bytes: u64,
-    /// Those of them that met with a write to the same blocks, so that not all of
-    /// it could be judged.
+    /// Reads that overlapped a write to the same blocks, so that they could not be
+    /// fully verified.
     unjudged: u64,
     errors: u64,
 }
 
 impl Measured {
-    /// Of a point whose reads were all verified; that is checked.
+    /// Sums up a load point; checks that all of its reads were verified.
     pub(super) fn of(point: &LoadPointRecord) -> Self {
         let reads = point.ops.whole(OpKind::Read);
         let verification = point.ops.verification();
@@ -62,7 +62,7 @@ impl Measured {
     }
 }
 
-/// What one server was seen to do.
+/// The measurements with one server.
 pub(super) struct Table {
     pub(super) server: &'static str,
     pub(super) rows: Vec<Row>,

@@ -1,8 +1,8 @@
-//! Deletes a directory with all that is in it, as one operation: what is listed
-//! is deleted, one name after the other, until nothing is listed any more.
+//! Deletes a directory with all its contents, as one operation. It lists the
+//! directory and deletes each listed name, until a listing is empty.
 //!
-//! It allocates, as names come and go; traces have it where a client begins and
-//! ends.
+//! This allocates, because the names are not known before. Traces have this
+//! operation only at the start and at the end of a client's work.
 
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::options;
@@ -18,16 +18,17 @@ use crate::run::native::request::info::LISTING_LEN;
 use crate::run::operation::Dropped;
 use crate::share::join;
 
-/// Listings that a tree may take: of a server whose names do not go, an end.
+/// Maximum number of listings for one tree. It ends the operation if the server
+/// does not remove the names.
 const LISTINGS_MAX: u32 = 100_000;
-/// Directories in each other.
+/// Maximum depth of nested directories.
 const DEPTH_MAX: usize = 100_000;
 
 /// A tree that is being deleted.
 pub(super) struct Deltree {
-    /// Each in the one before.
+    /// Directories to delete, each after those that contain it.
     directories: Vec<String>,
-    /// In the last of them.
+    /// Files to delete in the last of these directories.
     files: Vec<String>,
     listed: Vec<Entry>,
     stage: Stage,
@@ -36,18 +37,18 @@ pub(super) struct Deltree {
 
 #[derive(Clone, Copy)]
 enum Stage {
-    /// The last directory is listed.
+    /// The last directory is being listed.
     Listing,
-    /// The last file is deleted.
+    /// The last file is being deleted.
     File,
-    /// The last directory is.
+    /// The last directory is being deleted.
     Directory,
 }
 
-/// What is to be done.
+/// The next step.
 pub(super) enum Next {
     Send,
-    /// That was all; how it went.
+    /// The operation has ended with this status.
     End(NtStatus),
 }
 
@@ -62,14 +63,14 @@ impl Deltree {
         }
     }
 
-    /// Appends the frame that is due; how many answers it takes.
+    /// Appends the next frame; returns the number of its answers.
     pub(super) fn send(&self, to: To<'_>, name: &mut WireName) -> Result<u8, NoCredit> {
         let path = match self.stage {
             Stage::File => self.files.last(),
             Stage::Listing | Stage::Directory => self.directories.last(),
         };
         let path = path.map_or("", String::as_str);
-        // A name too long for a request was in none that listed it.
+        // `set` cannot fail: each name came from a listing, so it is short enough.
         let _ = name.set(path);
         match self.stage {
             Stage::File => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
@@ -87,13 +88,13 @@ impl Deltree {
         }
     }
 
-    /// Takes what was listed.
+    /// Keeps the entries of a listing.
     pub(super) fn found(&mut self, message: &[u8]) -> Result<(), Dropped> {
         self.listed = directory::decode_response(message).map_err(ProtocolError::from)?;
         Ok(())
     }
 
-    /// Goes on after a frame that ended in `status`.
+    /// Continues after a frame that ended with `status`.
     pub(super) fn go_on(&mut self, status: NtStatus) -> Next {
         let is_gone = matches!(
             status,
@@ -115,7 +116,7 @@ impl Deltree {
         }
     }
 
-    /// What was to go is gone.
+    /// Removes the entry that was deleted from the lists.
     fn leave(&mut self) {
         match self.stage {
             Stage::File => self.files.pop(),
@@ -127,7 +128,8 @@ impl Deltree {
         };
     }
 
-    /// A directory was listed: the files in it go first, then the directories.
+    /// Adds the entries of a listed directory. Its files are deleted first, then
+    /// its directories.
     fn enter(&mut self) {
         self.listings += 1;
         let Some(directory) = self.directories.last().cloned() else {

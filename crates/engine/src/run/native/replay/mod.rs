@@ -1,9 +1,10 @@
-//! Operations of a trace on the wire, and what comes back.
+//! Encodes the operations of a trace, and processes their answers.
 //!
-//! What SMB1 did in one request by a file's name takes SMB2 a CREATE and a CLOSE
-//! besides: they go out in one frame, and its first status that is not a success
-//! is that of the operation. One outstanding per client, so a member's slot has
-//! the member's number. Nothing allocates but what deletes a tree.
+//! SMB1 did some operations by name in one request. SMB2 needs a CREATE and a CLOSE
+//! around them. All three are sent in one frame, and its first status that is not a
+//! success is the status of the operation. A client has one operation in flight, so
+//! the number of its slot is that of the member. Only the deletion of a tree
+//! allocates.
 
 mod deltree;
 mod wire;
@@ -32,52 +33,53 @@ use crate::trace::{NO_HANDLE, Record, Trace, Verb};
 use deltree::{Deltree, Next};
 use wire::{To, close, deletion, existing, listing, query, recorded, set};
 
-/// Requests that the longest frame takes: CREATE, something, CLOSE.
+/// Charges of the longest frame: CREATE, another request, CLOSE.
 pub(super) const FRAME_CHARGES: [u16; 3] = [1; 3];
-/// Units of the directory's name that leave room for any name below it.
+/// Maximum length of the directory's name in UTF-16 units. It leaves room for any
+/// name below it.
 const ROOT_UNITS_MAX: usize = 16_000;
 
-/// What replaying clients of a group have.
+/// State of the replaying clients of a group.
 pub(super) struct Replay {
-    /// The directory that all work in, with a backslash behind it.
+    /// The directory of all clients, with a backslash at the end.
     root: WireName,
     players: Box<[Player]>,
-    /// Room for the names of a request.
+    /// Buffers for the names in a request.
     name: WireName,
     other: WireName,
 }
 
-/// What a client has.
+/// State of one client.
 pub(super) struct Player {
-    /// What takes the place of the 1 in `client1`.
+    /// The number that replaces the 1 in `client1`.
     number: WireName,
-    /// The directory that all work in, to ask about its file system.
+    /// The directory of all clients, for queries about its file system.
     directory: FileId,
-    /// What is open, by the handle of the trace.
+    /// Open files, indexed by the handle of the trace.
     handles: Box<[Handle]>,
     current: Option<Current>,
 }
 
-/// A file that is open, and the oplock it has.
+/// An open file and its oplock.
 #[derive(Clone, Copy, Default)]
 struct Handle {
     open: FileId,
     level: OplockLevel,
 }
 
-/// An operation that is under way.
+/// An operation in flight.
 struct Current {
     record: Record,
-    /// Whether a CLOSE is in its frame.
+    /// Whether its frame contains a CLOSE.
     closes: bool,
-    /// Whether one has been sent once more.
+    /// Whether the CLOSE was sent again.
     is_closing: bool,
-    /// The first status of its frame that was no success.
+    /// First status of its frame that is not a success.
     status: NtStatus,
     deltree: Option<Box<Deltree>>,
 }
 
-/// Has everything there that a client needs to begin.
+/// Creates the files and opens the directory that a client needs at the start.
 pub(super) async fn open(
     site: &Site,
     trace: &Trace,
@@ -119,7 +121,7 @@ fn wire_name(name: &str) -> Result<WireName, SessionError> {
 }
 
 impl Native {
-    /// Appends the request of a call of a replay, or its frame of several.
+    /// Appends the request of a replayed call, or its frame of several requests.
     pub(super) fn encode_recorded(
         &mut self,
         call: &Call,
@@ -238,7 +240,7 @@ impl Native {
                     locks: &locks,
                 };
                 let encode = |out: &mut Vec<u8>| {
-                    // One range is never too many.
+                    // Encoding a single range cannot fail.
                     let _ = request.encode(out);
                 };
                 to.request(Command::Lock, encode).map(|()| 1)
@@ -266,7 +268,7 @@ impl Native {
             }
             Verb::Find => {
                 path(name, record.subject);
-                // A pattern is no name below the run.
+                // A pattern is not below the run's directory, so it gets no prefix.
                 let pattern = trace.paths[record.extra as usize].pattern(&player.number);
                 other
                     .set_joined(pattern)
@@ -324,7 +326,7 @@ impl Native {
 }
 
 impl Replay {
-    /// The client that has a file open, and the oplock it has.
+    /// Returns the client that has a file open, and the file's oplock.
     pub(super) fn find(&mut self, open: FileId) -> Option<(usize, &mut OplockLevel)> {
         let players = self.players.iter_mut().enumerate();
         let mut handles =
@@ -333,8 +335,8 @@ impl Replay {
         Some((at, &mut handle.level))
     }
 
-    /// Takes an answer, or a part of one, and sends what follows on it; what the
-    /// loop is to know of it, once all has come.
+    /// Processes an answer, or a part of one, and sends the requests that follow
+    /// from it. Returns the answer for the loop once all parts have arrived.
     pub(super) fn answered<'a>(
         &mut self,
         answer: Answer<'a>,
@@ -370,7 +372,8 @@ impl Replay {
             tag: done.tag,
             out,
         };
-        // Some servers leave undone what comes behind something that failed.
+        // Some servers do not carry out the requests after a failed one, so the
+        // CLOSE is sent again.
         let is_open = place.open != FileId::default();
         if current.closes && is_open && !current.is_closing {
             current.is_closing = true;

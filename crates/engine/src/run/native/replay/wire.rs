@@ -1,4 +1,4 @@
-//! Requests of a replay, and where they go.
+//! Requests of a replay, and the frames that contain them.
 
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{
@@ -17,7 +17,7 @@ use smbench_protocol::{Connection, FileId, SessionIndex};
 use crate::run::native::request::info::{ANSWER_LEN, LISTING_LEN, TIME_SET};
 use crate::trace::{Record, Verb};
 
-/// Where a request goes, and what is to come back with its answer.
+/// The connection, session and tag of a request, and the buffer for its bytes.
 pub(super) struct To<'a> {
     pub(super) connection: &'a mut Connection,
     pub(super) session: SessionIndex,
@@ -40,7 +40,7 @@ impl<'a> To<'a> {
         connection.request(session, command, 1, tag, out, body)
     }
 
-    /// CREATE, another request and CLOSE; how many answers that takes.
+    /// Sends CREATE, another request and CLOSE; returns the number of answers.
     pub(super) fn frame_of(
         self,
         create: &CreateRequest<'_, Name>,
@@ -52,13 +52,13 @@ impl<'a> To<'a> {
         Ok(3)
     }
 
-    /// CREATE and CLOSE; how many answers that takes.
+    /// Sends CREATE and CLOSE; returns the number of answers.
     pub(super) fn touch(self, create: &CreateRequest<'_, Name>) -> Result<u8, NoCredit> {
         self.framed(create, |chain| chain)?;
         Ok(2)
     }
 
-    /// CREATE, what goes `between`, and CLOSE.
+    /// Sends CREATE, the requests `between`, and CLOSE.
     fn framed(
         self,
         create: &CreateRequest<'_, Name>,
@@ -77,7 +77,7 @@ impl<'a> To<'a> {
             .finish()
     }
 
-    /// CREATE, QUERY_DIRECTORY and CLOSE.
+    /// Sends CREATE, QUERY_DIRECTORY and CLOSE; returns the number of answers.
     pub(super) fn list(
         self,
         directory: &Name,
@@ -96,7 +96,7 @@ pub(super) const fn close(file_id: FileId) -> CloseRequest {
     CloseRequest { file_id, flags: 0 }
 }
 
-/// Opens what is there.
+/// Returns a CREATE that opens an existing name.
 pub(super) const fn existing(name: &Name, rights: u32) -> CreateRequest<'_, Name> {
     CreateRequest {
         name,
@@ -110,17 +110,17 @@ pub(super) const fn existing(name: &Name, rights: u32) -> CreateRequest<'_, Name
     }
 }
 
-/// Opens it to delete it.
+/// Returns a CREATE that opens a name to delete it.
 pub(super) const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> {
     let mut request = existing(name, access::DELETE);
     request.options = kind | options::FILE_DELETE_ON_CLOSE;
     request
 }
 
-/// The CREATE of a trace. Which rights were asked for is not recorded: those to
-/// read and write, as dbench's clients ask for.
+/// Returns the CREATE of a trace. The trace does not record the requested rights.
+/// It requests those to read and write, as the clients of dbench do.
 pub(super) fn recorded<'a>(record: &Record, name: &'a Name) -> CreateRequest<'a, Name> {
-    /// FILE_OPEN_BY_FILE_ID, which would take the name for a number.
+    /// FILE_OPEN_BY_FILE_ID, with which the server would read the name as a number.
     const BY_ID: u32 = 0x2000;
     let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
     if record.length & options::FILE_DIRECTORY_FILE == 0 {
@@ -157,7 +157,8 @@ pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest 
     }
 }
 
-/// Sets what is not recorded to what changes nothing that is.
+/// Returns the SET_INFO of a trace. Values that were not recorded are chosen so
+/// that they change nothing recorded.
 pub(super) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
     let info = match record.class {
         13 => SetInfo::Disposition(Deletion::Revoked),
@@ -186,7 +187,8 @@ pub(super) fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryR
             38 => DirectoryClass::IdFullDirectory,
             _ => DirectoryClass::BothDirectory,
         },
-        // How many names there may be is otherwise a matter of room.
+        // A limit of 1 is kept. Otherwise the size of the answer limits the number
+        // of names.
         flags: match record.length {
             1 => RESTART_SCANS | RETURN_SINGLE_ENTRY,
             _ => RESTART_SCANS,

@@ -1,4 +1,4 @@
-//! What each CREATE of a mix asks for: by which name, with which rights.
+//! The CREATE requests of a mix: their names, rights and options.
 
 use smbench_protocol::Dialect;
 use smbench_protocol::command::create::{
@@ -12,18 +12,18 @@ use crate::plan::action::{
 };
 use crate::run::native::open::set_access;
 
-/// Contexts of a CREATE at most.
+/// Maximum number of contexts in one CREATE.
 pub(super) const CONTEXTS_MAX: usize = 3;
 
-/// Which name a CREATE goes to.
+/// The name that a CREATE opens.
 pub(in crate::run) enum Name {
-    /// That of the file the operation is about.
+    /// The name of the operation's file.
     File,
-    /// One of the slot's own.
+    /// A scratch name of the slot.
     Scratch(ScratchName),
 }
 
-/// The name that the CREATE of an action goes to.
+/// Returns the name that the CREATE of an action opens.
 pub(in crate::run) const fn name(action: &Action) -> Name {
     match action {
         Action::Create(opening) => match (opening.subject, opening.delete_on_close) {
@@ -39,8 +39,8 @@ pub(in crate::run) const fn name(action: &Action) -> Name {
     }
 }
 
-/// Whether the CREATE of an action opens a file, which a client may cache. A
-/// durable handle has the oplock that it needs.
+/// Returns whether the CREATE of an action may request an oplock or a lease. It may
+/// do so only for a file, and not with a durable handle, which has its own oplock.
 pub(super) const fn may_cache(action: &Action) -> bool {
     !matches!(
         action,
@@ -53,7 +53,7 @@ pub(super) const fn may_cache(action: &Action) -> bool {
     )
 }
 
-/// The CREATE of an action.
+/// Returns the CREATE of an action.
 pub(in crate::run) fn request<'a, N: ?Sized>(
     action: &Action,
     name: &'a N,
@@ -70,7 +70,7 @@ pub(in crate::run) fn request<'a, N: ?Sized>(
         } => existing(name, access::READ_CONTROL),
         Action::CreateQueryClose { .. } => existing(name, 0),
         Action::CreateSetClose { class } => existing(name, set_access(*class)),
-        // The SET_INFO that follows is what deletes it.
+        // The SET_INFO that follows deletes the file.
         Action::SetInfo {
             class: SetClass::Delete,
         } => CreateRequest {
@@ -83,7 +83,7 @@ pub(in crate::run) fn request<'a, N: ?Sized>(
     }
 }
 
-/// Opens a file that is there.
+/// Returns a CREATE that opens an existing file.
 const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     CreateRequest {
         name,
@@ -97,7 +97,7 @@ const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     }
 }
 
-/// Makes a file that goes with its close.
+/// Returns a CREATE for a file that is deleted on close.
 const fn temporary<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     let mut request = existing(name, rights | access::DELETE);
     request.disposition = Disposition::Create;
@@ -131,7 +131,7 @@ fn opened<'a, N: ?Sized>(opening: &Opening, name: &'a N) -> CreateRequest<'a, N>
         disposition,
         options: flags,
         file_attributes: file_attributes(&opening.attributes),
-        // A durable handle takes one (MS-SMB2 3.3.5.9.6).
+        // A durable handle needs a batch oplock (MS-SMB2 3.3.5.9.6).
         oplock: match opening.durable {
             true => OplockLevel::Batch,
             false => OplockLevel::None,
@@ -140,8 +140,8 @@ fn opened<'a, N: ?Sized>(opening: &Opening, name: &'a N) -> CreateRequest<'a, N>
     }
 }
 
-/// What a CREATE asks for beyond its fields; the rest of the array is unused.
-/// `unique` makes the handle's name.
+/// Returns the create contexts of an action and their number; the rest of the array
+/// is unused. `unique` makes the name of a durable handle.
 pub(super) fn contexts(
     action: &Action,
     dialect: Dialect,

@@ -1,5 +1,5 @@
-//! What is asked about, set of, listed of and waited for in files and
-//! directories, as numbers of MS-FSCC and MS-SMB2.
+//! Encodes queries, changes, listings and watches of files and directories, with
+//! the numbers of MS-FSCC and MS-SMB2.
 
 use smbench_protocol::FileId;
 use smbench_protocol::command::change_notify::{
@@ -14,18 +14,19 @@ use smbench_protocol::command::{FileTime, FileTimes, WireName};
 
 use crate::plan::action::{Change, DirectoryClass, QueryClass, SetClass};
 
-/// Room for an answer about one file.
+/// Maximum bytes of an answer about one file.
 pub(in crate::run::native) const ANSWER_LEN: u32 = 16 * 1024;
-/// Room for names: what one credit pays for.
+/// Maximum bytes of a listing: as many as one credit pays for.
 pub(in crate::run::native) const LISTING_LEN: u32 = 64 * 1024;
-/// Room for changes, of which only the first few matter.
+/// Maximum bytes of an answer with changes; only the first few changes matter.
 const CHANGES_LEN: u32 = 4 * 1024;
 
-/// 2020-01-01 UTC: a time to set that is no time to keep.
+/// 2020-01-01 UTC: a time to set. A time of 0 would mean that the server keeps its
+/// own (MS-FSCC 2.4.7).
 pub(in crate::run) const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
 
-/// A self-relative descriptor (MS-DTYP 2.4.6) whose DACL lets everyone do
-/// everything, so that nothing set here keeps the run from cleaning up.
+/// A self-relative descriptor (MS-DTYP 2.4.6). Its DACL gives full access to
+/// everyone, so that it cannot prevent the clean-up of the run.
 const DESCRIPTOR: [u8; 48] = [
     // Revision, Sbz1, Control: self-relative, DACL present.
     1, 0, 0x04, 0x80, // Owner, group, SACL: none.
@@ -36,7 +37,8 @@ const DESCRIPTOR: [u8; 48] = [
     1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
 ];
 
-/// Asks about a file (MS-FSCC 2.4), its volume (2.5) or its security.
+/// Returns a query about a file (MS-FSCC 2.4), its volume (MS-FSCC 2.5) or its
+/// security.
 pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
     let (info_type, class, additional) = match class {
         QueryClass::Basic => (InfoType::File, 4, 0),
@@ -70,8 +72,8 @@ pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoReques
     }
 }
 
-/// Changes something about a file of `size` bytes, but not its content;
-/// `renamed` is the name it takes where it takes one.
+/// Returns a change to a file of `size` bytes that keeps its contents. `renamed` is
+/// the new name, if the change is a rename.
 pub(super) fn set(
     class: SetClass,
     file_id: FileId,
@@ -101,7 +103,7 @@ pub(super) fn set(
     SetInfoRequest { file_id, info }
 }
 
-/// Lists a directory from its first name.
+/// Returns a listing of a directory from its first name.
 pub(super) const fn list(
     class: DirectoryClass,
     directory: FileId,
@@ -123,7 +125,7 @@ pub(super) const fn list(
     }
 }
 
-/// Waits for changes in a directory.
+/// Returns a request that waits for changes in a directory.
 pub(super) fn watch(filter: &[Change], recursive: bool, directory: FileId) -> ChangeNotifyRequest {
     use completion_filter as bits;
     let completion_filter = filter.iter().fold(0, |all, change| {
