@@ -309,7 +309,7 @@ fn the_server_is_probed() {
 #[test]
 fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
     let (place, server) = (Place::new(), embedded());
-    let options = ["--clients=2", "--profile=read-4k", "--rate=10000000"];
+    let options = ["--clients=2", "--profile=read-4k", "--rate=1000000"];
     let said = place.run(&server.url(), server.password(), &options);
     assert_eq!(said.code(), Some(4), "{said:?}");
     let message = "smbench: rate not reached at 2 clients: ";
