@@ -178,7 +178,10 @@ mod tests {
 
     #[test]
     fn a_path_is_read_as_a_file() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/profiles/read-4k.toml");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../model/profiles/read-4k.toml"
+        );
         let profile = load(path).unwrap();
         assert_eq!(profile.origin, path);
         assert_eq!(profile.spec, load("read-4k").unwrap().spec);
