@@ -15,8 +15,8 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
-use smbench_engine::record::{OpKind, OpRecord};
-use smbench_engine::run::MeasuredInterval;
+use smbench_model::progress::MeasuredInterval;
+use smbench_model::record::{OpKind, OpRecord};
 
 use crate::units::counted;
 

@@ -11,7 +11,7 @@
 
 use std::io::{self, Write};
 
-use smbench_engine::record::{Direction, OpKind};
+use smbench_model::record::{Direction, OpKind};
 
 use crate::curve::total;
 use crate::doc::{LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};

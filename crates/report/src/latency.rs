@@ -16,7 +16,7 @@ use hdrhistogram::serialization::{
     Deserializer as HdrReader, Serializer as _, V2DeflateSerializer,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smbench_engine::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
+use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
 
 /// Latencies of a number of operations, in nanoseconds, each true to three
 /// significant digits.

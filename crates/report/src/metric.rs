@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use smbench_engine::record::{LATENCY_DIGITS, OpKind};
+use smbench_model::record::{LATENCY_DIGITS, OpKind};
 
 use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};

@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use smbench_engine::iometer::{self, Config, Imported, quoted};
-use smbench_engine::profile::Profile;
+use smbench_engine::profile::{Profile, ProfileError};
 use smbench_report::units::{counted, plain};
 
 use crate::args::{ImportArgs, ImportCommand};
@@ -30,7 +30,7 @@ pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
     let origin = Path::new(&args.file).file_name().unwrap_or_default();
     let profiles = config.profiles(&origin.to_string_lossy());
     for imported in &profiles {
-        let profile = Profile::parse(&imported.name, &imported.toml)?;
+        let profile = Profile::parse(&imported.name, &imported.toml).map_err(ProfileError::from)?;
         request::check(&profile)?;
     }
     let files = match single_file(args) {

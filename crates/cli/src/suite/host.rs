@@ -114,7 +114,11 @@ impl Host {
                 let storage = Storage::of(&samba.data_dir());
                 disclosure.notes.push(scratch_note(lines, storage.as_ref()));
                 disclosure.software = samba.version();
-                disclosure.storage = storage.as_ref().map(StorageDoc::from);
+                disclosure.storage = storage.as_ref().map(|storage| StorageDoc {
+                    filesystem: storage.filesystem.clone(),
+                    source: storage.source.clone(),
+                    in_memory: storage.is_memory(),
+                });
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(Standing {
                     target,

@@ -316,3 +316,6 @@ fn plan(
         place => Failure::Plan(PlanError { place, problem }),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::print;
 
 /// Suites shipped with the program: name and TOML text.
-const BUILTIN: [(&str, &str); 3] = [
+pub(super) const BUILTIN: [(&str, &str); 3] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     (
         "veritest-2003",

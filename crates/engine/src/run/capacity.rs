@@ -18,15 +18,16 @@ mod tests;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use smbench_model::contents::Verify;
+use smbench_model::contents::verify;
+use smbench_model::plan::Plan;
+use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::plan::{Plan, Verify};
 use crate::process;
 use crate::run::Carrier;
 use crate::run::board::RECORDERS_PER_WORKER;
 use crate::session::{Endpoint, Route};
-use crate::units::Size;
-use crate::verify;
 use machine::{Memory, Ports};
 
 /// What a session takes of this process's memory, in bytes; measured (4 KiB).

@@ -28,12 +28,11 @@
 mod gauge;
 
 use hdrhistogram::Histogram;
+use smbench_model::Nanos;
+use smbench_model::cpu::{CpuScope, ServerCpuRecord};
+use smbench_model::record::{ClientUsage, GeneratorRecord, LatencyNoise};
 
-use crate::clock::Nanos;
-use crate::record::{ClientUsage, GeneratorRecord, LatencyNoise};
-use crate::server_cpu::{CpuScope, ServerCpuRecord};
 use crate::session::Whereabouts;
-
 pub(super) use gauge::Gauge;
 
 /// A worker's share of the window as far as its load went, running and waiting to run.
@@ -222,9 +221,10 @@ fn percent(share: f64) -> String {
 mod tests {
     use std::time::Duration;
 
+    use smbench_model::cpu::ServerCpuUse;
+    use smbench_model::record::{WorkerRecord, lateness_histogram};
+
     use super::*;
-    use crate::record::{WorkerRecord, lateness_histogram};
-    use crate::server_cpu::ServerCpuUse;
 
     fn worker(cpu_share: f64, waiting_share: Option<f64>) -> WorkerRecord {
         WorkerRecord {

@@ -5,13 +5,13 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use smbench_model::fileio::FileioError;
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, Dialect, HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
 
 use super::Who;
-use crate::fileio::FileioError;
 use crate::kerberos::{self, TicketError};
 
 /// A failure outside the measured part of a run.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use smbench_engine::record::latency_histogram;
+use smbench_model::record::latency_histogram;
 use smbench_report::RunDoc;
 use smbench_report::doc::{
     ColumnsDoc, DropoutDoc, LoadPointDoc, SCHEMA_VERSION, SeriesDoc, ToolDoc,

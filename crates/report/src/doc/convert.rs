@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::plan::{Caching, LoadModel, Verify};
-use smbench_engine::record::{
+use smbench_model::plan::{Caching, LoadModel, Verify};
+use smbench_model::record::{
     CachingRecord, ClientUsage, Direction, Failure, GeneratorRecord, LatencyNoise, LoadPointRecord,
     OpKind, OpRecord, OpTotals, Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord,
     Tally, Verification,

@@ -1,7 +1,7 @@
 //! A test as `sysbench fileio` does it, in that tool's words.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::fileio::{Fileio, Flushing, Home, Spread};
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread};
 
 /// What all clients test together, with sysbench's names for its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use smbench_engine::record::{LoadPointRecord, WorkerRecord};
+use smbench_model::record::{LoadPointRecord, WorkerRecord};
 
 /// The generator in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

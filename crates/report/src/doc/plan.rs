@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::plan::{
+use smbench_model::plan::{
     Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay, Requests,
     Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
 };

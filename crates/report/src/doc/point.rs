@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use super::{ConcurrencyDoc, FairnessDoc, GeneratorDoc, SeriesDoc, ServerCpuDoc};
 use crate::latency::{Hdr, LatencyDoc};

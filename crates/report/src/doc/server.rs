@@ -1,7 +1,6 @@
 //! The server under test.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::storage::Storage;
 
 use super::RunDoc;
 
@@ -92,16 +91,6 @@ pub struct StorageDoc {
     pub source: String,
     /// Whether it is in memory, so that a flush costs nothing.
     pub in_memory: bool,
-}
-
-impl From<&Storage> for StorageDoc {
-    fn from(storage: &Storage) -> Self {
-        Self {
-            filesystem: storage.filesystem.clone(),
-            source: storage.source.clone(),
-            in_memory: storage.is_memory(),
-        }
-    }
 }
 
 impl ServerDoc {

@@ -1,8 +1,8 @@
 //! CPU time of the server.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::record::LoadPointRecord;
-use smbench_engine::server_cpu::CpuScope;
+use smbench_model::cpu::CpuScope;
+use smbench_model::record::LoadPointRecord;
 
 /// The server's use of CPU in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

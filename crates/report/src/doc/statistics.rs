@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use smbench_engine::record::{Fairness, IntervalSummary, Series};
+use smbench_model::record::{Fairness, IntervalSummary, Series};
 
 /// The window cut into intervals, one value of each column for each, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

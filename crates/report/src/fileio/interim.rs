@@ -1,7 +1,7 @@
 //! Figures while a test runs, as sysbench prints them every so many seconds.
 
-use smbench_engine::fileio::Flushing;
-use smbench_engine::record::{Direction, OpKind, OpRecord, Recorder};
+use smbench_model::fileio::Flushing;
+use smbench_model::record::{Direction, OpKind, OpRecord, Recorder};
 
 use super::latency::quantile;
 use super::{MIB, NS_PER_MS};

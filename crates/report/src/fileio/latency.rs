@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use super::NS_PER_MS;
 use crate::doc::{FileioDoc, LoadPointDoc, OpDoc};

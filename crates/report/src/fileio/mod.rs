@@ -16,13 +16,12 @@ mod latency;
 
 use std::fmt::Write as _;
 
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};
 use crate::text::{brief, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped};
 use crate::units::{amount, bytes, counted, plain};
-
 pub use interim::Interim;
 use latency::{Latencies, by_operation, ms, ordinal, pooled, quantile};
 

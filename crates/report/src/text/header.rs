@@ -1,6 +1,6 @@
 //! What was run, in a handful of labelled lines.
 
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use crate::doc::{
     AccessDoc, FileioDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, PatternDoc, Place, PlanDoc,

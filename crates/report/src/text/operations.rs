@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use crate::curve::{Curve, Row, total};
 use crate::doc::{OpDoc, is_asked_for};

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::Value;
-use smbench_engine::plan::Mode;
+use smbench_model::plan::Mode;
 use smbench_report::RunDoc;
 use smbench_report::change::Noise;
 use smbench_report::compare::{

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json as value};
-use smbench_engine::clock::Nanos;
-use smbench_engine::pattern::Mismatch;
-use smbench_engine::plan::Verify;
-use smbench_engine::record::{Failure, OpKind, Outcome, Phase, RunRecord};
-use smbench_engine::verify::Verdict;
+use smbench_model::Nanos;
+use smbench_model::contents::block::Mismatch;
+use smbench_model::contents::verify::Verdict;
+use smbench_model::plan::Verify;
+use smbench_model::record::{Failure, OpKind, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::MachineDoc;
 use smbench_report::latency::{LatencyDoc, pool};

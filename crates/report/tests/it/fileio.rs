@@ -4,11 +4,11 @@
 use std::iter;
 use std::time::Duration;
 
-use smbench_engine::clock::Nanos;
-use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
-use smbench_engine::plan::Requests;
-use smbench_engine::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally};
-use smbench_engine::units::Size;
+use smbench_model::Nanos;
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::plan::Requests;
+use smbench_model::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally};
+use smbench_model::units::Size;
 use smbench_report::fileio::{Interim, Shown, report};
 
 use crate::samples::{book, document, on_a_busy_server, point, run};

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use smbench_engine::clock::Nanos;
-use smbench_engine::record::{OpKind, Recorder};
-use smbench_engine::run::{MeasuredInterval, Point};
+use smbench_model::Nanos;
+use smbench_model::progress::{MeasuredInterval, Point};
+use smbench_model::record::{OpKind, Recorder};
 use smbench_report::IntervalLog;
 
 /// The interval log of a run of `of` load points in all passes. It saw these intervals of a

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use smbench_engine::plan::{AccessLine, Requests};
+use smbench_model::plan::{AccessLine, Requests};
 use smbench_report::doc::RunDoc;
 use smbench_report::write_iometer_csv;
 

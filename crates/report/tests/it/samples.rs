@@ -2,20 +2,20 @@
 
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::clock::Nanos;
-use smbench_engine::login::Login;
-use smbench_engine::plan::action::QueryClass;
-use smbench_engine::plan::{
+use smbench_model::Nanos;
+use smbench_model::cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
+use smbench_model::login::Login;
+use smbench_model::plan::action::QueryClass;
+use smbench_model::plan::{
     Access, Action, Connections, DriverKind, FileSet, Limits, LoadModel, Mode, Pinning, Plan, Ramp,
     Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
-use smbench_engine::record::{
+use smbench_model::record::{
     ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Origin, Outcome,
     Phase, Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
     latency_histogram, lateness_histogram,
 };
-use smbench_engine::server_cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
-use smbench_engine::target::{Secret, Target};
+use smbench_model::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
@@ -71,7 +71,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         setup_rate: Some(500),
         server_cpu: CpuSource::Processes,
         driver: DriverKind::Native,
-        caching: smbench_engine::plan::Caching::None,
+        caching: smbench_model::plan::Caching::None,
         session: SessionOptions {
             dialects: Dialect::Smb311.into(),
             signing: Mode::Auto,
@@ -260,7 +260,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         plan: plan(&clients, repeat.unwrap_or(1)),
         driver: Origin::Plan,
         operations: Origin::Plan,
-        salt: smbench_engine::pattern::Salt::default(),
+        salt: smbench_model::contents::block::Salt::default(),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
             is_here: true,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use smbench_engine::clock::Nanos;
 use smbench_engine::loadfile::{self, Unknown};
-use smbench_engine::plan::{Replay, Requests, Timing};
-use smbench_engine::record::{
+use smbench_model::Nanos;
+use smbench_model::cpu::ServerCpuRecord;
+use smbench_model::plan::{Replay, Requests, Timing};
+use smbench_model::record::{
     Difference, Failure, LatencyNoise, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord,
     ServerFacts,
 };
-use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::MachineDoc;
 use smbench_report::metric::Metric;

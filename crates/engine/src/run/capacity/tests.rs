@@ -1,9 +1,11 @@
+use smbench_model::limits::Limits;
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
+
 use super::*;
-use crate::plan::{Limits, LoadModel, Spacing};
 use crate::profile;
 use crate::run::descriptors;
-use crate::spec::RunOptions;
-use crate::target::Target;
 
 fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let profile = profile::load("read-4k").unwrap();

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
+use smbench_model::record::{Failure, Tally};
 use smbench_protocol::NtStatus;
-
-use crate::record::{Failure, Tally};
 
 /// How many operations failed, and the most frequent cause: the operation and its
 /// status. `None` where none did.
@@ -55,10 +54,12 @@ const fn advice(failure: Failure) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::Nanos;
+    use smbench_model::kind::OpKind;
+    use smbench_model::load::LoadModel;
+    use smbench_model::record::{Phase, Recorder};
+
     use super::*;
-    use crate::clock::Nanos;
-    use crate::plan::LoadModel;
-    use crate::record::{OpKind, Phase, Recorder};
 
     /// Ten reads that were answered, and so many failures.
     fn told(failures: &[(OpKind, Failure, u32)]) -> Option<String> {
