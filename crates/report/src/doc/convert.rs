@@ -1,4 +1,4 @@
-//! Converts the record of a run to its document, and thereby defines the numbers:
+//! Converts the record of a run to its document. This module defines the numbers:
 //!
 //! - Throughput is application bytes over the window, in 10^6 bits per second.
 //! - A mean is over operations, never over means.
