@@ -163,7 +163,7 @@ impl Study {
             }
         }
         paths.sort();
-        // Makes a path such as `.` complete, too, because the folder's name is
+        // Resolves paths such as `.`, because the folder's name is
         // needed.
         let whole = fs::canonicalize(folder).map_err(unreadable)?;
         let name = whole.file_name().unwrap_or(whole.as_os_str());
