@@ -186,9 +186,9 @@ pub(crate) fn book(ops: &mut Tally, phase: Phase, book: impl FnOnce(&mut Recorde
     ops.add(&recorder, phase);
 }
 
-/// Returns one pass at a load point. Each second of its 10 s window has `reads`
-/// reads of 4 KiB at 1 ms, a quarter as many writes at 2 ms, and one flush at 30
-/// ms.
+/// Returns one pass at a load point. Its 10 s window has `reads` reads of 4 KiB at
+/// 1 ms in each second. It also has a quarter as many writes at 2 ms, and one flush
+/// at 30 ms.
 pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     let mut second = Recorder::default();
     for _ in 0..reads {
