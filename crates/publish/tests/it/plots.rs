@@ -124,8 +124,8 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
 fn percentiles_are_those_of_the_histograms_at_a_load_all_bore() {
     let plot = plot(&full(), "01-file-server-percentiles");
     assert!(plot.title.ends_with("at 8 clients"), "{}", plot.title);
-    // Over 2 passes: 900 reads each of 400 us and of 500 us, 99 each of 2 ms and of
-    // 2.5 ms, and one each of 20 ms and of 25 ms.
+    // Over 2 passes: 900 reads each of 400 us and of 500 us. Then 99 each of 2 ms
+    // and of 2.5 ms, and one each of 20 ms and of 25 ms.
     let points = &plot.lines[0].points;
     let at = |x: f64| {
         points
