@@ -120,7 +120,7 @@ fn files_are_prepared_once_and_known_again() {
             "--file-num=4 --file-total-size=2097152",
         ],
     );
-    // A foreign byte is found wherever it is read.
+    // A foreign byte is found in every read of it.
     let mut contents = fs::read(&short).unwrap();
     for block in contents.chunks_mut(512) {
         block[300] ^= 1;
