@@ -286,7 +286,7 @@ mod tests {
             Some(path)
         };
         let nowhere = || Some("SMBENCH_TEST_NOT_SET".to_owned());
-        // PATH is set wherever tests run, and its content is not a secret.
+        // Tests can rely on PATH: it is always set, and not a secret.
         let variable = env::var("PATH").unwrap();
         let from_variable = || SecretArgs {
             password_env: Some("PATH".to_owned()),

@@ -3,9 +3,9 @@
 //! later results keep a copy of it.
 //!
 //! A ceiling is the generator's result against a target that costs almost nothing.
-//! Invariant: a ceiling does not claim that a remote server could not get more
-//! load, because a target on this machine takes CPU time from the generator. Not
-//! here: measuring.
+//! Invariant: a ceiling does not limit the load on a remote server. A target on
+//! this machine takes CPU time from the generator, so a remote server could get
+//! more. Not here: measuring.
 
 use std::path::Path;
 

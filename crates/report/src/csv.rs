@@ -1,10 +1,10 @@
 //! A document as rows for spreadsheets: one per load point, pass and operation. The
 //! operation `all` is the sum of all operations.
 //!
-//! All values are of the window, with two exceptions: `errors` are of the whole
-//! load point, and `final_flush` comes after the window and so has no rates.
-//! Numbers have full precision, units are in the column names, and a value that was
-//! not measured is an empty field. New columns are only added at the end.
+//! All values are of the window, with two exceptions. `errors` are of the whole
+//! load point. `final_flush` comes after the window and so has no rates. Numbers
+//! have full precision, units are in the column names, and a value that was not
+//! measured is an empty field. New columns are only added at the end.
 
 use std::io::Write;
 use std::iter;

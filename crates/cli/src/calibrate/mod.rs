@@ -1,11 +1,15 @@
 //! `smbench calibrate`: measures the highest load that this machine can generate.
 //! With it, a reader of results can distinguish a slow server from a slow client.
 //!
-//! There are three targets, each cheaper than the one before: the embedded server,
-//! a process that moves the same number of bytes on bare sockets, and no target at
-//! all. Each is measured with one thread, which uses one core, and with one thread
-//! per core. Targets run in a separate process, so that CPU times are the
-//! generator's alone. Not here: the calibration's document and texts
+//! There are three targets, each cheaper than the one before:
+//!
+//! - the embedded server
+//! - a process that moves the same number of bytes on bare sockets
+//! - no target at all
+//!
+//! Each is measured with one thread, which uses one core, and with one thread per
+//! core. Targets run in a separate process, so that CPU times are the generator's
+//! alone. Not here: the calibration's document and texts
 //! ([`smbench_report::calibration`]).
 
 mod sysbench;

@@ -152,8 +152,9 @@ pub(super) async fn measure(
     })
 }
 
-/// Clients of the load point before this one (`number`, from 1, over all passes); 0 for
-/// the first of each pass, so that passes are alike.
+/// Returns the clients of the load point before this one; `number` counts from 1
+/// over all passes. The first load point of each pass has 0, so that passes are
+/// alike.
 fn clients_before(points: &[u32], number: u32) -> u32 {
     match (number - 1) as usize % points.len() {
         0 => 0,

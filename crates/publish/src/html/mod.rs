@@ -55,7 +55,8 @@ pub fn to_html(report: &Report) -> Result<String, SvgError> {
 /// Returns the names of the plots in a page; `None` if the page is not a report of
 /// smbench.
 pub(crate) fn plots_in(page: &str) -> Option<Vec<&str>> {
-    // Quotes in texts of a report are escaped, so this is found only in the header.
+    // Texts of a report have their quotes escaped, so these searches find only
+    // attributes that `to_html` wrote.
     let generator = format!(
         "<meta name=\"generator\" content=\"{} ",
         ToolDoc::this().name

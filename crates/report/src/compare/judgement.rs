@@ -1,8 +1,9 @@
 //! The outcome of a condition: failed, passed or inconclusive.
 //!
 //! A condition names a limit, such as -5 %. A change has an estimate, a 95 %
-//! confidence interval over passes, and a detectable size: the smallest change
-//! that such passes show in four of five cases. The first rule that holds decides:
+//! confidence interval over passes, and a detectable size. The detectable size is
+//! the smallest change that such passes show in four of five cases. The first rule
+//! that holds decides:
 //!
 //! | rule | outcome |
 //! |---|---|
@@ -12,13 +13,13 @@
 //! | the detectable size is within the limit | passed |
 //! | none of these | inconclusive |
 //!
-//! So a condition passes only if the data could have shown a change as large as
-//! its limit. A change beyond the limit that may be noise never passes: its interval
+//! So a condition passes only if the data could have shown a change as large as its
+//! limit. A change beyond the limit that may be noise never passes. Its interval
 //! reaches from the limit to 0 or further, and the detectable size is larger still.
 //!
 //! A condition on a value that was not measured is an error, not a pass. So is a
-//! condition on a whole run that lost load points which the baseline has: the
-//! peak of the run hides them.
+//! condition on a whole run that lost load points which the baseline has: the peak
+//! of the run hides them.
 
 use std::fmt;
 

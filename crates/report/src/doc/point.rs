@@ -150,9 +150,9 @@ pub struct OfferedDoc {
     /// Absent, like the next key, in documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
-    /// Whether the requested rate was not reached. That is the case if the sent
-    /// operations fell short of the due ones by more than 1 %, and by more than are
-    /// due in 100 ms. Absent without a rate.
+    /// Whether the requested rate was not reached. Fewer operations were then sent
+    /// than were due, by more than 1 %, and by more than are due in 100 ms. Absent
+    /// without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_missed: Option<bool>,
     /// Number of operations sent more than a millisecond after they were due.

@@ -131,7 +131,7 @@ pub struct ConcurrencyDoc {
     pub by_littles_law: f64,
     /// The computed number divided by the counted one; `null` if nothing was in
     /// flight. If it is far from 1, operations failed or ended differently than
-    /// recorded, the window is short compared with the latencies, or a clock is
+    /// recorded. Or the window is short compared with the latencies, or a clock is
     /// wrong.
     pub littles_ratio: Option<f64>,
 }

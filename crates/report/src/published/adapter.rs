@@ -1,6 +1,6 @@
-//! The table of an adapter study: the traffic through a server's network adapter in
-//! each access pattern, and its cost in CPU time of the server. Servers are ranked
-//! by P/E in each pattern, as ComputerPress did. Not here: the index and its order
+//! The table of an adapter study. It shows the traffic through a server's network
+//! adapter in each access pattern, and its cost in CPU time. Servers are ranked by
+//! P/E in each pattern, as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
 use super::efficiency::{self, MIXED, OF_BOTH};

@@ -1,11 +1,11 @@
 //! The dip: throughput that falls after the peak by more than noise allows.
 //!
-//! The rule: a load point after the peak lies below it if the confidence interval
-//! of the change from the peak to it stays below 0. The noise of single values is
-//! assumed to be the same share of the throughput at all load points of the curve.
-//! So even two passes of many load points determine it well. It is the pooled
-//! relative variance; its degrees of freedom are the number of passes minus the
-//! number of load points.
+//! The rule: a load point after the peak lies below it if the change between them
+//! has a confidence interval below 0. The noise of single values is assumed to be
+//! the same share of the throughput at all load points of the curve. So even two
+//! passes of many load points determine it well. It is the pooled relative
+//! variance; its degrees of freedom are the number of passes minus the number of
+//! load points.
 //!
 //! The peak was chosen because it is the highest load point. Therefore the interval
 //! is Bonferroni's: 95 % for all pairs of load points together. With one pass the

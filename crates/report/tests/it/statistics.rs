@@ -172,7 +172,7 @@ fn passes_have_confidence_intervals() {
 }
 
 /// Operations that the server asked for are measured, but no figure of the workload
-/// includes them: not the table, the peak or the sums of the CSV.
+/// includes them. That holds for the table, the peak and the sums of the CSV.
 #[test]
 fn what_the_server_asked_for_is_in_no_sum() {
     let mut record = point(8, 1, 400);

@@ -107,7 +107,7 @@ fn files_are_prepared_once_and_known_again() {
             .ends_with("\n4 files whole already\nNo bytes written.\n")
     );
     fileio("run", &read).succeeded();
-    // A run with other clients than the following read overwrites the files.
+    // A run with another number of clients overwrites the files before the next read.
     fileio("run", &["--file-test-mode=rndwr", "--threads=2"]).succeeded();
     fileio("run", &read).succeeded();
 
