@@ -122,7 +122,7 @@ pub struct SysbenchTestDoc {
     pub latency_p95_ms: f64,
 }
 
-/// How close a run comes to the limit of its machine.
+/// Distance between a run and the limit of its machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
     /// Operations per second of the run's peak, in percent of those of the

@@ -49,7 +49,7 @@ pub struct Measured {
     pub resolution: f64,
 }
 
-/// How far single values differ.
+/// Spread of single values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Variance of the sample (n - 1), divided by the square of the mean.
@@ -209,7 +209,7 @@ impl Change {
     }
 }
 
-/// How exactly the logarithm of a ratio is known.
+/// Uncertainty of the logarithm of a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uncertainty {
     pub(crate) standard_error: f64,

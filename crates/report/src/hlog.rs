@@ -122,8 +122,8 @@ fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// A name that is not a valid tag would give a line without a tag, which would
-    /// be counted twice.
+    /// Without a valid tag, a line would count as one without a tag, and its
+    /// operations would be counted twice.
     #[test]
     fn every_kind_of_operation_has_a_name_that_makes_a_tag() {
         for kind in OpKind::ALL {

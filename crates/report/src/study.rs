@@ -46,7 +46,7 @@ pub struct StudyResult {
     pub run: RunDoc,
 }
 
-/// How to treat a file next to results that is not a result.
+/// Treatment of a file next to results that is not a result itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NoResult {
     LeaveOut,

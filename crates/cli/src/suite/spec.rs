@@ -153,7 +153,8 @@ pub(super) struct ServerEntry {
     pub(super) unless_named: bool,
     /// Name of the environment variable with the password.
     pub(super) password_env: Option<String>,
-    /// The same as the option of `run`; so are the following keys.
+    /// Log-on option with the meaning of the same option of `run`, like the next
+    /// keys.
     pub(super) password_file: Option<PathBuf>,
     pub(super) authentication_file: Option<PathBuf>,
     pub(super) auth: Option<String>,

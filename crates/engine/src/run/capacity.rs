@@ -47,13 +47,13 @@ const HISTOGRAM_BYTES: u64 = 256 * 1024;
 /// Number of threads in addition to the workers: this one, and those that join
 /// them.
 const OTHER_THREADS: u64 = 8;
-/// How long an ended connection keeps its port (Linux's `TCP_TIMEWAIT_LEN`).
+/// Time for which an ended connection keeps its port (Linux's `TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 /// Reason why this machine cannot carry a run.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CapacityError {
-    /// There are too few local ports. Each connection between the same two
+    /// The free local ports are too few. Each connection between the same two
     /// addresses needs a port of its own.
     #[error(
         "{wanted} connections from {source_ip} to {server} need as many local ports, but {free} of \
@@ -97,7 +97,7 @@ pub enum CapacityError {
         /// Further advice, as the rest of a sentence.
         advice: &'static str,
     },
-    /// This process may not allocate enough address space.
+    /// The address space that this process may allocate is too small.
     #[error(
         "{clients} clients on {threads} threads need about {needed} of address space, but {} is left \
          to this process ({limit}); this machine is the limit: raise that, run fewer clients or give \

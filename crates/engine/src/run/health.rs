@@ -55,7 +55,7 @@ const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 /// share is lost in the difference between two runs.
 const HELD_BACK_MIN: f64 = 0.05;
 
-/// Who used the CPUs of this machine in the window.
+/// Users of this machine's CPUs in the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CpuUsers {
     /// Where the server runs.

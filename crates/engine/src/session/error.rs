@@ -45,7 +45,7 @@ pub enum SessionError {
     ConnectTimeout {
         /// Host and port of the server.
         at: String,
-        /// How long the client waited.
+        /// Time that the client waited.
         limit: Duration,
     },
     /// The first answer on a connection is not SMB.
@@ -143,7 +143,7 @@ pub enum SessionError {
         doing: String,
         /// Host and port of the server.
         at: String,
-        /// How long the client waited.
+        /// Time that the client waited.
         limit: Duration,
     },
     /// The connection broke.
@@ -168,7 +168,7 @@ pub enum SessionError {
         /// Why the handshake failed.
         source: HandshakeError,
     },
-    /// There is no Kerberos ticket to log on with.
+    /// No Kerberos ticket is available for the log-on.
     #[error(transparent)]
     Ticket(#[from] TicketError),
     /// The server violated the protocol.

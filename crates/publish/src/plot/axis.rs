@@ -63,7 +63,7 @@ const STEPS_ACROSS: f64 = 8.0;
 enum Steps {
     Upright,
     Across,
-    /// Of a horizontal axis, in whole numbers.
+    /// Steps of a horizontal axis, in whole numbers.
     Whole,
 }
 

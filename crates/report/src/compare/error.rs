@@ -3,13 +3,13 @@
 /// Reason why runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// There is only one result.
+    /// The input is a single result.
     #[error("nothing to compare {path} with: give another result, or a study of several servers")]
     Alone {
         /// The file or folder.
         path: String,
     },
-    /// There are several results, and it is unclear which one to compare.
+    /// The input has several results, and it is unclear which one to compare.
     #[error(
         "{path} has several results ({names}), {single} has one: give two studies, or the results \
          one by one"

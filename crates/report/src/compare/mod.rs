@@ -106,7 +106,7 @@ pub struct Subject {
     pub url: String,
     /// Wall-clock time of the start, RFC 3339 in UTC.
     pub started: String,
-    /// How the run ended.
+    /// The way in which the run ended.
     pub outcome: OutcomeDoc,
 }
 

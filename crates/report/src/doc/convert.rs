@@ -33,7 +33,7 @@ use crate::statistics::SteadyDoc;
 pub struct Disclosure {
     /// Where the server ran.
     pub place: Place,
-    /// How the server handles a FLUSH.
+    /// The server's handling of a FLUSH.
     pub flush: FlushDoc,
     /// Further facts that affect the numbers, one sentence each. Example: server
     /// and generator share a machine.

@@ -13,8 +13,9 @@ pub struct GeneratorDoc {
     pub limited: bool,
     /// Why the generator was the limit; `null` if it was not.
     pub reason: Option<String>,
-    /// How a server on the same machine took CPU time from the generator.
-    /// Throughput is then what both reach together. Absent if the server did not.
+    /// Explanation that a server on the same machine took CPU time from the
+    /// generator. Throughput is then what both reach together. Absent if the server
+    /// did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_cpus: Option<String>,
     /// Explanation of a noteworthy `held_back_share`: the network or the server was
@@ -29,7 +30,7 @@ pub struct GeneratorDoc {
     pub credit_starved_share: f64,
     /// `held_back_s` as a share of the clients' time: back-pressure of sockets.
     pub held_back_share: f64,
-    /// How late events were noticed, over all threads; `null` without events.
+    /// Delay in noticing events, over all threads; `null` without events.
     pub lateness_ns: Option<LatenessDoc>,
     /// One element for each thread, in their order.
     pub workers: Vec<WorkerDoc>,
@@ -47,7 +48,7 @@ pub struct WorkerDoc {
     /// Share in which the thread waited for a CPU that others used; `null` if the
     /// system did not provide it.
     pub waiting_share: Option<f64>,
-    /// How late the thread noticed events; `null` without events.
+    /// Delay in noticing events; `null` without events.
     pub lateness_ns: Option<LatenessDoc>,
 }
 

@@ -63,7 +63,7 @@ pub struct RunDoc {
     pub tool: ToolDoc,
     /// Wall-clock time of the start, RFC 3339 in UTC, to the second.
     pub started: String,
-    /// How the run ended.
+    /// The way in which the run ended.
     pub outcome: OutcomeDoc,
     /// Why the run was aborted; `null` unless it was.
     pub outcome_reason: Option<String>,
@@ -127,7 +127,7 @@ impl ToolDoc {
     }
 }
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutcomeDoc {
@@ -195,7 +195,7 @@ pub struct PeakDoc {
     /// Clients of the last load point above the peak at which the curve still
     /// reaches 95 % of it, without falling below in between.
     pub within_95_percent_clients: u32,
-    /// The same below the peak: from this number of clients on, the curve stays
-    /// within 95 % of the peak.
+    /// Clients of the first load point from which the curve stays within 95 % of
+    /// the peak, up to the peak.
     pub within_95_percent_from_clients: u32,
 }

@@ -21,7 +21,7 @@ pub struct PlanDoc {
     pub profile: String,
     /// Digest that is equal for plans that measure the same thing.
     pub digest: String,
-    /// What each client does.
+    /// The workload of each client.
     pub workload: WorkloadDoc,
     /// Clients of each load point, in the order they run.
     pub load_points: Vec<u32>,
@@ -36,17 +36,17 @@ pub struct PlanDoc {
     /// Scope of the rate: `total` or `client`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_scope: Option<String>,
-    /// How operations at a rate are spaced: `constant` or `poisson`.
+    /// Spacing of operations at a rate: `constant` or `poisson`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
     /// Mean seconds between the end of an operation and the next. Absent without a
     /// think time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time_s: Option<f64>,
-    /// How think times vary: `fixed` or `exponential`.
+    /// Distribution of think times: `fixed` or `exponential`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_distribution: Option<String>,
-    /// How clients began: `linear` over the ramp-up. Absent if all began at once.
+    /// Start of clients: `linear` over the ramp-up. Absent if all began at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<String>,
     /// Seconds under load before the window.
@@ -117,7 +117,7 @@ pub struct PlanDoc {
     pub bytes_on_share: u64,
 }
 
-/// What each client does.
+/// The workload of each client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadDoc {
     /// Request sizes and their weights.
@@ -181,8 +181,8 @@ pub struct ReplayDoc {
     pub bytes_written: u64,
     /// When operations began: `fast`, or `recorded` as in the file.
     pub timing: String,
-    /// How often each client ran through it. Absent if it repeated until the window
-    /// closed.
+    /// Number of times that each client ran through it. Absent if it repeated until
+    /// the window closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loops: Option<u32>,
     /// Seconds from the first operation to the last. Absent if the file has no

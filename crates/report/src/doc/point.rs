@@ -105,14 +105,14 @@ pub struct LoadPointDoc {
     /// that is later. Absent if nothing is done after the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_flush_s: Option<f64>,
-    /// How evenly clients were served. Also absent if none was served.
+    /// Fairness between clients. Also absent if none was served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessDoc>,
     /// Operations in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<ConcurrencyDoc>,
-    /// How well due instants were kept. Absent in documents of closed loops without
-    /// think times.
+    /// Lateness of operations that were due by the clock. Absent in documents of
+    /// closed loops without think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
     /// Longest time, in nanoseconds, of an operation that was in flight when the

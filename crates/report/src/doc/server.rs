@@ -9,13 +9,13 @@ use super::RunDoc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// At the target URL.
+    /// On the machine that the target URL names.
     Remote,
     /// On this machine, started by smbench for this run.
     Embedded,
 }
 
-/// How a server handles a flush request (MS-SMB2 3.3.5.11).
+/// The server's answer to a flush request (MS-SMB2 3.3.5.11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlushDoc {
@@ -52,7 +52,7 @@ pub struct ServerDoc {
     pub max_write_bytes: u32,
     /// Largest transaction (query, directory listing) in bytes.
     pub max_transact_bytes: u32,
-    /// How the server handles a FLUSH, as disclosed, or as known of a server that
+    /// The server's handling of a FLUSH, as disclosed, or as known of a server that
     /// smbench set up. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushDoc>,
@@ -77,9 +77,9 @@ pub struct ServerDoc {
 /// Software and storage of a server in a pass, each `null` if it is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroundDoc {
-    /// The same as [`ServerDoc::software`].
+    /// The software of the server; see [`ServerDoc::software`].
     pub software: Option<String>,
-    /// The same as [`ServerDoc::storage`].
+    /// The storage of the share; see [`ServerDoc::storage`].
     pub storage: Option<StorageDoc>,
 }
 

@@ -80,8 +80,8 @@ fn columns(intervals: &[IntervalSummary]) -> ColumnsDoc {
     }
 }
 
-/// How evenly clients were served: statistics over clients of the operations that
-/// each completed without error in the window.
+/// Fairness between clients: statistics of the operations that each completed
+/// without error in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FairnessDoc {
     /// Operations of the client with the fewest.

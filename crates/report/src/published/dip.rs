@@ -38,7 +38,7 @@ pub enum DipVerdict {
     CannotTell,
     /// No load point after the peak lies below it by more than noise allows.
     NoneShown,
-    /// There is a dip.
+    /// The curve has a dip.
     Shown {
         /// Clients at the first and at the last load point of each stretch of the
         /// dip. Load points between two stretches are not below the peak. Never

@@ -12,7 +12,7 @@ use crate::study::Study;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// What a measured CPU time includes. A whole machine uses more than its serving
+/// Scope of a measured CPU time. A whole machine uses more than its serving
 /// processes, so indices of the two cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CpuOf {
@@ -70,8 +70,7 @@ pub struct Efficiency {
     /// Microseconds of the server's CPU per operation. `None` if they were not
     /// measured, or are of both kinds.
     pub us_per_op: Option<f64>,
-    /// What the CPU utilisation includes; `None` if not known, as in published
-    /// results.
+    /// Scope of the CPU utilisation; `None` if not known, as in published results.
     pub cpu_of: Option<CpuOf>,
 }
 

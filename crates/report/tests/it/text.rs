@@ -332,7 +332,8 @@ fn csv_counts_errors_of_the_ramps() {
     assert_eq!(errors, ["errors", "1", "1", "0", "0"]);
 }
 
-/// They come after the window, so a rate over the window's length would be wrong.
+/// Final flushes come after the window, so a rate over the window's length would be
+/// wrong.
 #[test]
 fn flushes_at_the_end_have_latencies_but_no_rate() {
     let mut flushing = point(1, 1, 4);
