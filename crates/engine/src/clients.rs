@@ -1,7 +1,7 @@
-//! The `--clients` list: how many clients run at each load point.
+//! The `--clients` list: the number of clients at each load point.
 //!
-//! `1,4..60:4,120` is 1, then 4 to 60 by 4, then 120. Every list holds at
-//! least one load point, none of them zero and none twice.
+//! `1,4..60:4,120` is 1, then 4 to 60 in steps of 4, then 120. A list holds at
+//! least one load point. It holds no zero and no number twice.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,19 +9,19 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most clients one load point may have.
+/// The largest number of clients that one load point may have.
 pub const CLIENTS_MAX: u32 = 100_000;
 
-/// Clients at each load point, in the order they run.
+/// The number of clients at each load point, in the order in which the points run.
 ///
-/// Elements are separated by commas. An element is a number, or `FIRST..LAST`
-/// by 1, or `FIRST..LAST:STEP`; LAST is included if the steps meet it. Printed
-/// canonically: three or more evenly rising numbers as a range.
+/// Elements are separated by commas. An element is a number, `FIRST..LAST` (in
+/// steps of 1) or `FIRST..LAST:STEP`. LAST is included only if the steps meet it.
+/// The canonical text writes three or more evenly rising numbers as a range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ClientList(Vec<u32>);
 
-/// Why a text is no list of clients.
+/// The reason why a text is not a list of clients.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientListError {
     /// Nothing between two commas, or nothing at all.
@@ -56,22 +56,23 @@ pub enum ClientListError {
         /// The element as written.
         element: String,
     },
-    /// A range that never advances.
+    /// A range with step 0, which never advances.
     #[error("range `{element}` in the client list has step 0: the least is 1")]
     StepZero {
         /// The element as written.
         element: String,
     },
-    /// Results are keyed by clients and pass, so a point runs once per pass.
+    /// A number that is listed twice. Results are keyed by clients and pass, so a
+    /// point runs once per pass.
     #[error("{clients} clients are listed twice: use repeat to run the series again")]
     Twice {
-        /// The number that comes twice.
+        /// The repeated number.
         clients: u32,
     },
 }
 
 impl ClientList {
-    /// The load points, in the order they run. Never empty.
+    /// Returns the load points, in the order in which they run. Never empty.
     #[must_use]
     pub fn as_slice(&self) -> &[u32] {
         &self.0
@@ -121,7 +122,7 @@ impl FromStr for ClientList {
     }
 }
 
-/// The numbers one element stands for.
+/// Returns the numbers that one element stands for.
 fn expand(element: &str) -> Result<impl Iterator<Item = u32>, ClientListError> {
     let named = || element.to_owned();
     let number = |text: &str| parse_number(element, text);
@@ -182,7 +183,7 @@ impl fmt::Display for ClientList {
     }
 }
 
-/// How many of the leading numbers rise by one step, and that step.
+/// Returns how many of the leading numbers rise by the same step, and that step.
 fn rising_run(points: &[u32]) -> (usize, u32) {
     let [first, second, ..] = points else {
         return (points.len(), 1);

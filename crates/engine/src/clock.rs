@@ -1,8 +1,8 @@
 //! The one place that reads the clock.
 //!
-//! All instants in the engine are [`Nanos`] since this process first asked.
-//! Everything else takes time as an argument, so pacing and windows are plain
-//! functions that tests call with invented times.
+//! All instants in the engine are [`Nanos`] since this process first read the
+//! clock. All other modules take time as an argument. Pacing and windows are
+//! therefore plain functions, which tests call with invented times.
 
 use std::ops::{Add, Sub};
 use std::sync::OnceLock;
@@ -15,16 +15,17 @@ use rustix::time::{ClockId, clock_gettime};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// Later than any instant of a run.
+    /// An instant later than any instant of a run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The distance to an `earlier` instant; zero when it is not earlier.
+    /// Returns the distance to an `earlier` instant, or zero when it is not
+    /// earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 
-    /// Seconds as a float.
+    /// Returns the seconds as a float.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -57,11 +58,12 @@ impl Sub for Nanos {
     }
 }
 
-/// Where the count begins.
+/// The instant from which [`Nanos`] are counted.
 struct Origin {
-    /// Of the monotonic clock, in nanoseconds.
+    /// The reading of the monotonic clock at the origin, in nanoseconds.
     monotonic: u64,
-    /// The same for timers: read after it, so that none fires before its instant.
+    /// The same origin for tokio's timers. It is read after `monotonic`, so that no
+    /// timer fires before its instant.
     instant: Instant,
 }
 
@@ -73,27 +75,28 @@ fn origin() -> &'static Origin {
     })
 }
 
-/// The monotonic clock, asked without the arithmetic of [`Instant`] and [`Duration`]: a
-/// load asks whenever it wakes up.
+/// Reads the monotonic clock in nanoseconds. It avoids the arithmetic of
+/// [`Instant`] and [`Duration`], because a worker reads the clock at every wake-up.
 fn monotonic() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
-/// Now, on the monotonic clock.
+/// Returns the current instant of the monotonic clock.
 #[must_use]
 pub fn now() -> Nanos {
     let origin = origin().monotonic;
     Nanos(monotonic().saturating_sub(origin))
 }
 
-/// Now, on the wall clock: for names and records, never for measuring.
+/// Returns the time of the wall clock, for names and records. It must not be used
+/// to measure.
 #[must_use]
 pub fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-/// The tokio instant that corresponds to `at`, for timers.
+/// Returns the tokio instant that corresponds to `at`, for timers.
 pub(crate) fn timer(at: Nanos) -> tokio::time::Instant {
     let far = Duration::from_secs(86_400 * 365);
     tokio::time::Instant::from_std(origin().instant + Duration::from(at).min(far))

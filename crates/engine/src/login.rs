@@ -1,4 +1,4 @@
-//! How a user proves who they are. Nothing is read or connected to here.
+//! How a user authenticates. Pure values; nothing is read or connected to here.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -8,36 +8,36 @@ use std::str::FromStr;
 /// The way a session is authenticated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Login {
-    /// By NTLMv2, with the target's user and password.
+    /// NTLMv2, with the target's user and password.
     #[default]
     Ntlm,
-    /// As a guest, with the target's user and password, as far as there are.
+    /// As a guest, with the target's user and password if it has them.
     Guest,
-    /// As nobody.
+    /// Anonymously, without an account.
     Anonymous,
-    /// By Kerberos.
+    /// Kerberos.
     Kerberos(KerberosLogin),
 }
 
-/// Where a Kerberos ticket comes from. What is left out here is looked up in
+/// Where a Kerberos ticket comes from. Values that are left out are looked up in
 /// the Kerberos configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KerberosLogin {
-    /// What proves who the user is.
+    /// The proof of the user's identity.
     pub proof: Proof,
     /// The user's realm.
     pub realm: Option<String>,
     /// The KDC of that realm.
     pub kdc: Option<KdcAddress>,
-    /// What the file server is called, `cifs/HOST` or `cifs/HOST@REALM`; after
-    /// the target's host when left out.
+    /// The name of the file server, `cifs/HOST` or `cifs/HOST@REALM`. `None`
+    /// derives it from the target's host.
     pub service: Option<String>,
-    /// Files of configuration, of which a missing one is passed over and the
-    /// first that says something is right.
+    /// Configuration files. A missing file is skipped. For each setting the first
+    /// file that contains it counts.
     pub configuration: Vec<PathBuf>,
 }
 
-/// What proves to a KDC who the user is.
+/// The proof of the user's identity for a KDC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
     /// The target's password.
@@ -54,14 +54,14 @@ pub enum Proof {
 pub struct KdcAddress {
     /// Name or address, without brackets.
     pub host: String,
-    /// TCP port, 88 unless given.
+    /// TCP port; 88 by default.
     pub port: u16,
 }
 
 /// The TCP port of Kerberos (RFC 4120 7.2.2).
 const KDC_PORT: u16 = 88;
 
-/// A text that is no address of a KDC.
+/// The text is not the address of a KDC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected HOST or HOST:PORT; an IPv6 address goes in brackets")]
 pub struct NoKdcAddress;

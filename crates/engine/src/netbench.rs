@@ -1,17 +1,19 @@
-//! What office clients of a file server do, after the statistics of two captures
-//! of NetBench clients that were published with dbench: `netbench-like`.
+//! Generates the operations of office clients of a file server: `netbench-like`.
+//! They follow the statistics of two NetBench captures that were published with
+//! dbench.
 //!
-//! The result is a [`Trace`], as if it had been read from a loadfile. It is made
-//! of episodes, in each of which a client looks around in a directory, opens some
-//! documents, reads and writes them in sequence, saves some of it in temporary
-//! files, renames one of those, and leaves the directory as it has found it; so
-//! they may follow each other in any order. All clients share the episodes; the
-//! order is each client's own, by seed and number. Taken once each, they hold
-//! exactly as many operations of each kind as the capture did, and as many bytes
-//! up to a request's.
+//! The result is a [`Trace`], as if it had been read from a loadfile. It consists
+//! of episodes. In an episode a client looks around in a directory, and opens,
+//! reads and writes some documents in sequence. It saves some data in temporary
+//! files and renames one of them. It leaves the directory as it was, so that the
+//! episodes may run in any order. All clients share the episodes. The order is each
+//! client's own, by seed and number.
 //!
-//! Which sizes there are, and which information is asked for, is that of the
-//! capture that Debian's dbench has; how they follow each other is made up here.
+//! All episodes together contain exactly as many operations of each kind as the
+//! capture. The numbers of bytes are equal to within one request.
+//!
+//! The sizes and the information classes are those of the capture in Debian's
+//! dbench. Their order is made up here.
 
 mod sizes;
 mod statistics;
@@ -27,14 +29,14 @@ use crate::trace::{Builder, Handle, Step, Trace};
 use sizes::{Random, Sizes};
 use statistics::Counts;
 
-/// Which of the captures.
+/// The capture to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// Clients cached nothing: they read small pieces, over and over.
+    /// Clients cached nothing: they read small pieces, again and again.
     WithoutCache,
-    /// Clients had oplocks, and cached: what is left for the server is opens,
-    /// names and large requests.
+    /// Clients had oplocks and cached. The server sees mainly opens, names and
+    /// large requests.
     Oplocks,
 }
 
@@ -47,15 +49,15 @@ impl fmt::Display for Variant {
     }
 }
 
-/// Where documents are.
+/// The directories of the documents.
 const DIRECTORIES: [&str; 6] = ["word", "sheets", "slides", "drawings", "tables", "mail"];
-/// Documents in each.
+/// The number of documents in each directory.
 const DOCUMENTS: u64 = 4;
-/// Bytes of a document: some 8 MiB in all, of which a client works on a part at a
-/// time; any request fits.
+/// Bytes of each document. All documents together have about 8 MiB, and a client
+/// works on a part of them at a time. Every request fits into a document.
 const DOCUMENT_BYTES: [u64; DOCUMENTS as usize] = [128 << 10, 256 << 10, 384 << 10, 640 << 10];
 
-/// Sizes and their weights, besides the large ones that make up for the rest.
+/// Request sizes and their weights. Large requests make up the remaining bytes.
 const READ_SIZES: [(u32, u64); 8] = [
     (4096, 50),
     (2048, 12),
@@ -78,21 +80,22 @@ const WRITE_SIZES: [(u32, u64); 7] = [
 ];
 const LARGE_WRITE: u32 = 65_536;
 
-/// FILE_NON_DIRECTORY_FILE, and what to do about a name (MS-SMB2 2.2.13).
+/// FILE_NON_DIRECTORY_FILE, and the dispositions FILE_OPEN and FILE_CREATE (MS-SMB2
+/// 2.2.13).
 const FILE: u32 = 0x40;
 const OPEN: u8 = 1;
 const CREATE: u8 = 2;
-/// Classes of information (MS-FSCC 2.4, 2.5): FileBasic, FileStandard,
+/// Information classes (MS-FSCC 2.4, 2.5): FileBasic, FileStandard,
 /// FileAttributeTag, FileFsSize, FileBothDirectory.
 const BASIC: u8 = 4;
 const STANDARD: u8 = 5;
 const ATTRIBUTE_TAG: u8 = 35;
 const FS_SIZE: u8 = 3;
 const BOTH_NAMES: u8 = 3;
-/// Names that a listing asks for at most.
+/// The largest number of names that a listing asks for.
 const NAMES: u32 = 1366;
 
-/// Makes the trace of a variant and a seed.
+/// Generates the trace of a variant and a seed.
 #[must_use]
 pub fn generate(variant: Variant, seed: u64) -> Trace {
     let statistics = variant.statistics();
@@ -120,7 +123,7 @@ pub fn generate(variant: Variant, seed: u64) -> Trace {
                 .expect_file(&path(directory, &name_of(document)), size);
         }
     }
-    // One in each of which a document is saved under another name.
+    // Each episode renames one saved document.
     let episodes = counts.renames;
     for at in 0..episodes {
         office.builder.begin_episode();
@@ -142,12 +145,12 @@ fn name_of(document: u64) -> String {
     format!("document{document}.doc")
 }
 
-/// A temporary file that has been closed.
+/// A closed temporary file.
 struct Saved {
     path: String,
 }
 
-/// Writes down what a client does.
+/// Records the operations of a client.
 struct Office {
     builder: Builder,
     random: Random,
@@ -166,7 +169,7 @@ impl Office {
         self.push(step, NtStatus::SUCCESS);
     }
 
-    /// A stretch of work in one directory.
+    /// Adds the work of one episode in one directory.
     fn episode(&mut self, counts: Counts) {
         let directory = DIRECTORIES[self.random.below(DIRECTORIES.len() as u64) as usize];
         let mut left = counts;
@@ -174,7 +177,7 @@ impl Office {
         let mut documents = left.closes - temporary;
         let mut temporaries = temporary;
         let mut missed = left.creates - left.closes;
-        // Most of what is written goes to files that are new.
+        // Most writes go to new files.
         let mut edits = left.writes / 4;
         let mut saves = left.writes - edits;
         let mut saved = Vec::new();
@@ -194,7 +197,7 @@ impl Office {
                 self.work_on_document(directory, (queries, asked, space), (reads, writes));
             } else {
                 let writes = self.random.part(&mut saves, temporaries);
-                // Whatever is left is flushed where most is written.
+                // The remaining flushes go where most is written.
                 let flushes = self.random.part(&mut left.flushes, temporaries);
                 temporaries -= 1;
                 let path = path(directory, &format!("~save{}.tmp", saved.len()));
@@ -207,7 +210,7 @@ impl Office {
 
     fn look_around(&mut self, directory: &str, finds: u64) {
         for _ in 0..finds {
-            // About as many find what they look for as do not.
+            // About half of the searches find a name.
             let (name, status) = match self.random.below(2) {
                 0 => ("*", NtStatus::SUCCESS),
                 _ => ("<.JNK", NtStatus::NO_SUCH_FILE),
@@ -221,7 +224,7 @@ impl Office {
         }
     }
 
-    /// Opens what is not there.
+    /// Adds opens of missing names.
     fn miss(&mut self, directory: &str, misses: u64) {
         for _ in 0..misses {
             let name = format!("document{}.lnk", self.random.below(DOCUMENTS));
@@ -235,7 +238,7 @@ impl Office {
         }
     }
 
-    /// Asks about a name that is there, and about others.
+    /// Adds queries of a name that exists, and of missing names.
     fn ask_about(&mut self, directory: &str, there: &str, queries: u64) {
         for at in 0..queries {
             let class = match at % 2 {
@@ -263,7 +266,7 @@ impl Office {
         handle
     }
 
-    /// Asks about an open file, and about the file system.
+    /// Adds queries of an open file and of the file system.
     fn ask(&mut self, handle: Handle, asked: u64, space: u64) {
         for at in 0..asked {
             let class = match at % 3 {
@@ -277,7 +280,7 @@ impl Office {
         }
     }
 
-    /// Opens a document, reads in it and changes it in place.
+    /// Adds work on a document: opens it, reads it and changes it in place.
     fn work_on_document(
         &mut self,
         directory: &str,
@@ -302,7 +305,7 @@ impl Office {
             });
             offset += u64::from(length);
         }
-        // What has been read is written back, from somewhere on.
+        // Data that was read is written back, from a random offset.
         let mut offset = self.random.below(size / 4096) * 4096;
         for _ in 0..writes {
             let length = self.writes.next(&mut self.random);
@@ -313,7 +316,7 @@ impl Office {
         self.done(&Step::Close(handle));
     }
 
-    /// Writes a temporary file.
+    /// Adds work on a temporary file: makes it and writes it.
     fn save(
         &mut self,
         directory: &str,
@@ -347,7 +350,7 @@ impl Office {
         });
     }
 
-    /// Gives some of what was saved its name, and leaves none of it.
+    /// Renames some of the saved files and deletes all of them.
     fn tidy_up(&mut self, directory: &str, mut saved: Vec<Saved>, renames: u64) {
         for (at, file) in (0..renames).zip(&mut saved) {
             let to = path(directory, &format!("saved{at}.bak"));
@@ -363,8 +366,8 @@ impl Office {
     }
 }
 
-/// Where a request that follows on another begins: at the file's begin where it
-/// would end behind the file's end.
+/// Returns where a request starts that follows another one. It is the beginning of
+/// the file if the request would not fit before the end.
 const fn fitting(offset: u64, length: u32, size: u64) -> u64 {
     match offset + length as u64 <= size {
         true => offset,

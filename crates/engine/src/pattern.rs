@@ -1,9 +1,8 @@
-//! What writes carry: contents that say who wrote them, where and when.
+//! The contents of written data. They identify the writer, the place and the write.
 //!
-//! A file is a row of 512-byte blocks, aligned in the file. Each block is a
-//! pure function of a [`Salt`], a [`Stamp`] and the block's offset, so that any
-//! part of a file can be made, and any whole block judged, without remembering
-//! it:
+//! A file is a row of 512-byte blocks, aligned in the file. Each block is a pure
+//! function of a [`Salt`], a [`Stamp`] and the block's offset. Any part of a file
+//! can therefore be made, and any whole block checked, without storing it:
 //!
 //! ```text
 //! word  0      magic
@@ -11,26 +10,27 @@
 //! word  2      generation | run << 32
 //! word  3      offset of the block in the file
 //! word  4      seal: a hash of the salt and of words 0 to 3
-//! word  5..61  filling: words of a table of random numbers, from the place in
-//!              it that the seal says, each combined with the seal
+//! word  5..61  filling: words of a table of random numbers, from a place in it
+//!              that the seal determines, each combined with the seal
 //! word 61, 62  words 1 and 2 again
 //! word 63      the seal again
 //! ```
 //!
-//! Words are 64 bits, little-endian. The salt is the run's and stands nowhere: what
-//! an earlier run wrote in the same place has other bytes from the seal on, so a
-//! server can neither pass that off for what this one wrote, nor find that it has
-//! stored it before. The stamp stands at both ends so that a
-//! block which a read caught halfway through a write can be told from one that
-//! is damaged ([`check_torn`]). Which stamps may be found where is
-//! [`crate::verify`]'s business.
+//! Words are 64 bits, little-endian. Each run has its own salt, and no block
+//! contains it. Data of an earlier run at the same place therefore differs from the
+//! seal on. A server can neither return it as this run's data, nor find that it
+//! already stores the new data.
 //!
-//! What servers see is honest work: no two blocks of different stamps or offsets
-//! have a sequence of bytes in common beyond what chance gives random data,
-//! stamps aside, so that nothing is deduplicated, and nothing compressed but the
-//! eighth of a block that is stamp. The filling is random numbers under a mask of
-//! its own for each block, which costs a fifth of drawing them one by one; who
-//! knows the table could tell them apart, but no server looks for it.
+//! The stamp is at both ends of a block. A block that a read caught halfway through
+//! a write can therefore be distinguished from a damaged one ([`check_torn`]). Not
+//! here: which stamps may be found where ([`crate::verify`]).
+//!
+//! Servers see honest work. Two blocks with different stamps or offsets have no
+//! more bytes in common than random data, except for the stamps. A server can
+//! therefore deduplicate nothing. It can compress only the stamps, which are an
+//! eighth of a block. The filling is random numbers under a mask of its own for
+//! each block. This costs a fifth of drawing them one by one. A server that knew
+//! the table could recognise them, but no server looks for it.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ use crate::random::{GOLDEN_GAMMA, draw, finalise};
 pub const BLOCK_BYTES: usize = 512;
 
 const WORDS: usize = BLOCK_BYTES / 8;
-/// Of the header, its last.
+/// Index of the seal, the last word of the header.
 const SEAL_WORD: usize = 4;
 const HEADER_WORDS: usize = 5;
 const TRAILER_WORDS: usize = 3;
@@ -49,10 +49,10 @@ const TRAILER: usize = WORDS - TRAILER_WORDS;
 const FILLING_WORDS: usize = WORDS - HEADER_WORDS - TRAILER_WORDS;
 /// "SMBENCH2", as bytes in the file.
 const MAGIC: u64 = u64::from_le_bytes(*b"SMBENCH2");
-/// Places in the table where a filling can begin: as many as leave the table in
-/// the processor's first cache.
+/// The number of places in the table at which a filling can begin. With this number
+/// the table fits into the processor's first-level cache.
 const PLACES: usize = 512;
-/// Outputs of SplitMix64, seeded with the magic.
+/// Random numbers: outputs of SplitMix64, seeded with the magic.
 static TABLE: [u64; PLACES + FILLING_WORDS - 1] = {
     let mut table = [0; PLACES + FILLING_WORDS - 1];
     let mut at = 0;
@@ -63,56 +63,55 @@ static TABLE: [u64; PLACES + FILLING_WORDS - 1] = {
     table
 };
 
-/// Who wrote a block, and when.
+/// The writer of a block, and its write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// The client that wrote it, from 0; for the prepared contents of a shared
-    /// file, 0.
+    /// The client that wrote the block, from 0; 0 for the prepared contents of a
+    /// shared file.
     pub client: u32,
-    /// The file's index among the client's files, or among the shared ones.
+    /// The file's index among the client's files, or among the shared files.
     pub file: u32,
-    /// Which of the client's writes: rising from 1; 0 is what the file was
-    /// prepared with.
+    /// The number of the client's write, from 1; 0 for the prepared contents.
     pub generation: u32,
-    /// Which ledger's count the generation belongs to, for files that outlive
-    /// a load point: 0 for the preparation, then rising.
+    /// The ledger whose count the generation belongs to, for files that outlive a
+    /// load point: 0 for the preparation, then rising.
     pub run: u32,
 }
 
-/// What tells the contents of one run from those of any other: a random number,
-/// drawn once per run. Not part of the plan, whose seed says which operations there
-/// are, the same ones each time.
+/// A random number that distinguishes the contents of one run from those of any
+/// other. It is drawn once per run and is not part of the plan. The plan's seed
+/// determines the operations, which are the same in every run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Salt(pub u64);
 
-/// Contents that are not what was written.
+/// Contents that differ from the written data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// A byte differs from what the rest of its block says it should be.
+    /// A byte differs from the value that the rest of its block determines.
     #[error("byte {offset} is {found:#04x}, not {expected:#04x}")]
     Byte {
         /// The first wrong byte's offset in the file.
         offset: u64,
-        /// What it should be.
+        /// The expected byte.
         expected: u8,
-        /// What it is.
+        /// The byte found.
         found: u8,
     },
-    /// A sound block, but of another salt: stored by an earlier run, or by another
-    /// one beside this.
+    /// A sound block with another salt. An earlier run stored it, or another run at
+    /// the same time.
     #[error("the block at {offset} holds {found}, as another run of smbench wrote it")]
     OtherRun {
         /// The block's offset in the file.
         offset: u64,
-        /// Whose it is, in that run.
+        /// The block's stamp, from that run.
         found: Stamp,
     },
-    /// A sound block, but of another client or file, or not yet written.
+    /// A sound block of another client or file, or of a write that was never sent.
     #[error("the block at {offset} holds {found}, which was never written there")]
     Foreign {
         /// The block's offset in the file.
         offset: u64,
-        /// Whose it is.
+        /// The block's stamp.
         found: Stamp,
     },
     /// A sound block that a later write had already replaced.
@@ -120,15 +119,15 @@ pub enum Mismatch {
     Stale {
         /// The block's offset in the file.
         offset: u64,
-        /// The oldest generation it could hold.
+        /// The oldest generation that the block could hold.
         oldest: u32,
-        /// What it holds.
+        /// The block's stamp.
         found: Stamp,
     },
 }
 
 impl Mismatch {
-    /// Where in the file the contents are wrong.
+    /// Returns the offset in the file at which the contents are wrong.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         match self {
@@ -151,8 +150,8 @@ impl fmt::Display for Stamp {
 }
 
 /// Appends the `length` bytes that `stamp` writes at `file_offset` in the run of
-/// `salt`. Neither needs to be aligned: a block that is covered in part is cut out
-/// of the whole one.
+/// `salt`. Length and offset need not be aligned. A block that is covered in part
+/// is cut out of the whole block.
 pub fn append(out: &mut Vec<u8>, length: usize, file_offset: u64, stamp: Stamp, salt: Salt) {
     let ink = Ink::of(stamp, salt);
     let mut within = (file_offset % BLOCK_BYTES as u64) as usize;
@@ -171,11 +170,12 @@ pub fn append(out: &mut Vec<u8>, length: usize, file_offset: u64, stamp: Stamp, 
     }
 }
 
-/// Judges one block, read from `file_offset` (a multiple of 512), by its own
-/// header: every byte must be what its stamp wrote there in the run of `salt`.
+/// Checks one block, read from `file_offset` (a multiple of 512), against its own
+/// header. Every byte must be what the block's stamp wrote there in the run of
+/// `salt`.
 ///
 /// # Errors
-/// The first byte that is not, or that all are of another run.
+/// The first wrong byte, or that the whole block is of another run.
 pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Result<Stamp, Mismatch> {
     let stamp = stamp_at(found, 1);
     let ink = Ink::of(stamp, salt);
@@ -190,8 +190,8 @@ pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Result<
         });
     }
     let at = first_difference(found, &expected);
-    // When the header contradicts its seal, the stamp in it cannot be trusted,
-    // and neither can anything expected from it; `at` is then the seal.
+    // If the header contradicts its seal, its stamp cannot be trusted, and neither
+    // can anything expected from it. `at` is then in the seal.
     Err(Mismatch::Byte {
         offset: file_offset + at as u64,
         expected: expected[at],
@@ -199,23 +199,24 @@ pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Result<
     })
 }
 
-/// Whose the two parts of a block are that a read caught halfway through a write.
+/// The writers of the two parts of a torn block, which a read caught halfway
+/// through a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tear {
-    /// Who wrote the block up to some byte; `None` where that lies in the header,
-    /// so that the front cannot say.
+    /// The writer of the first part. `None` if the tear lies in the header, so that
+    /// the first part has no whole stamp.
     pub front: Option<Stamp>,
-    /// Who wrote it from there on; `None` where that lies in the trailer.
+    /// The writer of the second part. `None` if the tear lies in the trailer.
     pub back: Option<Stamp>,
 }
 
-/// Judges one block that [`check`] refused, as one that a read caught halfway
-/// through a write: up to some byte it is what one stamp wrote, and from there
-/// to its end what another did.
+/// Checks whether a block that [`check`] refused is torn: a read caught it halfway
+/// through a write. Up to some byte it is what one stamp wrote, and from there to
+/// its end what another stamp wrote.
 ///
-/// No file server promises that a read sees all or nothing of a concurrent
-/// write to the same bytes, and Linux's page cache does not provide it. Two tears
-/// in one block are not recognised.
+/// No file server promises that a read sees all or nothing of a concurrent write to
+/// the same bytes. Linux's page cache does not provide it. Two tears in one block
+/// are not recognised.
 #[must_use]
 pub fn check_torn(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Option<Tear> {
     let (front, back) = (stamp_at(found, 1), stamp_at(found, TRAILER));
@@ -223,12 +224,12 @@ pub fn check_torn(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Op
     let behind = block(file_offset, back, salt);
     let (header, trailer) = (HEADER_WORDS * 8, TRAILER * 8);
     let tear = first_difference(found, &ahead);
-    // The header and the last seal are whole, each of its own stamp.
+    // The header and the last seal are whole, each with its own stamp.
     if (header..(WORDS - 1) * 8).contains(&tear) && found[tear..] == behind[tear..] {
         let (front, back) = (Some(front), Some(back));
         return Some(Tear { front, back });
     }
-    // All but the header, or all but the trailer, is of one stamp.
+    // All but the header, or all but the trailer, has one stamp.
     let is_here = [0, SEAL_WORD - 1].map(|word| word_at(found, word)) == [MAGIC, file_offset];
     if is_here && found[header..] == behind[header..] {
         let back = Some(back);
@@ -245,7 +246,7 @@ fn first_difference(one: &[u8; BLOCK_BYTES], other: &[u8; BLOCK_BYTES]) -> usize
     pairs.take_while(|(a, b)| a == b).count()
 }
 
-/// The stamp in words `word` and `word + 1`, whatever it is worth.
+/// Returns the stamp in words `word` and `word + 1`, which may be damaged.
 fn stamp_at(block: &[u8; BLOCK_BYTES], word: usize) -> Stamp {
     let (halves, _) = block.as_chunks::<4>();
     let half = |index: usize| u32::from_le_bytes(halves[index]);
@@ -266,7 +267,7 @@ fn block(file_offset: u64, stamp: Stamp, salt: Salt) -> [u8; BLOCK_BYTES] {
     Ink::of(stamp, salt).block(file_offset)
 }
 
-/// What all blocks of one stamp and salt have in common.
+/// The values that all blocks of one stamp and salt share.
 #[derive(Clone, Copy)]
 struct Ink {
     owner: u64,
@@ -291,7 +292,7 @@ impl Ink {
         self.sealed(file_offset, mix(self.root ^ file_offset))
     }
 
-    /// The block that this seal makes.
+    /// Returns the block with this seal.
     #[inline]
     fn sealed(self, file_offset: u64, seal: u64) -> [u8; BLOCK_BYTES] {
         let Self { owner, version, .. } = self;
@@ -315,8 +316,8 @@ impl Ink {
     }
 }
 
-/// The finaliser of SplitMix64, for the seal: every bit of the input moves
-/// every bit of the output.
+/// Hashes a word for the seal, with the finaliser of SplitMix64. Every bit of the
+/// input affects every bit of the output.
 const fn mix(word: u64) -> u64 {
     finalise(word.wrapping_add(GOLDEN_GAMMA))
 }

@@ -1,7 +1,8 @@
-//! What will run, validated: the contract between a written [`crate::spec`]
-//! and the workers. Nothing in a [`Plan`] that [`Plan::resolve`] made can be
-//! invalid any more. Its fields may be changed all the same; their bounds are looked
-//! at once more before it runs.
+//! The plan of a run: the validated form of a [`crate::spec`], which workers carry
+//! out.
+//!
+//! Every value of a [`Plan`] from [`Plan::resolve`] is valid. The fields are public
+//! and may be changed, so their bounds are checked again before the plan runs.
 
 pub mod action;
 mod caching;
@@ -45,72 +46,73 @@ pub use workload::{
     Access, FileSet, Replay, Requests, Scope, SizeWeight, Split, Timing, Workload, is_reader,
 };
 
-/// Credits of the costliest frame of a replay: CREATE, something, CLOSE.
+/// Credits of the costliest frame of a replay: CREATE, one other request, CLOSE.
 const REPLAY_CHARGE: u16 = 3;
 
-/// A complete, immutable run.
+/// A complete, validated run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Name of the profile the workload came from.
     pub profile: String,
-    /// What each client does.
+    /// The work of each client.
     pub workload: Workload,
-    /// Where, and as whom.
+    /// The server, share, folder and account.
     pub target: Target,
     /// Clients at each load point, in the order they run, each 1 to
     /// [`CLIENTS_MAX`](crate::clients::CLIENTS_MAX); at least one.
     pub load_points: Vec<u32>,
     /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
     pub repeat: u32,
-    /// Actions each client has under way at most, 1 to [`OUTSTANDING_MAX`]; in a
-    /// closed loop without think times, always. 1 in a replay and in a `fileio` test.
+    /// Maximum number of actions that each client has in flight, 1 to
+    /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
+    /// has this many. 1 in a replay and in a `fileio` test.
     pub outstanding: u32,
-    /// What makes actions begin.
+    /// The load model: when actions begin.
     pub load: LoadModel,
-    /// How the load comes to its full height.
+    /// How the load rises to its full height.
     pub ramp: Ramp,
-    /// Time under load before the measured window, not measured: at full load, or,
-    /// with [`Ramp::Linear`], while clients join. 0 to [`PERIOD_MAX`]; not 0 with
-    /// [`Ramp::Linear`].
+    /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
+    /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
+    /// the load is full.
     pub ramp_up: Duration,
     /// Length of the measured window, more than 0 and at most [`PERIOD_MAX`].
     pub duration: Duration,
-    /// Time at full load after the measured window, not measured, 0 to [`PERIOD_MAX`].
+    /// Unmeasured time at full load after the measured window, 0 to [`PERIOD_MAX`].
     pub ramp_down: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Worker threads, 1 to [`THREADS_MAX`]; each runs its share of the clients, and
-    /// there are no more than these need.
+    /// Worker threads, 1 to [`THREADS_MAX`]. Each runs its share of the clients. A
+    /// load point uses no more threads than its clients need.
     pub threads: u32,
-    /// Whether each of them stays on a CPU of its own.
+    /// Whether each worker thread stays on one CPU.
     pub pinning: Pinning,
-    /// Sessions set up per second at most, over all threads, 1 to
-    /// [`SETUP_RATE_MAX`]; `None` for as fast as the server lets them in.
+    /// Maximum number of sessions to set up per second, over all threads, 1 to
+    /// [`SETUP_RATE_MAX`]. With `None` the server alone limits it.
     pub setup_rate: Option<u32>,
-    /// Where CPU time of the server is looked up.
+    /// Source of the server's CPU time.
     pub server_cpu: CpuSource,
-    /// The client that carries the operations out.
+    /// The driver that sends the operations.
     pub driver: DriverKind,
-    /// What is asked of each session.
+    /// Options of each session.
     pub session: SessionOptions,
     /// The TCP connections that sessions use.
     pub connections: Connections,
-    /// What opens of files ask to be allowed to cache.
+    /// The caching that opens of files ask for.
     pub caching: Caching,
     /// Whether data read back is compared with what was written.
     pub verify: Verify,
-    /// Bounds on every wait.
+    /// Limits on every wait.
     pub limits: Limits,
 }
 
 impl Plan {
-    /// The most clients any load point has.
+    /// Returns the clients of the largest load point.
     #[must_use]
     pub fn max_clients(&self) -> u32 {
         self.load_points.iter().copied().max().unwrap_or(0)
     }
 
-    /// Bytes of the largest request.
+    /// Returns the bytes of the largest request.
     #[must_use]
     pub fn largest_request(&self) -> u32 {
         let sizes = self.workload.request_sizes();
@@ -119,8 +121,8 @@ impl Plan {
         sizes.chain(recorded).max().unwrap_or(0)
     }
 
-    /// Credits that the costliest operation takes at once, all requests of its
-    /// frame together.
+    /// Returns the credits that the costliest operation takes at once. All requests
+    /// of its frame count together.
     #[must_use]
     pub fn largest_charge(&self) -> u16 {
         let moved = charge_for(self.largest_request());
@@ -137,15 +139,15 @@ impl Plan {
         actions.iter().map(charge).max().unwrap_or(1)
     }
 
-    /// Whether any WRITE or FLUSH can occur, so that files are opened for
-    /// writing (FLUSH needs write access: MS-SMB2 3.3.5.11).
+    /// Whether any WRITE or FLUSH can occur. Files are then opened for writing
+    /// (FLUSH needs write access: MS-SMB2 3.3.5.11).
     #[must_use]
     pub fn writes(&self) -> bool {
         let kinds = self.workload.kinds();
         kinds.contains(&OpKind::Write) || kinds.contains(&OpKind::Flush)
     }
 
-    /// Bytes of all files together at the largest load point.
+    /// Returns the bytes of all files together at the largest load point.
     #[must_use]
     pub fn bytes_on_share(&self) -> u64 {
         if let Some(replay) = self.workload.replay() {
@@ -158,7 +160,7 @@ impl Plan {
         }
     }
 
-    /// Every file of the run, at the largest load point.
+    /// Returns every file of the run, at the largest load point.
     pub fn files(&self) -> impl Iterator<Item = WorkFile> + use<> {
         let clients = match self.workload.uses_files() {
             true => self.max_clients(),
@@ -167,22 +169,23 @@ impl Plan {
         self.workload.files.iter(clients)
     }
 
-    /// Name of a client's file in the target's folder. `client` and `file` are
-    /// numbers from 0; shared files have the same name for every client.
+    /// Returns the name of a client's file in the target's folder. `client` and
+    /// `file` are numbers from 0. Shared files have the same name for every client.
     #[must_use]
     pub fn file_name(&self, client: u32, file: u32) -> String {
         self.workload.files.file_name(client, file)
     }
 }
 
-/// What is asked of a session during set-up.
+/// Options of a session, applied during set-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionOptions {
     /// Dialects to offer.
     pub dialects: DialectRange,
     /// Message signing.
     pub signing: Mode,
-    /// The one algorithm to sign with; `None` leaves it to both sides.
+    /// The only algorithm to sign with; `None` leaves the choice to client and
+    /// server.
     pub signing_algorithm: Option<SigningAlgorithm>,
     /// Message encryption.
     pub encryption: Mode,
@@ -190,47 +193,49 @@ pub struct SessionOptions {
     pub ciphers: CipherList,
 }
 
-/// A protocol feature as the user asks for it.
+/// Whether the user wants a protocol feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// As the server requires.
+    /// On if the server requires it.
     #[default]
     Auto,
-    /// On, or the run does not start.
+    /// On; otherwise the run does not start.
     Required,
-    /// Off, or the run does not start.
+    /// Off; otherwise the run does not start.
     Off,
 }
 
-/// Where worker threads run.
+/// The CPUs that worker threads run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
-    /// Wherever the system puts them.
+    /// On any CPU, as the system decides.
     #[default]
     Free,
-    /// The i-th on the i-th CPU that this process may use, round and round.
+    /// Thread i on the i-th CPU that this process may use, starting again at the
+    /// first.
     Pinned,
 }
 
-/// Whether contents are checked.
+/// Whether data read back is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// Payloads are discarded unseen.
+    /// Payloads are discarded without a check.
     #[default]
     Off,
     /// Every byte read is compared with what was written.
     ReadBack,
 }
 
-/// The longest each wait may take.
+/// The time limit of each kind of wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Until TCP is connected.
+    /// Limit for connecting TCP.
     pub connect: Duration,
-    /// Until one set-up request (negotiate, session, tree, open) is answered.
+    /// Limit for the answer to one set-up request (negotiate, session, tree, open).
     pub setup: Duration,
-    /// Until one measured operation is answered; then the client counts as lost.
+    /// Limit for the answer to one measured operation. The client counts as lost
+    /// after it.
     pub operation: Duration,
 }
 

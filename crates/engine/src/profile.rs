@@ -1,8 +1,8 @@
-//! Where profiles come from: the ones shipped with the program, and files.
+//! Sources of profiles: the built-in ones and files.
 //!
-//! Reading a profile file is the only I/O among the engine's descriptions of
-//! work. What the content means is [`crate::spec`]'s, whether it can run is
-//! decided by [`Plan::resolve`](crate::plan::Plan::resolve).
+//! Reading a profile file is the only I/O among the engine's descriptions of work.
+//! Not here: the meaning of the content ([`crate::spec`]), and whether it can run
+//! ([`Plan::resolve`](crate::plan::Plan::resolve)).
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,13 +14,13 @@ use crate::loadfile::{self, LoadfileError, Unknown};
 use crate::spec::{Spec, SyntaxError};
 use crate::trace::Trace;
 
-/// What stands before the path of a loadfile.
+/// The prefix of the path of a loadfile.
 pub const LOADFILE: &str = "loadfile:";
 
-/// The profile that runs when none is named.
+/// The profile that runs when the user names none.
 pub const DEFAULT: &str = "file-server";
 
-/// Profiles shipped with the program: name and TOML text.
+/// The built-in profiles: name and TOML text.
 pub const BUILTIN: [(&str, &str); 7] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
@@ -40,27 +40,28 @@ pub const BUILTIN: [(&str, &str); 7] = [
     ),
 ];
 
-/// Bytes after which a file is no profile, whatever it holds.
+/// The largest profile file in bytes. A larger file is refused without being
+/// parsed.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
-/// A profile and where it came from.
+/// A profile and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// A built-in profile's name, or the path as it was given: the place that
-    /// messages name.
+    /// A built-in profile's name, or the path as given. Messages name it as the
+    /// place of a mistake.
     pub origin: String,
     /// Its content.
     pub spec: Spec,
-    /// What is replayed instead of what the content says.
+    /// The trace to replay instead of the content.
     pub trace: Option<Arc<Trace>>,
-    /// What is tested instead, as `sysbench fileio` does.
+    /// The `sysbench fileio` test to run instead of the content.
     pub fileio: Option<Fileio>,
 }
 
-/// Why there is no profile to run.
+/// The reason why there is no profile to run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// Neither built in nor a path.
+    /// The name is neither a built-in profile nor a path.
     #[error(
         "unknown profile `{0}`: expected one of {list}, the path of a .toml file, or loadfile: and \
          the path of a loadfile",
@@ -75,7 +76,7 @@ pub enum ProfileError {
         /// The system's reason.
         reason: io::Error,
     },
-    /// The loadfile is none.
+    /// The file is not a valid loadfile.
     #[error(transparent)]
     Loadfile(#[from] LoadfileError),
     /// The file is not a profile.
@@ -83,12 +84,12 @@ pub enum ProfileError {
     Malformed {
         /// The path as given.
         origin: String,
-        /// Where and why.
+        /// The place and the reason.
         error: SyntaxError,
     },
 }
 
-/// The text of a built-in profile.
+/// Returns the text of a built-in profile.
 #[must_use]
 pub fn builtin(name: &str) -> Option<&'static str> {
     BUILTIN
@@ -97,18 +98,20 @@ pub fn builtin(name: &str) -> Option<&'static str> {
         .map(|(_, text)| text)
 }
 
-/// The built-in profile of this name, or else the file at this path. A path is
-/// what contains a `/` or ends in `.toml`; behind `loadfile:` it is that of a
-/// loadfile to be replayed.
+/// Loads the built-in profile of this name, or else the file at this path.
+///
+/// A text that contains a `/` or ends in `.toml` is a path. After the prefix
+/// `loadfile:` it is the path of a loadfile to replay.
 ///
 /// # Errors
-/// When there is no such profile, its file cannot be read (or is larger than
-/// 1 MiB), or its text is no profile.
+/// When there is no such profile, or its file cannot be read or is larger than 1
+/// MiB. Also when its text is not a profile.
 pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
     load_with(name_or_path, Unknown::Refuse)
 }
 
-/// The same; of a loadfile, with this done about lines that mean nothing here.
+/// Loads a profile as [`load`] does. `unknown` says what to do with lines of a
+/// loadfile that are not understood.
 ///
 /// # Errors
 /// As [`load`].
@@ -150,8 +153,8 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 impl Profile {
-    /// A profile made in code. `name` is what results call it, unless `spec` has a
-    /// name, and where messages say that a mistake is.
+    /// Makes a profile in code. Results use `name` unless `spec` has a name.
+    /// Messages use `name` as the place of a mistake.
     #[must_use]
     pub fn from_spec(name: &str, spec: Spec) -> Self {
         Self {
@@ -162,10 +165,10 @@ impl Profile {
         }
     }
 
-    /// Reads a profile's text; `origin` is what messages call it.
+    /// Parses the text of a profile. Messages call it `origin`.
     ///
     /// # Errors
-    /// When the text is no profile.
+    /// When the text is not a profile.
     pub fn parse(origin: &str, text: &str) -> Result<Self, ProfileError> {
         match Spec::parse(text) {
             Ok(spec) => Ok(Self::from_spec(origin, spec)),
@@ -176,7 +179,7 @@ impl Profile {
         }
     }
 
-    /// The name results carry: the profile's own, or else its file's.
+    /// Returns the name that results use: the profile's own, or else its file's.
     #[must_use]
     pub fn name(&self) -> String {
         let stem = || {

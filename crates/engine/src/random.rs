@@ -1,27 +1,28 @@
 //! SplitMix64 as a function of a position: the source of every random choice.
 //!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014; finaliser by Stafford, variant 13) adds a constant
-//! to its state and hashes it. Its n-th output is therefore a hash of seed and
-//! n, and any one can be computed without those before it. It passes BigCrush.
+//! SplitMix64 adds a constant to its state and hashes it (Steele, Lea, Flood: "Fast
+//! splittable pseudorandom number generators", OOPSLA 2014; finaliser by Stafford,
+//! variant 13). Its n-th output is therefore a hash of the seed and n. Each output
+//! can be computed without those before it. It passes BigCrush.
 
-/// What the state grows by: 2^64 divided by the golden ratio, odd.
+/// The increment of the state: 2^64 divided by the golden ratio, made odd.
 pub(crate) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The output function: every bit of the input moves every bit of the output.
+/// Hashes a state into an output. Every bit of the input affects every bit of the
+/// output.
 pub(crate) const fn finalise(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     state ^ (state >> 31)
 }
 
-/// Output number `position`, from 0, of the generator seeded with `key`.
+/// Returns output number `position`, from 0, of the generator seeded with `key`.
 pub(crate) const fn draw(key: u64, position: u64) -> u64 {
     finalise(key.wrapping_add(position.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
 }
 
-/// `draw` scaled to `0..bound`, uniformly up to `bound` in 2^64. Lemire's
-/// multiplication: no division.
+/// Scales `draw` to `0..bound`. The result is uniform up to a bias of `bound` in
+/// 2^64. Lemire's multiplication avoids a division.
 pub(crate) const fn below(draw: u64, bound: u64) -> u64 {
     ((draw as u128 * bound as u128) >> 64) as u64
 }
@@ -30,7 +31,7 @@ pub(crate) const fn below(draw: u64, bound: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The outputs for seed 1234567 that implementations publish as their
+    /// The outputs for seed 1234567 are those that implementations publish as their
     /// check (Rosetta Code, "Pseudo-random numbers/Splitmix64").
     #[test]
     fn it_is_splitmix64() {

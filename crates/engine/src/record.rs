@@ -1,10 +1,10 @@
-//! What a run measured, before anyone summarises it.
+//! The measurements of a run, before they are summarised.
 //!
-//! A [`Recorder`] has a fixed size and is what a worker records into during one
-//! interval. Those of all workers are merged when the interval is over, become
-//! a line of the [`Series`] and are added to the load point's [`Tally`]. Merging
-//! histograms is exact, so percentiles over workers and intervals are
-//! percentiles over operations, never means of means.
+//! A [`Recorder`] has a fixed size. A worker records into it during one interval.
+//! At the end of the interval the recorders of all workers are merged. The result
+//! becomes a line of the [`Series`] and is added to the load point's [`Tally`].
+//! Merging histograms is exact. Percentiles over workers and intervals are
+//! therefore percentiles over operations, never means of means.
 
 mod caching;
 mod fairness;
@@ -42,11 +42,11 @@ pub use verification::Verification;
 pub struct Dropout {
     /// The client's number, from 0.
     pub client: u32,
-    /// What happened, as a lower-case clause.
+    /// The reason, as a lower-case clause.
     pub reason: String,
 }
 
-/// What the generator's own process used during the measured window.
+/// The resources that the generator's own process used during the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientUsage {
     /// CPU time in user mode.
@@ -57,15 +57,16 @@ pub struct ClientUsage {
     pub max_rss_bytes: u64,
 }
 
-/// Setting up the sessions of one load point.
+/// The set-up of the sessions of one load point.
 #[derive(Clone, Debug)]
 pub struct SetupRecord {
-    /// Nanoseconds from connect to tree connected, one value per session.
+    /// Nanoseconds from connect until the tree was connected, one value per
+    /// session.
     pub session: Histogram<u64>,
-    /// TCP connections that the sessions have.
+    /// TCP connections of the sessions.
     pub connections: u64,
-    /// From the first connect until the last session was ready for the load, with all
-    /// that this needs.
+    /// Time from the first connect until the last session was completely ready for
+    /// the load.
     pub elapsed: Duration,
 }
 
@@ -74,82 +75,83 @@ pub struct SetupRecord {
 pub struct LoadPointRecord {
     /// Clients asked for.
     pub clients: u32,
-    /// Which pass, from 1.
+    /// Number of the pass, from 1.
     pub repeat: u32,
-    /// Length of the window that was really measured.
+    /// Length of the window that was actually measured.
     pub window: Duration,
-    /// Operations.
+    /// The operations of the load point.
     pub ops: Tally,
-    /// The same over time.
+    /// The same operations over time.
     pub series: Series,
-    /// From when no further operation was sent until the last one under load was done;
-    /// what completes in it is in no window.
+    /// Time from when no further operation was sent until the last operation under
+    /// load was done. Completions in it belong to no window.
     pub drain: Duration,
-    /// From the end of the last operation under load, or of the window where that is
-    /// later, until every file had been flushed; `None` where nothing is done when
-    /// the load is over.
+    /// Time until every file had been flushed. It starts at the end of the last
+    /// operation under load, or of the window if that is later. `None` if nothing
+    /// is done after the load.
     pub final_flush: Option<Duration>,
-    /// How evenly clients were served.
+    /// How evenly the server served the clients.
     pub fairness: Fairness,
     /// Time within the window in which operations were in flight, summed over
-    /// operations. Counted as they are sent and answered, not summed up of their
-    /// latencies, so that either can be checked by the other.
+    /// operations. It is counted as they are sent and answered, not as the sum of
+    /// their latencies. Each of the two values can therefore check the other.
     pub in_flight: Duration,
-    /// How well due instants were kept, where actions are due by the clock.
+    /// How punctual the actions were that are due by the clock.
     pub punctuality: Punctuality,
     /// Clients that completed an operation in the window.
     pub clients_served: u32,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<Dropout>,
-    /// Why the point must not be quoted; `None` when it is valid.
+    /// The reason why the load point must not be quoted; `None` when it is valid.
     pub invalid: Option<String>,
     /// The generator's own use of CPU and memory.
     pub client: ClientUsage,
     /// The server's use of CPU.
     pub server_cpu: ServerCpuRecord,
-    /// How the generator fared, and whether it was the limit.
+    /// The state of the generator, and whether it was the limit.
     pub generator: GeneratorRecord,
-    /// Session set-up.
+    /// The set-up of the sessions.
     pub setup: SetupRecord,
-    /// Time within the window, summed over clients, in which a request was due
-    /// but no credit was at hand.
+    /// Time within the window, summed over clients, in which a request was due but
+    /// no credit was available.
     pub credit_starved: Duration,
-    /// Time within the window, summed over clients, in which a request was due
-    /// but earlier ones still waited for the socket to take them.
+    /// Time within the window, summed over clients, in which a request was due but
+    /// the socket had not yet accepted earlier ones.
     pub held_back: Duration,
-    /// Operations, one of a client at most, that were next but could not be sent
-    /// before the load ended. None of them is among those counted.
+    /// Operations that were next but could not be sent before the load ended, at
+    /// most one per client. They are not counted as operations.
     pub unsent: u32,
 }
 
-/// What the server agreed to; the same for every session of a run.
+/// The properties that the server negotiated; the same for every session of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
     /// The target without secrets.
     pub url: String,
-    /// Whether it is on this machine and shares its CPUs, as far as the address that
-    /// its name stands for tells.
+    /// Whether the server is on this machine and shares its CPUs, as far as the
+    /// address of its name shows.
     pub is_here: bool,
-    /// As what sessions were let in; `None` where that is not SMB's.
+    /// The kind of log-on that the server accepted; `None` for a server without
+    /// SMB.
     pub logon: Option<smbench_protocol::Logon>,
-    /// Negotiated dialect; `None` where it is not an SMB server.
+    /// Negotiated dialect; `None` for a server without SMB.
     pub dialect: Option<smbench_protocol::Dialect>,
     /// Signing algorithm in use, `None` when messages are not signed.
     pub signing: Option<smbench_protocol::SigningAlgorithm>,
-    /// Cipher in use, `None` when messages are not encrypted. What is
-    /// encrypted is not signed besides.
+    /// Cipher in use, `None` when messages are not encrypted. Encrypted messages
+    /// are not signed in addition.
     pub encryption: Option<smbench_protocol::Cipher>,
-    /// Largest READ, WRITE and transaction in bytes; 0 where it has no such limits.
+    /// Largest READ in bytes; 0 for a server without such limits.
     pub max_read: u32,
-    /// See `max_read`.
+    /// Largest WRITE in bytes; see `max_read`.
     pub max_write: u32,
-    /// See `max_read`.
+    /// Largest transaction in bytes; see `max_read`.
     pub max_transact: u32,
 }
 
 impl ServerFacts {
-    /// What there is to say of a server that does not speak SMB. `url` must not
-    /// hold a secret.
+    /// Makes the facts of a server that does not speak SMB. `url` must not contain
+    /// a secret.
     #[must_use]
     pub fn other(url: &str) -> Self {
         Self {
@@ -171,49 +173,51 @@ impl ServerFacts {
 pub enum Outcome {
     /// Every planned load point was run.
     Complete,
-    /// Interrupted by the user.
+    /// The user interrupted the run.
     Interrupted,
-    /// Given up because of the server or the network, as a lower-case clause.
+    /// Aborted because of the server or the network, with the reason as a
+    /// lower-case clause.
     Aborted(String),
 }
 
-/// Where a part of a run came from.
+/// The source of a part of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// It is what the plan says.
+    /// The plan.
     #[default]
     Plan,
-    /// The program that embeds the engine brought it; what the plan says of it is
-    /// not what ran.
+    /// The program that embeds the engine. What the plan says of this part did not
+    /// run.
     Own,
 }
 
-/// Everything a run measured so far.
+/// All measurements of a run so far.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
-    /// What was asked for.
+    /// The plan of the run.
     pub plan: Plan,
-    /// What carried the operations out.
+    /// The source of the driver.
     pub driver: Origin,
-    /// The operations themselves.
+    /// The source of the operations.
     pub operations: Origin,
-    /// What the server agreed to.
+    /// The properties that the server negotiated.
     pub server: ServerFacts,
-    /// What the contents of files were salted with, for whoever looks at them on the
-    /// server; drawn anew for each run.
+    /// The salt of the contents of files, drawn anew for each run. It serves to
+    /// examine files on the server.
     pub salt: Salt,
     /// Wall-clock time of the start.
     pub started: SystemTime,
     /// Finished load points, and at most one that was cut short.
     pub load_points: Vec<LoadPointRecord>,
-    /// How it ended; [`Outcome::Complete`] only once everything has run.
+    /// How the run ended; [`Outcome::Complete`] only after every load point has
+    /// run.
     pub outcome: Outcome,
-    /// What could not be removed from the share, as a lower-case clause.
+    /// The files that could not be removed from the share, as a lower-case clause.
     pub leftover: Option<String>,
 }
 
 impl RunRecord {
-    /// A run that has just begun.
+    /// Makes the record of a run that has just begun.
     pub(crate) fn new(plan: &Plan, server: ServerFacts, started: SystemTime) -> Self {
         Self {
             plan: plan.clone(),

@@ -1,10 +1,9 @@
-//! The `--source-ip` list: which of this machine's addresses connections come
-//! from, for servers that limit connections per address and for machines with
-//! several networks.
+//! The `--source-ip` list: the local addresses that connections come from.
 //!
-//! `192.0.2.1,192.0.2.10-192.0.2.20` is eleven more addresses after the first.
-//! Every list holds at least one address and none twice. Whether they are this
-//! machine's is only known when a connection is made.
+//! It serves servers that limit connections per address, and machines with several
+//! networks. `192.0.2.1,192.0.2.10-192.0.2.20` is one address and then eleven more.
+//! A list holds at least one address and no address twice. Only connecting shows
+//! whether an address belongs to this machine.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,19 +12,19 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most addresses a list may have.
+/// The largest number of addresses in a list.
 pub const SOURCES_MAX: usize = 4096;
 
-/// Local addresses of connections, in the order they are used.
+/// Local addresses of connections, in the order in which they are used.
 ///
 /// Elements are separated by commas. An element is an IPv4 or IPv6 address, or
-/// `FIRST-LAST` with both ends of one family. Printed canonically: three or
-/// more addresses that follow each other as a range.
+/// `FIRST-LAST` with both ends of one family. The canonical text writes three or
+/// more consecutive addresses as a range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceList(Vec<IpAddr>);
 
-/// Why a text is no list of source addresses.
+/// The reason why a text is not a list of source addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceListError {
     /// Nothing between two commas, or nothing at all.
@@ -49,7 +48,7 @@ pub enum SourceListError {
         /// The element as written.
         element: String,
     },
-    /// A range from one family to the other.
+    /// A range that starts in one address family and ends in the other.
     #[error("range `{element}` in the address list mixes IPv4 and IPv6")]
     Mixed {
         /// The element as written.
@@ -64,20 +63,20 @@ pub enum SourceListError {
     /// More addresses than [`SOURCES_MAX`].
     #[error("the address list has more than {SOURCES_MAX} addresses")]
     TooMany,
-    /// An address that is there already.
+    /// An address that is listed twice.
     #[error("address {0} is listed twice: connections go round the list evenly")]
     Twice(IpAddr),
 }
 
 impl SourceList {
-    /// The addresses, in the order they are used. Never empty.
+    /// Returns the addresses, in the order in which they are used. Never empty.
     #[must_use]
     pub fn as_slice(&self) -> &[IpAddr] {
         &self.0
     }
 
-    /// The address of the connection with this number, from 0: they go round
-    /// the list.
+    /// Returns the address of a connection, by its number from 0. Connections use
+    /// the addresses of the list in turn.
     #[must_use]
     pub fn of_connection(&self, number: u32) -> IpAddr {
         self.0[number as usize % self.0.len()]
@@ -125,7 +124,7 @@ impl FromStr for SourceList {
     }
 }
 
-/// The addresses one element stands for, as numbers of one family.
+/// A range of addresses of one family, as numbers.
 struct Range {
     make: fn(u128) -> IpAddr,
     first: u128,
@@ -149,8 +148,9 @@ impl Range {
         if last < first {
             return Err(SourceListError::Reversed { element: named() });
         }
-        // Both kinds lie at the ends of their address space, so that the ends
-        // of a range tell.
+        // Unspecified addresses lie at the start of their address space, multicast
+        // and broadcast addresses at its end. Checking both ends is therefore
+        // enough.
         if first.is_unspecified() || last.is_multicast() || is_broadcast(last) {
             return Err(SourceListError::Unusable { element: named() });
         }
@@ -181,7 +181,7 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// What makes an address of the same family of a number.
+/// Returns the function that turns a number into an address of the same family.
 fn maker(address: IpAddr) -> fn(u128) -> IpAddr {
     match address {
         IpAddr::V4(_) => |number| IpAddr::V4(Ipv4Addr::from_bits(number as u32)),
@@ -209,7 +209,7 @@ impl fmt::Display for SourceList {
     }
 }
 
-/// How many of the leading addresses follow each other.
+/// Returns how many of the leading addresses are consecutive.
 fn consecutive(addresses: &[IpAddr]) -> usize {
     let follows = |pair: &&[IpAddr]| {
         pair[0].is_ipv4() == pair[1].is_ipv4()

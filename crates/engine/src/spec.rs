@@ -1,8 +1,7 @@
-//! What was written: a profile file and the options of a command line, before
-//! anyone has judged it.
+//! The spec of a run as written: a profile file and the options of a command line.
 //!
-//! Everything is optional here and anything may be wrong; only
-//! [`Plan::resolve`](crate::plan::Plan::resolve) decides. A profile is TOML:
+//! Everything is optional here, and any value may be wrong. Only
+//! [`Plan::resolve`](crate::plan::Plan::resolve) validates it. A profile is TOML:
 //!
 //! ```toml
 //! name = "file-server"
@@ -10,10 +9,10 @@
 //! read_percent = 80
 //! split = "requests"           # or "clients": each only reads or only writes
 //! access = "random"            # or "sequential"
-//! flush_every_writes = 100     # absent is never
+//! flush_every_writes = 100     # never when absent
 //! [files]
 //! scope = "private"            # or "shared"
-//! count = 1                    # per client, or in all when shared
+//! count = 1                    # per client; in total when shared
 //! size = "1MiB"
 //! [[sizes]]                    # weights sum to 100
 //! size = "4KiB"
@@ -24,7 +23,7 @@
 //! duration = "30s"
 //! ```
 //!
-//! A mix of any commands takes the place of `read_percent`:
+//! A mix of any commands replaces `read_percent`:
 //!
 //! ```toml
 //! [[operations]]               # weights sum to 100
@@ -33,21 +32,21 @@
 //! weight = 100
 //! ```
 //!
-//! So does an access pattern as Iometer has them ([`crate::plan::pattern`]):
+//! An access pattern as in Iometer ([`crate::plan::pattern`]) replaces it too:
 //!
 //! ```toml
 //! [[pattern]]                  # weights sum to 100
 //! size = "4KiB"
 //! weight = 60                  # percent of the bursts
 //! reads = 80                   # percent of its requests
-//! random = 100                 # likewise
+//! random = 100                 # percent of its requests
 //! delay = "10ms"               # before each burst; none when absent
 //! burst = 5                    # requests; 1 when absent
-//! align = "4KiB"               # of places; 512 bytes when absent or 0
+//! align = "4KiB"               # of offsets; 512 bytes when absent or 0
 //! reply = 0                    # bytes in the other direction; none when absent
 //! ```
 //!
-//! Reading files and finding built-in profiles is [`crate::profile`]'s.
+//! Not here: reading files and finding built-in profiles ([`crate::profile`]).
 
 mod operation;
 mod pattern;
@@ -76,31 +75,34 @@ pub use pattern::PatternSpec;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// What results call it; the file's name when absent.
+    /// The name that results use; the file's name when absent.
     pub name: Option<String>,
-    /// What it is for, in a line.
+    /// The purpose of the profile, in one line.
     pub description: Option<String>,
-    /// Share of reads among reads and writes, 0 to 100. Needed unless there
-    /// are operations.
+    /// Share of reads among reads and writes, 0 to 100. Required unless there are
+    /// operations.
     pub read_percent: Option<f64>,
-    /// Whether each client reads and writes (`requests`, when absent), or
-    /// `read_percent` of the `clients` read and the others write.
+    /// How reads and writes are divided; `requests` when absent. With `requests`
+    /// each client does both. With `clients`, `read_percent` of the clients read
+    /// and the others write.
     pub split: Option<Split>,
     /// Order of offsets; random when absent.
     pub access: Option<Access>,
-    /// A FLUSH after every this many writes of a client; absent is never.
+    /// Number of a client's writes after which it sends a FLUSH; never when absent.
     pub flush_every_writes: Option<u32>,
     /// The files worked on.
     pub files: FilesSpec,
-    /// The mix of request sizes. Needed where requests have a size.
+    /// The mix of request sizes. Required where requests have a size.
     pub sizes: Vec<SizeSpec>,
-    /// A mix of any commands, instead of reads and writes alone.
+    /// A mix of any commands. It replaces plain reads and writes.
     pub operations: Vec<OperationSpec>,
-    /// Lines of an access pattern, instead of either.
+    /// The lines of an access pattern. They replace `read_percent` and
+    /// `operations`.
     pub pattern: Vec<PatternSpec>,
-    /// What office clients do, instead of any: `without-cache` or `oplocks`.
+    /// An office workload, `without-cache` or `oplocks`. It replaces every other
+    /// description of requests.
     pub netbench: Option<Variant>,
-    /// Defaults for options that the command line leaves out.
+    /// Defaults for options that are missing on the command line.
     pub run: RunOptions,
 }
 
@@ -108,11 +110,11 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesSpec {
-    /// Private when absent.
+    /// Who works on a file; `private` when absent.
     pub scope: Option<Scope>,
-    /// 1 when absent.
+    /// Files per client, or in total when shared; 1 when absent.
     pub count: Option<u32>,
-    /// 1 MiB when absent.
+    /// Bytes in each file; 1 MiB when absent.
     pub size: Option<Size>,
 }
 
@@ -126,52 +128,54 @@ pub struct SizeSpec {
     pub weight: f64,
 }
 
-/// How to run a workload: the `[run]` table of a profile, and the options of a
-/// command line, which go before it. What is in neither has a default.
+/// How to run a workload: the `[run]` table of a profile, or the options of a
+/// command line. Options of the command line have priority. An option that is in
+/// neither has a default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunOptions {
     /// Clients at each load point, each 1 to
     /// [`CLIENTS_MAX`](crate::clients::CLIENTS_MAX); 1, 4, 8 and 16 when absent.
     pub clients: Option<ClientList>,
-    /// Requests each client keeps in flight, or has at most where a rate or a think
-    /// time is given, 1 to [`OUTSTANDING_MAX`](crate::plan::OUTSTANDING_MAX); 1 when
-    /// absent, and always in a replay.
+    /// Requests that each client keeps in flight, 1 to
+    /// [`OUTSTANDING_MAX`](crate::plan::OUTSTANDING_MAX); 1 when absent. With a
+    /// rate or a think time it is a maximum. In a replay it is always 1.
     pub outstanding: Option<u32>,
-    /// Operations per second, such as `5000` or `50/client`, instead of a closed
-    /// loop, [`RATE_MIN`](crate::plan::RATE_MIN) to
-    /// [`RATE_MAX`](crate::plan::RATE_MAX); a closed loop when absent.
+    /// Operations per second, such as `5000` or `50/client`, from
+    /// [`RATE_MIN`](crate::plan::RATE_MIN) to [`RATE_MAX`](crate::plan::RATE_MAX).
+    /// A closed loop when absent.
     pub rate: Option<Rate>,
-    /// How those are spaced: `constant`, when absent, or `poisson`.
+    /// How arrivals at a rate are spaced: `constant` (when absent) or `poisson`.
     pub arrivals: Option<Spacing>,
     /// Mean time between the end of an operation and the next one, at most
     /// [`THINK_TIME_MAX`](crate::plan::THINK_TIME_MAX); none when absent.
     #[serde(deserialize_with = "duration")]
     pub think_time: Option<Duration>,
-    /// How think times vary: `fixed`, when absent, or `exponential`.
+    /// How think times vary: `fixed` (when absent) or `exponential`.
     pub think_distribution: Option<Spacing>,
-    /// When operations of a replay begin: `fast`, when absent, or `recorded`.
+    /// When operations of a replay begin: `fast` (when absent) or `recorded`.
     pub timing: Option<Timing>,
-    /// How often each client goes through what it replays, after which the load
-    /// point ends: at least once; when absent over and over, until the window and the
-    /// ramp-down are over.
+    /// How often each client replays the recording, at least once. The load point
+    /// then ends. When absent, clients repeat it until the window and the ramp-down
+    /// are over.
     pub loops: Option<u32>,
-    /// How clients begin: `full`, when absent, or `linear`, for which there must be a
+    /// How clients begin: `full` (when absent) or `linear`, which requires a
     /// ramp-up.
     pub ramp: Option<Ramp>,
     /// Length of the measured window, more than 0 and at most
-    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 3 s when absent. With `loops`, and in a
-    /// `fileio` test, only a limit; 1 h when absent.
+    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 3 s when absent. With `loops` and
+    /// in a `fileio` test it is only a limit, and 1 h when absent.
     #[serde(deserialize_with = "duration")]
     pub duration: Option<Duration>,
-    /// Time under load before the window: at full load, or, with `ramp` linear, while
-    /// clients join. At most [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 1 s when absent,
-    /// but none with `loops` and in a `fileio` test.
+    /// Time under load before the window, at most
+    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX). With a linear `ramp` clients join
+    /// in it. Otherwise the load is full. When absent it is 1 s, but 0 with `loops`
+    /// and in a `fileio` test.
     #[serde(deserialize_with = "duration")]
     pub ramp_up: Option<Duration>,
     /// Time at full load after the window, at most
-    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX); 500 ms when absent, but none with
-    /// `loops` and in a `fileio` test.
+    /// [`PERIOD_MAX`](crate::plan::PERIOD_MAX). When absent it is 500 ms, but 0
+    /// with `loops` and in a `fileio` test.
     #[serde(deserialize_with = "duration")]
     pub ramp_down: Option<Duration>,
     /// Passes over the series of load points, 1 to
@@ -179,22 +183,20 @@ pub struct RunOptions {
     pub repeat: Option<u32>,
     /// Seed of every random choice, any number; 1 when absent.
     pub seed: Option<u64>,
-    /// Worker threads, 1 to [`THREADS_MAX`](crate::plan::THREADS_MAX); when absent as
-    /// many as this process may use CPUs.
+    /// Worker threads, 1 to [`THREADS_MAX`](crate::plan::THREADS_MAX). When absent,
+    /// the number of CPUs that this process may use.
     pub threads: Option<u32>,
-    /// Whether each worker thread stays on a CPU of its own; `true` or `false`
-    /// in a file.
+    /// Whether each worker thread stays on one CPU; `true` or `false` in a file.
     #[serde(deserialize_with = "pinning")]
     pub pin_threads: Option<Pinning>,
-    /// Sessions set up per second at most, over all threads, 1 to
-    /// [`SETUP_RATE_MAX`](crate::plan::SETUP_RATE_MAX); when absent as fast as the
-    /// server lets them in.
+    /// Maximum number of sessions to set up per second, over all threads, 1 to
+    /// [`SETUP_RATE_MAX`](crate::plan::SETUP_RATE_MAX). When absent, the server
+    /// alone limits it.
     pub setup_rate: Option<u32>,
-    /// The client that carries the operations out, such as `native`.
+    /// The driver that sends the operations, such as `native`.
     #[serde(deserialize_with = "from_text::<DriverKind, _>")]
     pub driver: Option<DriverKind>,
-    /// What opens of files ask to be allowed to cache, such as `batch` or
-    /// `lease-rh`.
+    /// The caching that opens of files ask for, such as `batch` or `lease-rh`.
     #[serde(deserialize_with = "from_text::<Caching, _>")]
     pub oplock: Option<Caching>,
     /// Dialects to offer, such as `3.1.1` or `2.1..3.0.2`.
@@ -202,7 +204,7 @@ pub struct RunOptions {
     pub dialect: Option<DialectRange>,
     /// Message signing.
     pub sign: Option<Mode>,
-    /// The one algorithm to sign with, such as `aes-128-cmac`.
+    /// The only algorithm to sign with, such as `aes-128-cmac`.
     #[serde(deserialize_with = "from_text::<SigningAlgorithm, _>")]
     pub signing_algorithm: Option<SigningAlgorithm>,
     /// Message encryption.
@@ -210,42 +212,43 @@ pub struct RunOptions {
     /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
     #[serde(deserialize_with = "from_text::<CipherList, _>")]
     pub cipher: Option<CipherList>,
-    /// Sessions, one for each client, on each connection, 1 to
-    /// [`SESSIONS_PER_CONNECTION_MAX`](crate::plan::SESSIONS_PER_CONNECTION_MAX); 1 when
-    /// absent.
+    /// Sessions on each connection, one for each client, 1 to
+    /// [`SESSIONS_PER_CONNECTION_MAX`](crate::plan::SESSIONS_PER_CONNECTION_MAX); 1
+    /// when absent.
     pub sessions_per_connection: Option<u32>,
-    /// Connections that each session uses at a time, 1 to
-    /// [`CONNECTIONS_PER_SESSION_MAX`](crate::plan::CONNECTIONS_PER_SESSION_MAX), of which
-    /// more than 1 need SMB 3.0 or newer; 1 when absent.
+    /// Connections that each session uses at the same time, 1 to
+    /// [`CONNECTIONS_PER_SESSION_MAX`](crate::plan::CONNECTIONS_PER_SESSION_MAX); 1
+    /// when absent. More than 1 requires SMB 3.0 or newer.
     pub connections_per_session: Option<u32>,
-    /// The most credits each connection holds and uses, 1 to
-    /// [`MAX_CREDIT_TARGET`](smbench_protocol::credit::MAX_CREDIT_TARGET), but no fewer
-    /// than the costliest operation takes at once; when absent as many as its requests
-    /// in flight need.
+    /// Maximum number of credits that each connection holds and uses, 1 to
+    /// [`MAX_CREDIT_TARGET`](smbench_protocol::credit::MAX_CREDIT_TARGET). It must
+    /// cover the costliest operation. When absent, the number that the requests in
+    /// flight need.
     pub credits: Option<u16>,
     /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
     pub source_ip: Option<SourceList>,
-    /// Whether contents are checked; `true` or `false` in a file.
+    /// Whether data is verified; `true` or `false` in a file.
     #[serde(deserialize_with = "verify")]
     pub verify: Option<Verify>,
-    /// Bytes in each file, instead of what `[files]` says. Only a command line
-    /// can give it: a file has one place for each thing.
+    /// Bytes in each file; overrides `[files]`. Only a command line can give it,
+    /// because a profile has `[files]` for it.
     #[serde(skip)]
     pub file_size: Option<Size>,
-    /// Where CPU time of the server is looked up. It goes with the server, so
-    /// only a command line can give it.
+    /// Source of the server's CPU time. Only a command line can give it, because it
+    /// depends on the server.
     #[serde(skip)]
     pub server_cpu: Option<CpuSource>,
 }
 
 impl RunOptions {
-    /// These options, and those of `fallback` where these say nothing.
+    /// Merges two sets of options. Values of `fallback` fill those that are missing
+    /// here.
     #[must_use]
     pub fn or(self, fallback: Self) -> Self {
         Self {
             clients: self.clients.or(fallback.clients),
             outstanding: self.outstanding.or(fallback.outstanding),
-            // One load model takes the place of another as a whole.
+            // One load model replaces another as a whole.
             rate: self.rate.or(match self.think_time {
                 Some(_) => None,
                 None => fallback.rate,
@@ -324,33 +327,33 @@ fn pinning<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Pinning>
 }
 
 impl Spec {
-    /// Reads a profile's TOML.
+    /// Parses the TOML of a profile.
     ///
     /// # Errors
-    /// When it is not TOML, or holds a key or a kind of value that no profile
-    /// has.
+    /// When the text is not TOML, or contains a key or a type of value that no
+    /// profile has.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         parse(text)
     }
 }
 
-/// Reads TOML, of a profile or of anything else that is written likewise.
+/// Parses TOML, of a profile or of another file of the same style.
 ///
 /// # Errors
-/// When it is not TOML, or not what `T` is read from.
+/// When the text is not TOML, or does not fit `T`.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, SyntaxError> {
     toml::from_str(text).map_err(|error| SyntaxError::new(text, &error))
 }
 
-/// Where and why a text is not what it should be.
+/// The place and the reason of a syntax error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct SyntaxError {
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// One line, without its place.
+    /// One line of text, without the place.
     pub message: String,
 }
 

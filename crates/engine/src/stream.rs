@@ -1,24 +1,24 @@
-//! What each client does next: a pure function of workload, seed, client and
+//! The operations of each client: a pure function of workload, seed, client and
 //! sequence number.
 //!
-//! Actions that are drawn are numbered from 0 for each client. What is random
-//! about action `index` (which it is, its size, and for random access its file
-//! and offset) depends on (seed, client, index) and nothing else, so any one
-//! can be computed alone. Two things are folds over the indices before: where a
-//! sequential request starts, and when a FLUSH falls due. Neither depends on
-//! time, threads or answers. Of an access pattern, bursts and places are folds
-//! as well.
+//! Drawn actions are numbered from 0 for each client. The random properties of
+//! action `index` are its kind, its size, and for random access its file and
+//! offset. They depend only on (seed, client, index), so each action can be
+//! computed alone. Two properties are folds over the earlier indices: the start of
+//! a sequential request, and when a FLUSH falls due. Neither depends on time,
+//! threads or answers. In an access pattern, bursts and offsets are folds too.
 //!
-//! An action may take several requests. Those after the first are a pure
-//! function of the one before and how it went: [`Mix::after`].
+//! An action may take several requests. Each request after the first is a pure
+//! function of the previous one and its result: [`Mix::after`].
 //!
-//! Sequential access starts at the beginning of the client's first file. On
-//! shared files clients start spread over the whole set instead, so that they
-//! do not all read the block that another has just brought into the server's
-//! cache: client c starts c golden sections along, rounded down to a multiple
-//! of the largest request. That leaves even gaps for any number of clients.
+//! Sequential access starts at the beginning of the client's first file. On shared
+//! files the starts of the clients are spread over the whole set. Otherwise all
+//! clients would read the block that another client has just brought into the
+//! server's cache. Client c starts c golden sections into the set, rounded down to
+//! a multiple of the largest request. The gaps are therefore even for any number of
+//! clients.
 //!
-//! [`OpStream::next`] allocates nothing and does no floating-point arithmetic.
+//! [`OpStream::next`] does not allocate and does no floating-point arithmetic.
 
 mod mix;
 mod own;
@@ -39,19 +39,19 @@ use pattern::Walk;
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What it is.
+    /// The kind of request.
     pub kind: OpKind,
-    /// Which action of its [`Mix`] it belongs to.
+    /// Index of its action in its [`Mix`].
     pub action: u8,
-    /// The file's index among the client's files, or among the shared ones.
+    /// The file's index among the client's files, or among the shared files.
     pub file: u32,
-    /// First byte; 0 where no range of a file is worked on.
+    /// First byte; 0 for a request without a range of a file.
     pub offset: u64,
-    /// Bytes; likewise.
+    /// Bytes; 0 for a request without a range of a file.
     pub length: u32,
 }
 
-/// Where the next sequential request starts, if it fits.
+/// The start of the next sequential request, if it fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
     file: u32,
@@ -59,7 +59,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// The place of the next request of `bytes`, and moves behind it.
+    /// Returns file and offset of the next request of `bytes`, and moves behind it.
     fn advance(&mut self, bytes: u32, files: &FileSet) -> (u32, u64) {
         if self.offset + u64::from(bytes) > files.size {
             self.turn_over(files);
@@ -69,7 +69,7 @@ impl Cursor {
         place
     }
 
-    /// To the beginning of the next file.
+    /// Moves to the beginning of the next file.
     fn turn_over(&mut self, files: &FileSet) {
         self.offset = 0;
         self.file = match self.file + 1 {
@@ -79,29 +79,30 @@ impl Cursor {
     }
 }
 
-/// The requests of one client, without end.
+/// The endless requests of one client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpStream {
     mix: Arc<Mix>,
     key: u64,
-    /// Of the next action that is drawn.
+    /// Index of the next action to draw.
     index: u64,
     cursor: Cursor,
     writes_since_flush: u32,
     last_written: u32,
-    /// Of a pattern, and the kind of its last request.
+    /// The position in a pattern, and the kind of its last request.
     walk: (Walk, OpKind),
 }
 
-/// The key of a client's draws.
+/// Returns the key of a client's draws.
 pub(crate) const fn client_key(seed: u64, client: u32) -> u64 {
-    // Hashed apart, so that seed 1 of client 2 is not seed 2 of client 1 and
-    // neighbouring keys are far apart in the generator's sequence.
+    // Seed and client are hashed separately. Seed 1 of client 2 therefore differs
+    // from seed 2 of client 1, and similar keys are far apart in the generator's
+    // sequence.
     finalise(finalise(seed.wrapping_add(GOLDEN_GAMMA)) ^ client as u64)
 }
 
 impl OpStream {
-    /// The stream of `client` (from 0) from its first request.
+    /// Returns the stream of `client` (from 0) at its first request.
     #[must_use]
     pub fn new(mix: &Arc<Mix>, seed: u64, client: u32) -> Self {
         Self {
@@ -115,9 +116,9 @@ impl OpStream {
         }
     }
 
-    /// The stream of `client` as it is after `index` drawn actions; a FLUSH
-    /// that the last of them made due comes first. Constant time when nothing
-    /// is folded (random access without flushes or pattern), else proportional to `index`.
+    /// Returns the stream of `client` after `index` drawn actions. A FLUSH that the
+    /// last of them made due comes first. It takes constant time for random access
+    /// without flushes or a pattern. Otherwise the time is proportional to `index`.
     #[must_use]
     pub fn at(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Self {
         let mut stream = Self::new(mix, seed, client);
@@ -130,9 +131,9 @@ impl OpStream {
         stream
     }
 
-    /// The first request of drawn action number `index` of `client`, alone.
-    /// Constant time for random access; for sequential access and patterns what
-    /// is folded is folded over those before.
+    /// Returns the first request of drawn action number `index` of `client`. It
+    /// takes constant time for random access. For sequential access and patterns it
+    /// steps through all earlier actions.
     #[must_use]
     pub fn drawn_operation(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Operation {
         let mut stream = Self::new(mix, seed, client);
@@ -145,8 +146,8 @@ impl OpStream {
         stream.next_action()
     }
 
-    /// The next request: a FLUSH of the file last written when one is due, and
-    /// else the first request of the next action.
+    /// Returns the next request: a FLUSH of the file last written if one is due,
+    /// otherwise the first request of the next action.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator would wrap each item of an endless stream in Some"
@@ -160,14 +161,14 @@ impl OpStream {
         let operation = self.next_drawn();
         if operation.kind == OpKind::Write {
             self.last_written = operation.file;
-            // Only ever compared when flushes are wanted; otherwise free to wrap.
+            // Only compared when flushes are wanted; otherwise it may wrap.
             self.writes_since_flush = self.writes_since_flush.wrapping_add(1);
         }
         operation
     }
 
-    /// What comes next where that is not for a draw to say. Apart, so that draws keep
-    /// their registers.
+    /// Returns the next request if a flush rule or a pattern decides it. It is not
+    /// inlined, so that drawing keeps its registers.
     #[inline(never)]
     fn next_in_turn(&mut self) -> Option<Operation> {
         match &self.mix.turns {
@@ -189,7 +190,7 @@ impl OpStream {
         }
     }
 
-    /// The first request of the next action.
+    /// Returns the first request of the next action.
     fn next_action(&mut self) -> Operation {
         match self.mix.turns {
             Turns::Lines(_) => self.next_in_pattern(),

@@ -1,9 +1,9 @@
-//! Where a run goes: `smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]`.
+//! The target of a run: `smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]`.
 //!
-//! A [`Target`] that came out of [`Target::parse`] names a share and a folder
-//! that SMB can name. No error and no output of this module ever repeats the
-//! password, nor a part of the URL that could be one. Where passwords come
-//! from besides the URL is the caller's business.
+//! A [`Target`] from [`Target::parse`] holds only share and folder names that SMB
+//! allows. No error and no output of this module repeats the password, or a part of
+//! the URL that could be one. Not here: passwords from other sources than the URL,
+//! which the caller looks up.
 
 mod secret;
 mod url;
@@ -18,7 +18,7 @@ use crate::login::Login;
 /// The TCP port of SMB without NetBIOS (MS-SMB2 2.1).
 pub const DEFAULT_PORT: u16 = 445;
 
-/// A parsed target URL and the password that was found for it.
+/// A parsed target URL and its password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Windows domain or workgroup; empty for a local account.
@@ -36,30 +36,30 @@ pub struct Target {
     pub path: String,
     /// The password. Never printed.
     pub password: Secret,
-    /// How the user proves who they are; NTLM for a parsed URL.
+    /// How the user authenticates; NTLM for a parsed URL.
     pub login: Login,
 }
 
-/// Whether a URL carried a password, which shells and process lists show to
-/// others: worth a warning.
+/// Whether a URL contained a password. If so, the caller should warn: shells and
+/// process lists show the URL to other users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlPassword {
-    /// It did not.
+    /// The URL contained no password.
     Absent,
-    /// It did, and [`Target::password`] holds it.
+    /// The URL contained a password; [`Target::password`] holds it.
     Present,
 }
 
-/// Why a text is no target.
+/// The reason why a text is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// No `smb://` at all.
+    /// The scheme `smb://` is missing.
     #[error("the target has no scheme: write smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]")]
     NoScheme,
-    /// A URL of something else.
+    /// The URL has another scheme.
     #[error("the target's scheme is {0}: only smb:// is understood")]
     OtherScheme(String),
-    /// Nothing where the server belongs.
+    /// The host is missing.
     #[error("the target names no host: write smb://USER@HOST/SHARE")]
     NoHost,
     /// The host is neither a name nor an address.
@@ -74,43 +74,43 @@ pub enum TargetError {
          @ : / ? # are written %40 %3A %2F %3F %23)"
     )]
     BadPort,
-    /// A password or a domain without an account.
+    /// A password or a domain is given without an account.
     #[error("the target has a {0} but no user: write smb://USER@HOST/SHARE")]
     NoUser(&'static str),
-    /// Only a server.
+    /// The share is missing.
     #[error("the target names no share: write smb://USER@HOST/SHARE")]
     NoShare,
-    /// A character that SMB forbids in the part.
+    /// A part contains a character that SMB does not allow there.
     #[error("the target's {part} contains {character:?}, which SMB does not allow there")]
     IllegalCharacter {
-        /// Which part of the URL.
+        /// The part of the URL.
         part: &'static str,
         /// The character.
         character: char,
     },
-    /// `?` or `#` as they stand would start a query or a fragment.
+    /// A bare `?` or `#`, which would start a query or a fragment.
     #[error("the target has a bare {0}: write ? as %3F and # as %23, or leave it out")]
     QueryOrFragment(char),
-    /// A folder `.` or `..`, with which files could land outside the folder.
+    /// A folder named `.` or `..`: it could lead files outside the target folder.
     #[error("the target's path contains the folder `{0}`: write the path without it")]
     DotSegment(String),
-    /// `%` without two hexadecimal digits.
+    /// A `%` without two hexadecimal digits after it.
     #[error("the target's {0} contains a % without two hexadecimal digits: write % itself as %25")]
     BadEscape(&'static str),
-    /// Escapes that make no text.
+    /// Escapes that do not decode to UTF-8.
     #[error("the target's {0} is not UTF-8 once its %XX escapes are decoded")]
     NotUtf8(&'static str),
 }
 
 impl Target {
-    /// Reads a target URL. Every part may be percent-encoded; an IPv6 address
-    /// stands in brackets. A password (`USER:PASSWORD@`) is taken over, and
-    /// reported so that the caller can warn.
+    /// Parses a target URL. Every part may be percent-encoded. An IPv6 address is
+    /// written in brackets. A password (`USER:PASSWORD@`) is accepted, and reported
+    /// so that the caller can warn.
     ///
     /// # Errors
-    /// When the text is no such URL, or names something SMB cannot: the
-    /// characters `" * / : < > ? \ |` and control characters are illegal in
-    /// shares and folders (MS-FSCC 2.1.5).
+    /// When the text is not such a URL, or has a name that SMB does not allow. The
+    /// characters `" * / : < > ? \ |` and control characters are illegal in names
+    /// of shares and folders (MS-FSCC 2.1.5).
     pub fn parse(text: &str) -> Result<(Self, UrlPassword), TargetError> {
         let rest = strip_scheme(text.trim())?;
         if let Some(bare) = rest.chars().find(|c| matches!(c, '?' | '#')) {
@@ -154,7 +154,7 @@ impl Target {
         Ok((target, found))
     }
 
-    /// The target of a URL that holds no password, and its password.
+    /// Returns the target of a URL without a password, with the given password.
     ///
     /// # Errors
     /// As [`Target::parse`].
@@ -164,8 +164,8 @@ impl Target {
         Ok(Self { password, ..target })
     }
 
-    /// What a plan has for a target when it runs on something other than an SMB
-    /// share ([`execute_on`](crate::run::execute_on)).
+    /// Returns a placeholder target. A plan has it when it runs on something other
+    /// than an SMB share ([`execute_on`](crate::run::execute_on)).
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -180,8 +180,8 @@ impl Target {
         }
     }
 
-    /// The canonical URL without the password: what may be printed and stored.
-    /// [`Target::parse`] reads it back.
+    /// Returns the canonical URL without the password. It is safe to print and
+    /// store, and [`Target::parse`] reads it back.
     #[must_use]
     pub fn redacted(&self) -> String {
         self.to_string()

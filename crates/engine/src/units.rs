@@ -1,8 +1,8 @@
 //! Byte counts and durations as people write and read them.
 //!
-//! This is the one place that prints a byte count. Multiples are powers of
-//! 1024 in both directions, as in fio and Iometer, and printing says so
-//! (`KiB`). Rates (decimal megabits) are the report's business.
+//! This is the only module that prints a byte count. Multiples are powers of 1024
+//! in both directions, as in fio and Iometer, and the printed unit says so (`KiB`).
+//! Not here: rates (decimal megabits), which the report prints.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 
 /// A byte count.
 ///
-/// Written as a whole number and a unit: `512`, `512B`, `4KiB`, `64k`, `1MiB`,
-/// `10g`. `k`, `K`, `KB` and `KiB` all mean 1024 bytes, `M`, `MB` and `MiB`
-/// 1024 times that, and so on to `T`; case does not matter. Printed rounded to
-/// one decimal in the largest unit that fits: `1 MiB`, `512 B`, `1.5 GiB`.
-/// `{:#}` prints it unrounded, in the largest unit that divides it: `1 MiB`,
-/// `1048577 B`.
+/// Users write a whole number and a unit: `512`, `512B`, `4KiB`, `64k`, `1MiB`,
+/// `10g`. `k`, `K`, `KB` and `KiB` all mean 1024 bytes. `M`, `MB` and `MiB` mean
+/// 1024 times that, and so on to `T`. Upper and lower case are the same.
+///
+/// `{}` prints it rounded to one decimal, in the largest unit that fits: `1 MiB`,
+/// `512 B`, `1.5 GiB`. `{:#}` prints it exactly, in the largest unit that divides
+/// it: `1 MiB`, `1048577 B`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Size(pub u64);
@@ -134,7 +135,7 @@ impl<'de> Deserialize<'de> for Size {
 #[error("`{0}` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h")]
 pub struct DurationError(String);
 
-/// Reads a duration: `500ms`, `30s`, `10m`, `1h 30m`, or `0`.
+/// Parses a duration: `500ms`, `30s`, `10m`, `1h 30m`, or `0`.
 ///
 /// # Errors
 /// When a number or its unit is missing or unknown, or the sum overflows.
@@ -142,7 +143,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     humantime::parse_duration(text.trim()).map_err(|_| DurationError(text.to_owned()))
 }
 
-/// Writes a duration so that [`parse_duration`] reads it back: `1m 30s`.
+/// Formats a duration so that [`parse_duration`] reads it back: `1m 30s`.
 #[must_use]
 pub fn format_duration(duration: Duration) -> String {
     humantime::format_duration(duration).to_string()

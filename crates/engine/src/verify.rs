@@ -1,65 +1,68 @@
-//! What a client may find when it reads back: the judge behind `--verify`.
+//! Verification of the data that a client reads back (`--verify`).
 //!
-//! A [`Ledger`] belongs to one client. It hears of every write and read when it
-//! is sent and when it is answered, and judges the contents of each read. The
-//! invariant: a server that keeps its promises is never accused, whatever order
-//! requests in flight take effect in; and data that is damaged, misplaced or
-//! lost is found as soon as it is read without a write in flight beside it.
+//! A [`Ledger`] belongs to one client. It is called for every write and read, when
+//! it is sent and when it is answered. It checks the contents of each read.
 //!
-//! On private files the client knows all that was ever written, so stale data
-//! is found too. On shared files it does not, and only asks whether each block
-//! is sound: made by one write of this run, for this file and this offset.
+//! Invariant: a server that keeps its promises is never accused, in whatever order
+//! requests in flight take effect. Damaged, misplaced or lost data is found as soon
+//! as it is read without a concurrent write.
 //!
-//! Beside a write in flight to the same block, a sound block must be a version
-//! that the block can have, and a torn one must be made of two of them. What is
-//! neither, or is old but may have been read before the write, may be the work of
-//! a server that keeps its promises, or not: such reads are counted
-//! ([`Verdict::Unjudged`]).
+//! On private files the client knows every write, so stale data is found too. On
+//! shared files it does not. There it only checks that each block is sound: made by
+//! one write of this run, for this file and this offset.
 //!
-//! All offsets and lengths are multiples of 512 bytes; a
-//! [`Plan`](crate::plan::Plan) with verification has no others. Contents are
-//! [`crate::pattern`]'s.
+//! During a write to the same block, a sound block must be a version that the block
+//! can have. A torn block must consist of two such versions. A block may be neither
+//! sound nor torn, or it may be old but possibly read before the write. Such a
+//! block does not show whether the server keeps its promises, so the read is only
+//! counted ([`Verdict::Unjudged`]).
+//!
+//! All offsets and lengths are multiples of 512 bytes. A
+//! [`Plan`](crate::plan::Plan) with verification has no others. Not here: the
+//! contents ([`crate::pattern`]).
 
 use crate::pattern::{BLOCK_BYTES, Mismatch, Salt, Stamp, Tear, check, check_torn};
 use crate::plan::{FileSet, Scope};
 
-/// What one client knows of the contents of its files. 24 bytes for each block
-/// of a private file, 48 KiB per MiB; nothing for shared files.
+/// One client's knowledge of the contents of its files. It has 24 bytes for each
+/// block of a private file, 48 KiB per MiB, and none for shared files.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     client: u32,
     run: u32,
     salt: Salt,
-    /// Of the newest write; the next has one more.
+    /// The generation of the newest write. The next write has one more.
     generation: u32,
-    /// Counts answered writes.
+    /// Number of answered writes.
     epoch: u64,
     blocks_per_file: usize,
-    /// Of all files in order; empty for shared files.
+    /// The blocks of all files in order; empty for shared files.
     blocks: Vec<Block>,
-    /// Who else may write to the files.
+    /// Whether other clients may write to the files.
     others: Others,
 }
 
-/// Who else than a ledger's client may write to its files.
+/// Whether other clients than the ledger's may write to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Nobody does, and neither does the client: a block can only be whole.
+    /// No client writes, not even the ledger's own, so a block cannot be torn.
     Read,
-    /// At any time, anywhere, as far as the files are shared.
+    /// Other clients may write at any time and anywhere, if the files are shared.
     Write,
 }
 
-/// What is known of one block. Generation 0 is what it held before this ledger.
+/// The state of one block. Generation 0 is the content before this ledger.
 ///
-/// Writes that are in flight at the same time may take effect in any order, and
-/// chains of them (A overlaps B, B overlaps C) leave open which came last. They
-/// are therefore treated as one batch, from the first write that finds no other
-/// in flight to the answer that leaves none. Once any write of the batch has
-/// succeeded, what was there before is gone for good and the block holds a
-/// member of the batch; which one is open, so the only bound that is sure to
-/// hold is the smallest generation among them. Before that the bound of earlier
-/// batches stands. Failed members count: one may have taken effect last.
+/// Writes that are in flight at the same time may take effect in any order. Chains
+/// of them (A overlaps B, B overlaps C) leave open which came last. They are
+/// therefore treated as one batch, from the first write that finds no other in
+/// flight to the answer that leaves none.
+///
+/// Once any write of the batch has succeeded, the earlier content is gone for good,
+/// and the block holds a member of the batch. It is unknown which one, so the only
+/// certain bound is the smallest generation among them. Until then the bound of
+/// earlier batches stays valid. Failed members count too, because one may have
+/// taken effect last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     /// The oldest generation the block can hold.
@@ -74,17 +77,18 @@ struct Block {
     answered: u64,
 }
 
-/// What came of judging a read that was not found wrong.
+/// The verdict on a read that was not found wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All of it is what it may be.
+    /// All of the data is valid.
     Checked,
-    /// So is what could be judged; the rest met with writes to the same blocks.
+    /// All data that could be judged is valid. The rest was concurrent with writes
+    /// to the same blocks.
     Unjudged,
 }
 
 impl Verdict {
-    /// That of both.
+    /// Returns the verdict on both parts together.
     const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Checked, Self::Checked) => Self::Checked,
@@ -93,11 +97,12 @@ impl Verdict {
     }
 }
 
-/// When a read was sent, in terms of its ledger's writes.
+/// The time at which a read was sent, as the number of answered writes in its
+/// ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(u64);
 
-/// Bytes of memory that the ledgers of `clients` clients take together.
+/// Returns the bytes of memory that the ledgers of `clients` clients take together.
 #[must_use]
 pub fn memory_bytes(files: &FileSet, clients: u32) -> u64 {
     let blocks = match files.scope {
@@ -108,16 +113,18 @@ pub fn memory_bytes(files: &FileSet, clients: u32) -> u64 {
 }
 
 impl Ledger {
-    /// A ledger for `client`'s files as they are now. `run` is 0 for files that
-    /// were just prepared, with generation 0 of run 0, and higher than any
-    /// before for files that earlier ledgers' writes have changed (the number of
-    /// load points since the preparation will do). All are of the same salt.
+    /// Makes a ledger for `client`'s files in their present state. `run` is 0 for
+    /// files that were just prepared, with generation 0 of run 0. Files that writes
+    /// of earlier ledgers have changed need a higher `run` than any before. The
+    /// number of load points since the preparation is suitable. All ledgers have
+    /// the same salt.
     #[must_use]
     pub fn new(files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
         Self::beside(Others::Write, files, client, run, salt)
     }
 
-    /// The same where it is known whether others write.
+    /// Makes a ledger as [`Ledger::new`] does, but with `others`: whether other
+    /// clients write.
     #[must_use]
     pub fn beside(others: Others, files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
         let blocks_per_file = (files.size / BLOCK_BYTES as u64) as usize;
@@ -137,10 +144,10 @@ impl Ledger {
         }
     }
 
-    /// A write is about to be sent: returns the stamp to fill it with.
+    /// Notes that a write is about to be sent. Returns the stamp to fill it with.
     pub fn write_issued(&mut self, file: u32, offset: u64, length: u32) -> Stamp {
-        // After 2^32 - 1 writes all carry the same generation. Stale data can
-        // then pass for fresh, but nothing is accused wrongly.
+        // After 2^32 - 1 writes all have the same generation. Stale data may then
+        // pass for fresh data, but nothing is accused wrongly.
         self.generation = self.generation.saturating_add(1);
         let generation = self.generation;
         for block in self.range(file, offset, u64::from(length)) {
@@ -158,13 +165,13 @@ impl Ledger {
         }
     }
 
-    /// A write was answered without error, in full.
+    /// Notes that a write was answered in full and without error.
     pub fn write_done(&mut self, file: u32, offset: u64, length: u32) {
         self.write_answered(file, offset, length, Answer::Stored);
     }
 
-    /// A write was answered with an error, or took fewer bytes: the blocks may
-    /// hold it or not.
+    /// Notes that a write was answered with an error, or stored fewer bytes. The
+    /// blocks may or may not hold it.
     pub fn write_failed(&mut self, file: u32, offset: u64, length: u32) {
         self.write_answered(file, offset, length, Answer::Failed);
     }
@@ -179,23 +186,25 @@ impl Ledger {
             );
             block.in_flight = block.in_flight.saturating_sub(1);
             block.answered = epoch;
-            // Generations rise from batch to batch, so the floor only ever does.
+            // Generations rise from batch to batch, so the floor never falls.
             if answer == Answer::Stored {
                 block.floor = block.batch_min;
             }
         }
     }
 
-    /// A read is about to be sent; hand the epoch to [`Self::read_done`].
+    /// Notes that a read is about to be sent. Pass the epoch to
+    /// [`Self::read_done`].
     #[must_use]
     pub fn read_issued(&self) -> Epoch {
         Epoch(self.epoch)
     }
 
-    /// A read that was sent at `epoch` was answered with `data` from `offset`.
+    /// Checks a read that was sent at `epoch` and answered with `data` from
+    /// `offset`.
     ///
     /// # Errors
-    /// The first place where `data` cannot be right.
+    /// The first place at which `data` cannot be right.
     pub fn read_done(
         &self,
         file: u32,
@@ -244,7 +253,7 @@ impl Ledger {
         Ok(verdict)
     }
 
-    /// Whether a block of a private file may hold what this stamp wrote.
+    /// Checks whether a block of a private file may hold what this stamp wrote.
     fn judge_version(
         &self,
         block: &Block,
@@ -264,8 +273,8 @@ impl Ledger {
         }
         match generation < block.floor {
             false => Ok(Verdict::Checked),
-            // A floor that may have risen after the read was sent is not the
-            // read's: the server may have answered it from before the write.
+            // The floor may have risen after the read was sent. The server may have
+            // answered the read from before the write.
             true if answered_since => Ok(Verdict::Unjudged),
             true => Err(Mismatch::Stale {
                 offset,
@@ -275,9 +284,9 @@ impl Ledger {
         }
     }
 
-    /// On shared files another client's write may be in flight at any time, so a
-    /// block may be torn between two sound ones; nothing else is excused, and where
-    /// nobody writes not even that.
+    /// Checks a block of a shared file. Another client's write may be in flight at
+    /// any time, so a block may be torn between two sound ones. Nothing else is
+    /// excused. If no client writes, a torn block is not excused either.
     fn judge_shared(
         &self,
         file: u32,
@@ -300,7 +309,7 @@ impl Ledger {
         }
     }
 
-    /// Position in `blocks` of the block at `offset` of `file`.
+    /// Returns the index in `blocks` of the block at `offset` of `file`.
     fn index(&self, file: u32, offset: u64) -> usize {
         debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64));
         file as usize * self.blocks_per_file + (offset / BLOCK_BYTES as u64) as usize

@@ -1,4 +1,4 @@
-//! What was prepared, as it is written down beside the files.
+//! The manifest: a description of the prepared files, stored next to them.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -7,35 +7,36 @@ use super::Fileio;
 use crate::pattern::Salt;
 use crate::units::Size;
 
-/// Bytes beyond which a file is no manifest, whatever it holds.
+/// The largest manifest in bytes. A larger file is not a manifest.
 pub(crate) const MANIFEST_BYTES_MAX: u32 = 4096;
 
-/// Contents of files are [`crate::pattern`]'s, of this kind.
+/// The kind of contents, which [`crate::pattern`] defines.
 const PATTERN: &str = "SMBENCH2";
 
-/// Which files there are, one like the other.
+/// The number and size of the prepared files, which are all the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     version: u32,
     pub(crate) files: u32,
     pub(crate) file_bytes: u64,
     pattern: String,
-    /// What contents are salted with, so that later runs know them again.
+    /// The salt of the contents, so that later runs recognise them.
     salt: u64,
-    /// Not told by releases that left no holes, or did not know.
+    /// Missing in manifests of releases that left no holes, or did not know of
+    /// them.
     #[serde(default)]
     pub(crate) contents: Contents,
 }
 
-/// Whether files hold all that they should, as far as they are long.
+/// Whether the files contain all their data, up to their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Contents {
-    /// They do.
+    /// The files contain all their data.
     #[default]
     Whole,
-    /// A test makes them anew, each request sent by whichever client is ready
-    /// for one, and was not seen to come to its end.
+    /// A test rewrites the files and was not seen to end. Any client that is ready
+    /// sends the next request, so an unfinished test may leave holes.
     MayHaveHoles,
 }
 
@@ -51,24 +52,25 @@ impl Manifest {
         }
     }
 
-    /// What contents are salted with.
+    /// Returns the salt of the contents.
     pub(crate) const fn salt(&self) -> Salt {
         Salt(self.salt)
     }
 
-    /// Whether the files are those of a test.
+    /// Whether the files match a test.
     pub(crate) fn fits(&self, test: &Fileio) -> bool {
         (self.files, self.file_bytes) == (test.files, test.file_bytes())
     }
 
-    /// Some hundred bytes of JSON.
+    /// Returns about a hundred bytes of JSON.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self)
             .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))
             + "\n"
     }
 
-    /// `None` where it is none, or none that this release understands.
+    /// Parses a manifest. `None` if it is not one, or if this release does not
+    /// understand it.
     pub(crate) fn parse(json: &[u8]) -> Option<Self> {
         let manifest: Self = serde_json::from_slice(json).ok()?;
         (manifest.version == 1 && manifest.pattern == PATTERN && manifest.files > 0)
@@ -76,98 +78,99 @@ impl Manifest {
     }
 }
 
-/// What preparing came to.
+/// The result of preparing files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// The directory, from the share's root.
+    /// The directory, as a path from the share's root.
     pub directory: String,
-    /// Files that were whole already.
+    /// Number of files that were already complete.
     pub found: u32,
-    /// Files that were made or gone on with.
+    /// Number of files that were made or continued.
     pub written: u32,
     /// Bytes written.
     pub bytes: u64,
 }
 
-/// Why there are no files to work on.
+/// The reason why there are no files to work on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FileioError {
-    /// Nothing was prepared.
+    /// No files are prepared.
     #[error(
         "there are no prepared files in '{directory}' on {at}: make them with `smbench fileio \
          prepare` and the same --file-num and --file-total-size"
     )]
     NotPrepared {
-        /// From the share's root.
+        /// The directory, as a path from the share's root.
         directory: String,
         /// Host, port and share.
         at: String,
     },
-    /// Others were.
+    /// Other files are prepared.
     #[error(
         "the files prepared in '{directory}' on {at} are {found_files} of {found_bytes}, and not \
          {files} of {bytes}: give --file-num={found_files} --file-total-size={total}, or remove them \
          with `smbench fileio cleanup`"
     )]
     OtherFiles {
-        /// From the share's root.
+        /// The directory, as a path from the share's root.
         directory: String,
         /// Host, port and share.
         at: String,
-        /// How many there are.
+        /// Number of prepared files.
         found_files: u32,
-        /// Bytes in each.
+        /// Bytes in each prepared file.
         found_bytes: String,
-        /// Bytes of all together, to be given again.
+        /// Bytes of all prepared files together, for the advice.
         total: u64,
-        /// How many there should be.
+        /// Number of files that the options ask for.
         files: u32,
-        /// Bytes in each.
+        /// Bytes in each file that the options ask for.
         bytes: String,
     },
-    /// One of them is not as it was, or was never finished.
+    /// A file was changed or never finished.
     #[error(
         "file '{path}' on {at} has {found}, and not {bytes}: go on with `smbench fileio prepare` and \
          the same options"
     )]
     WrongSize {
-        /// From the share's root.
+        /// The path from the share's root.
         path: String,
         /// Host, port and share.
         at: String,
-        /// Bytes it has; "no entry" where it is not there.
+        /// Bytes found; "no entry" if the file does not exist.
         found: String,
-        /// Bytes it should have.
+        /// Bytes expected.
         bytes: String,
     },
-    /// One of them is larger than it should be.
+    /// A file is larger than expected.
     #[error(
         "file '{path}' on {at} has {found}, more than the {bytes} that were prepared: remove the \
          files with `smbench fileio cleanup` and prepare them again"
     )]
     TooLong {
-        /// From the share's root.
+        /// The path from the share's root.
         path: String,
         /// Host, port and share.
         at: String,
-        /// Bytes it has.
+        /// Bytes found.
         found: String,
-        /// Bytes it should have.
+        /// Bytes expected.
         bytes: String,
     },
-    /// They were being written when their writer was lost.
+    /// The files may have holes, because a test that rewrote them was not seen to
+    /// end.
     #[error(
         "the files prepared in '{directory}' on {at} may have holes, as the seqwr test that made them \
          anew was not seen to come to its end: write them again with `smbench fileio prepare` and the same \
          options"
     )]
     Holes {
-        /// From the share's root.
+        /// The directory, as a path from the share's root.
         directory: String,
         /// Host, port and share.
         at: String,
     },
-    /// Requests beyond what the server carries.
+    /// A request is larger than the server accepts.
     #[error(
         "--file-block-size, with what --file-merged-requests makes of it, is {wanted}, but {at} takes \
          {kind}s of at most {limit}: give less"
@@ -179,10 +182,10 @@ pub enum FileioError {
         at: String,
         /// "read" or "write".
         kind: &'static str,
-        /// What was negotiated.
+        /// The negotiated limit.
         limit: String,
     },
-    /// Too little room.
+    /// The share has too little space.
     #[error(
         "the share at {at} has {free} free, but the files need {needed} more: give a smaller \
          --file-total-size, or another share"
@@ -190,39 +193,39 @@ pub enum FileioError {
     NoSpace {
         /// Host, port and share.
         at: String,
-        /// What would be written.
+        /// Bytes to write.
         needed: String,
-        /// What the server says is free.
+        /// Bytes that are free according to the server.
         free: String,
     },
-    /// Somebody works with them now.
+    /// Another smbench is using the files.
     #[error("another smbench is using directory '{directory}' on {at}: wait until it has ended")]
     InUse {
-        /// From the share's root.
+        /// The directory, as a path from the share's root.
         directory: String,
         /// Host, port and share.
         at: String,
     },
-    /// The directory is somebody else's.
+    /// The directory contains something that smbench did not make.
     #[error(
         "directory '{directory}' on {at} holds '{name}', which smbench did not put there: move it \
          away first"
     )]
     Foreign {
-        /// From the share's root.
+        /// The directory, as a path from the share's root.
         directory: String,
         /// Host, port and share.
         at: String,
-        /// A name in it.
+        /// A foreign name in the directory.
         name: String,
     },
-    /// What was prepared is not known.
+    /// The manifest cannot be understood.
     #[error(
         "file '{path}' on {at} does not tell what was prepared: remove the files with `smbench fileio \
          cleanup` and prepare them again"
     )]
     Manifest {
-        /// From the share's root.
+        /// The path from the share's root.
         path: String,
         /// Host, port and share.
         at: String,
@@ -236,7 +239,7 @@ impl FileioError {
         matches!(self, Self::OtherFiles { .. })
     }
 
-    /// Others than the options say.
+    /// Makes the error that the prepared files do not match the options.
     pub(crate) fn other(directory: &str, at: String, found: &Manifest, test: &Fileio) -> Self {
         Self::OtherFiles {
             directory: directory.to_owned(),

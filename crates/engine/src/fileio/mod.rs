@@ -1,19 +1,23 @@
-//! What `sysbench fileio` does, as a workload: its six test modes on a fixed set
-//! of files that all clients share, with its options and their meaning.
+//! The workload of `sysbench fileio`: its six test modes on a fixed set of files
+//! that all clients share, with its options and their meaning.
 //!
 //! The order of requests is that of sysbench 1.0.20 (akopytov/sysbench,
-//! `src/tests/fileio/sb_fileio.c`): one sequence of which each thread, here each
-//! client, takes the next request when it has finished its last. Here every
-//! request is a pure function of the seed and of its position in that sequence
-//! ([`Sequence`]); which client comes to carry it out depends on the server, as it
-//! does there. Two things differ. In `rndrw` sysbench counts what has been
-//! answered and this what has been sent, so with several clients the two are at
-//! most as many requests apart as there are clients. And positions are drawn from
-//! `--rand-type`, which sysbench reads but does not use here: it is always uniform
-//! there, which is the default here.
+//! `src/tests/fileio/sb_fileio.c`). All threads, here clients, share one sequence.
+//! Each takes the next request when it has finished its last one. Here every
+//! request is a pure function of the seed and of its position in the sequence
+//! ([`Sequence`]). As in sysbench, the server's speed determines which client sends
+//! it.
 //!
-//! Not here: where the files are and how they are made (`share`), nor what the
-//! command calls its options.
+//! Two things differ:
+//!
+//! - In `rndrw` sysbench counts answered requests, and this module counts sent
+//!   ones. With several clients the two counts differ by at most the number of
+//!   clients.
+//! - Offsets are drawn as `--rand-type` says. sysbench reads that option, but
+//!   always draws uniformly here. Uniform is the default of this module.
+//!
+//! Not here: where the files are and how they are made (`share`), and the names of
+//! the command's options.
 
 mod manifest;
 mod sequence;
@@ -40,27 +44,27 @@ pub use sequence::{Place, Sequence, Step};
 pub(crate) use sharing::{Player, Sequences};
 pub use spread::Spread;
 
-/// Reads for each write beyond which a ratio is no ratio.
+/// The largest ratio of reads to writes.
 pub const RW_RATIO_MAX: f64 = 1e9;
 
-/// Credits asked for while files are prepared.
+/// Credits to ask for while files are prepared.
 const CREDITS: u16 = 32;
 
-/// The order of offsets, and what is done there.
+/// The test mode: the order of offsets, and reads or writes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestMode {
-    /// Writes one after the other, into files that are made anew.
+    /// Sequential writes into files that are emptied before.
     SeqWr,
-    /// Writes one after the other.
+    /// Sequential writes.
     SeqReWr,
-    /// Reads one after the other.
+    /// Sequential reads.
     SeqRd,
-    /// Reads anywhere.
+    /// Random reads.
     RndRd,
-    /// Writes anywhere.
+    /// Random writes.
     RndWr,
-    /// Reads and writes anywhere.
+    /// Random reads and writes.
     RndRw,
 }
 
@@ -75,7 +79,7 @@ impl TestMode {
         Self::RndRw,
     ];
 
-    /// What sysbench calls it.
+    /// Returns the name in sysbench.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,7 +92,7 @@ impl TestMode {
         }
     }
 
-    /// The order of its offsets.
+    /// Returns the order of offsets.
     #[must_use]
     pub const fn access(self) -> Access {
         match self {
@@ -97,129 +101,130 @@ impl TestMode {
         }
     }
 
-    /// Whether it reads.
+    /// Whether the mode reads.
     #[must_use]
     pub const fn reads(self) -> bool {
         matches!(self, Self::SeqRd | Self::RndRd | Self::RndRw)
     }
 
-    /// Whether it writes.
+    /// Whether the mode writes.
     #[must_use]
     pub const fn writes(self) -> bool {
         !matches!(self, Self::SeqRd | Self::RndRd)
     }
 }
 
-/// When files are flushed; never where nothing is written.
+/// When files are flushed. A test without writes never flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Flushing {
-    /// Each write is followed by a FLUSH of its file; the two are one event.
+    /// A FLUSH of the file follows each write. The two are one event.
     EachWrite,
-    /// Now and then.
+    /// Flushes of every file, at an interval or at the end.
     Sets {
-        /// Every file after each this many requests, if any of them was a write;
-        /// `None` is never. Each FLUSH is an event.
+        /// Number of requests after which every file is flushed, if any of them was
+        /// a write; `None` for never. Each FLUSH is an event.
         every: Option<u32>,
-        /// Every file by every client when the load is over. None is an event.
+        /// Whether every client flushes every file after the load. These flushes
+        /// are not events.
         at_end: bool,
     },
 }
 
-/// Whose files are worked on.
+/// The files to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Home {
-    /// Those that were prepared before, which stay.
+    /// Files that were prepared before. They stay after the run.
     Prepared,
-    /// The run's own, made and removed by it.
+    /// Files of the run, which makes and removes them.
     Own,
 }
 
-/// A run of it.
+/// The options of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fileio {
-    /// What is done.
+    /// The test mode.
     pub mode: TestMode,
-    /// How many files there are.
+    /// The number of files.
     pub files: u32,
-    /// Bytes of all files together; each has an equal share, rounded down.
+    /// Bytes of all files together. Each file has an equal share, rounded down.
     pub total: Size,
-    /// Bytes of a request, but for the last one of a file.
+    /// Bytes of a request. The last request of a file may be shorter.
     pub block: Size,
-    /// As many blocks make a sequential request; 0 is one, like 1.
+    /// Number of blocks in a sequential request; 0 means 1.
     pub merged: u32,
     /// When files are flushed.
     pub flushing: Flushing,
     /// Reads for each write in [`TestMode::RndRw`].
     pub rw_ratio: f64,
-    /// Which blocks random requests go to.
+    /// Distribution of random requests over the blocks.
     pub spread: Spread,
-    /// Events after which it is over; `None` is no limit. Those of a warm-up do
-    /// not count.
+    /// Number of events after which the test ends; `None` for no limit. Events of a
+    /// warm-up do not count.
     pub events: Option<u64>,
-    /// After which it is over; `None` is no limit.
+    /// Time after which the test ends; `None` for no limit.
     pub time: Option<Duration>,
-    /// Whose files are worked on.
+    /// The files to work on.
     pub home: Home,
 }
 
-/// What is wrong with an option, and what would be right.
+/// A problem with an option, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FileioProblem {
-    /// No files, or too many.
+    /// There are no files, or too many.
     #[error("there are {0} files: 1 to {FILES_MAX} are possible, all open at once")]
     Files(u32),
-    /// Requests of no bytes.
+    /// The requests have no bytes.
     #[error("requests of no bytes do nothing: give 1 or more")]
     BlockZero,
-    /// Requests beyond what SMB carries.
+    /// The requests are larger than SMB allows.
     #[error("requests of {} are too large: at most {} are possible", .0, Size(REQUEST_BYTES_MAX))]
     RequestTooLarge(Size),
-    /// Files that hold no request.
+    /// The files are too small for a request.
     #[error(
         "{total} in {files} files is {file} in each, less than a block of {block}: give more bytes, \
          fewer files or smaller blocks"
     )]
     FileBelowBlock {
-        /// Of all files.
+        /// Bytes of all files.
         total: Size,
-        /// How many.
+        /// Number of files.
         files: u32,
-        /// Of each.
+        /// Bytes of each file.
         file: Size,
-        /// Of a request.
+        /// Bytes of a request.
         block: Size,
     },
-    /// Reads for each write.
+    /// The ratio of reads to writes is not possible.
     #[error("{0} reads for each write are none: give 0 to {RW_RATIO_MAX:e}")]
     RwRatio(f64),
-    /// A parameter of a distribution.
+    /// A parameter of the distribution is not valid.
     #[error("{0}")]
     Spread(&'static str),
-    /// Neither an end by the clock nor by the count.
+    /// The test has neither a time nor a number of events.
     #[error("neither a time nor a number of events: the test would never end, give one of them")]
     Endless,
-    /// Several of something that is once.
+    /// The run's options ask for several outstanding requests.
     #[error("one client has one request in flight here: give outstanding 1")]
     Outstanding,
-    /// What came from elsewhere.
+    /// The run's options have another time.
     #[error("the time is {}, but the measured time is {}", format_duration(*.time), format_duration(*.duration))]
     Time {
-        /// Here.
+        /// The time of the test.
         time: Duration,
-        /// In the options of the run.
+        /// The time in the options of the run.
         duration: Duration,
     },
 }
 
 impl Fileio {
-    /// Bytes in each file.
+    /// Returns the bytes in each file.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.total.0 / u64::from(self.files.max(1))
     }
 
-    /// Bytes of a request, but for the last one of a file.
+    /// Returns the bytes of a request. The last request of a file may be shorter.
     #[must_use]
     pub fn request(&self) -> Size {
         let blocks = match self.mode.access() {
@@ -227,14 +232,14 @@ impl Fileio {
             Access::Random => 1,
         };
         let bytes = self.block.0.saturating_mul(blocks.into());
-        // No request is longer than its file.
+        // A request is never longer than its file.
         Size(bytes.min(self.file_bytes().max(self.block.0)))
     }
 
-    /// The first option that makes no sense, by its field in sysbench's words.
+    /// Finds the first option that is not valid, by its field in sysbench's words.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem with the option.
     pub fn check(&self) -> Result<(), (&'static str, FileioProblem)> {
         use FileioProblem as P;
         if !(1..=FILES_MAX).contains(&self.files) {
@@ -273,8 +278,8 @@ impl Fileio {
         Ok(())
     }
 
-    /// Checks requests against the most that a server, the one `at` this place,
-    /// takes in each of these kinds.
+    /// Checks the request size against the limits of a server, by kind of request.
+    /// `at` names the server in the error.
     pub(crate) fn check_requests(
         &self,
         limits: impl IntoIterator<Item = (&'static str, u32)>,
@@ -293,7 +298,7 @@ impl Fileio {
         }
     }
 
-    /// Everything that can happen; reads first, then writes, then flushes.
+    /// Returns every action that can occur: first reads, then writes, then flushes.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {
         let mut actions = Vec::new();
@@ -318,13 +323,14 @@ impl Fileio {
     }
 }
 
-/// Makes the files of a test on a share, blocking the thread, or goes on where an
-/// earlier call has stopped. They stay until [`remove`] is called. `progress` is
-/// called with bytes written so far, and those that were missing.
+/// Makes the files of a test on a share, and blocks the thread. It continues where
+/// an earlier call has stopped. The files stay until [`remove`] is called.
+/// `progress` is called with the bytes written so far and the bytes that were
+/// missing.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses; when the files cannot fit, or
-/// others were prepared before: nothing has been written then.
+/// When the server cannot be reached or refuses. When the files do not fit, or
+/// other files were prepared before; then nothing has been written.
 pub fn prepare(
     target: &Target,
     options: SessionOptions,
@@ -339,8 +345,8 @@ pub fn prepare(
     })
 }
 
-/// Removes what [`prepare`] has made, blocking the thread; the directory's name
-/// from the share's root, `None` where there was none.
+/// Removes the files that [`prepare`] has made, and blocks the thread. Returns the
+/// directory as a path from the share's root, or `None` if there was none.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses, or the files are in use.

@@ -1,22 +1,22 @@
-//! The order of requests: what stands at each position of the one sequence that
-//! all clients share.
+//! The order of requests: the step at each position of the one sequence that all
+//! clients share.
 //!
-//! sysbench walks through it with a handful of counters under a lock: requests
-//! so far, whether anything was written since the last flush, which file comes
-//! next, reads and writes so far. Here those are computed from the position, so
-//! that clients share nothing but a number; a test walks beside it.
+//! sysbench steps through it with some counters under a lock. They are the requests
+//! so far, the reads and writes so far, the next file, and whether anything was
+//! written since the last flush. Here they are computed from the position, so that
+//! clients share only one number. A test compares both.
 
 use super::spread::Picker;
 use super::{Fileio, Flushing, TestMode};
 use crate::plan::Access;
 use crate::random::{GOLDEN_GAMMA, finalise};
 
-/// What stands at a position.
+/// The step at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Reads a range of a file.
     Read(Place),
-    /// Writes one.
+    /// Writes a range of a file.
     Write(Place),
     /// Flushes the file with this index.
     Flush(u32),
@@ -39,9 +39,9 @@ pub struct Sequence {
     mode: TestMode,
     files: u32,
     file_bytes: u64,
-    /// Bytes of a request, but for the last one of a file.
+    /// Bytes of a request. The last request of a file may be shorter.
     request: u64,
-    /// Sequential requests of a file.
+    /// Number of sequential requests in a file.
     per_file: u64,
     flushes: Flushes,
     mixing: Mixing,
@@ -52,15 +52,16 @@ pub struct Sequence {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Flushes {
     Never,
-    /// After each so many requests: there is a write in any so many.
+    /// After every interval of this number of requests. Each interval contains a
+    /// write.
     Regular(u64),
-    /// After each so many requests among which there was a write, which is at
-    /// most one.
+    /// After an interval of this number of requests, if it contains a write. No
+    /// interval contains more than one.
     Sparse(u64),
 }
 
 impl Sequence {
-    /// That of a test whose options make sense ([`Fileio::check`]).
+    /// Makes the sequence of a test whose options are valid ([`Fileio::check`]).
     #[must_use]
     pub fn new(test: &Fileio, seed: u64) -> Self {
         let file_bytes = test.file_bytes();
@@ -93,7 +94,7 @@ impl Sequence {
         }
     }
 
-    /// What stands at `position`, from 0.
+    /// Returns the step at `position`, from 0.
     #[must_use]
     pub fn step(&self, position: u64) -> Step {
         match self.locate(position) {
@@ -128,12 +129,12 @@ impl Sequence {
         Place {
             file: file as u32,
             offset,
-            // A request has at most REQUEST_BYTES_MAX.
+            // The length fits: a request has at most REQUEST_BYTES_MAX.
             length: self.request.min(self.file_bytes - offset) as u32,
         }
     }
 
-    /// Whether `position` is a flush, or which request.
+    /// Returns whether `position` is a flush, or which request it is.
     fn locate(&self, position: u64) -> Located {
         let files = u64::from(self.files);
         match self.flushes {
@@ -147,7 +148,7 @@ impl Sequence {
                 }
             }
             Flushes::Sparse(every) => {
-                // The flushes that follow on write number `index`.
+                // The position of the flushes after write number `index`.
                 let start = |index: u64| {
                     let request = self.mixing.write_at(index);
                     let end = (request / every + 1).saturating_mul(every);
@@ -177,20 +178,20 @@ enum Located {
     Flush(u32),
 }
 
-/// Reads and writes in a ratio: a request is a read as long as one read more, by
-/// one write more, is less than it.
+/// Reads and writes in a ratio. A request is a read if (reads + 1) / (writes + 1)
+/// is less than the ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mixing {
     ratio: f64,
 }
 
 impl Mixing {
-    /// Reads before write number `index`.
+    /// Returns the number of reads before write number `index`.
     fn reads_before(self, index: u64) -> u64 {
         let writes = (index + 1) as f64;
         let is_due = |reads: u64| (reads + 1) as f64 / writes >= self.ratio;
         let mut reads = ((self.ratio * writes).ceil() as u64).saturating_sub(1);
-        // The product may be off by its last digit.
+        // Rounding may change the last digit of the product.
         while reads > 0 && is_due(reads - 1) {
             reads -= 1;
         }
@@ -200,7 +201,7 @@ impl Mixing {
         reads
     }
 
-    /// Which request write number `index` is.
+    /// Returns the number of the request that is write number `index`.
     fn write_at(self, index: u64) -> u64 {
         self.reads_before(index) + index
     }
@@ -217,9 +218,9 @@ impl Mixing {
         self.write_at(writes) == number
     }
 
-    /// Whether there is a write in any `every` requests. Two writes are at most
-    /// the ratio, rounded up, and one apart; where that is more than `every` they
-    /// are at least `every` apart.
+    /// Whether any `every` consecutive requests contain a write. Two writes are at
+    /// most the ratio, rounded up, plus one apart. If that is more than `every`,
+    /// they are at least `every` apart.
     fn writes_within(self, every: u64) -> bool {
         self.ratio.ceil() + 1.0 <= every as f64
     }
@@ -252,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Reads, writes and flushes.
+    /// Numbers of reads, writes and flushes.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     struct Counts(u64, u64, u64);
 
@@ -267,7 +268,7 @@ mod tests {
         )
     }
 
-    /// The counters that sysbench keeps, walked through one by one.
+    /// The counters of sysbench, stepped through one by one.
     struct Walk<'a> {
         test: &'a Fileio,
         requests: u64,
@@ -293,7 +294,8 @@ mod tests {
             }
         }
 
-        /// What is next; of random requests the place is not known.
+        /// Returns the next step, and whether its place is known. The place of a
+        /// random request is not.
         fn next(&mut self) -> (Step, bool) {
             let Flushing::Sets { every, .. } = self.test.flushing else {
                 panic!("each write has its own");
@@ -347,8 +349,8 @@ mod tests {
     }
 
     /// The published runs of sysbench 0.4.12: random reads and writes on 128 files
-    /// of 40 MB, a flush of every file each 100 requests. Both ended by the clock,
-    /// when that release flushed nothing at the end.
+    /// of 40 MB. Every file is flushed after each 100 requests. The clock ended
+    /// both runs. That release then flushed nothing at the end.
     #[test]
     fn published_counts_come_out() {
         for (reads, writes, flushes, read, written, tolerance) in [
@@ -363,7 +365,8 @@ mod tests {
             let steps = (0..reads + writes + flushes).map(|position| sequence.step(position));
             assert_eq!(count(steps), Counts(reads, writes, flushes));
             assert_eq!(flushes, (reads + writes) / 100 * 128);
-            // In units of 2^20 and 2^30 bytes, to the digits printed.
+            // The amounts are in units of 2^20 and 2^30 bytes, to the digits
+            // printed.
             let blocks_of = |amount: f64| (amount * f64::from(1 << 20) / 16_384.0).round() as u64;
             assert!(blocks_of(read).abs_diff(reads) <= tolerance);
             assert!(blocks_of(written).abs_diff(writes) <= tolerance);
@@ -414,7 +417,7 @@ mod tests {
     }
 
     proptest! {
-        /// At any position stands what sysbench's counters come to.
+        /// The step at any position is that of sysbench's counters.
         #[test]
         fn positions_are_as_walked(
             mode in prop::sample::select(&TestMode::ALL[..]),

@@ -1,8 +1,8 @@
 //! How clients share the sequence: each takes the next position when it is ready
 //! for another request.
 //!
-//! The position is the one thing that workers share while the load is on. It is a
-//! number that is added to, without a lock; sysbench takes one for each request.
+//! Under load, the position is the only value that workers share. It is an atomic
+//! counter without a lock. sysbench takes a lock for each request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use super::{Fileio, Sequence, Step};
 use crate::record::{OpKind, Phase};
 use crate::stream::{Mix, Operation};
 
-/// The operations of all clients of a load point. What has been taken stays taken:
-/// a further load point goes on where the one before has stopped, with as many
-/// events of its own.
+/// The operations of all clients of a load point. A position is used only once. A
+/// further load point continues where the previous one stopped, with the same
+/// number of events of its own.
 #[derive(Clone)]
 pub(crate) struct Sequences {
     shared: Arc<Shared>,
-    /// Events of the load point's window that were begun.
+    /// Number of events begun in the load point's window.
     begun: Arc<AtomicU64>,
 }
 
@@ -26,11 +26,11 @@ struct Shared {
     actions: Actions,
     files: u32,
     events: Option<u64>,
-    /// Position of the next request.
+    /// The position of the next request.
     next: AtomicU64,
 }
 
-/// Indices of the mix's actions; `None` for what does not occur.
+/// Indices of the mix's actions; `None` for an action that does not occur.
 struct Actions {
     read: Option<u8>,
     write: Option<u8>,
@@ -63,7 +63,7 @@ impl Sequences {
         }
     }
 
-    /// Those of a further load point.
+    /// Returns the operations of a further load point.
     pub(crate) fn of_load_point(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -71,7 +71,7 @@ impl Sequences {
         }
     }
 
-    /// What a client takes part with.
+    /// Returns the player of one client.
     pub(crate) fn player(&self) -> Player {
         Player {
             of: self.clone(),
@@ -80,15 +80,15 @@ impl Sequences {
     }
 }
 
-/// A client's share.
+/// One client's access to the shared sequence.
 pub(crate) struct Player {
     of: Sequences,
-    /// The next file to be flushed, once the load is over.
+    /// The next file to flush, after the load.
     closing: Option<u32>,
 }
 
 impl Player {
-    /// The next operation; `None` at the end.
+    /// Returns the next operation; `None` at the end.
     pub(crate) fn next(&mut self, phase: Phase) -> Option<Operation> {
         let Sequences { shared, begun } = &self.of;
         if let Some(file) = self.closing {
@@ -119,7 +119,8 @@ impl Player {
         })
     }
 
-    /// From now on what comes when the load is over: whether there is anything.
+    /// Switches to the operations after the load (final flushes). Returns whether
+    /// there are any.
     pub(crate) fn close(&mut self) -> bool {
         self.closing = Some(0);
         self.of.shared.actions.final_flush.is_some()
@@ -186,7 +187,7 @@ mod tests {
                 let taken = (0..4).flat_map(|_| players.each_mut().map(|one| one.next(phase)));
                 taken.flatten().map(|one| one.offset / 4096).collect()
             };
-            // Those outside the window are not counted.
+            // Operations outside the window are not counted.
             let warm_up: Vec<_> = (from..from + 8).collect();
             assert_eq!(take(Phase::Outside), warm_up);
             let counted: Vec<_> = (from + 8..from + 13).collect();

@@ -1,29 +1,29 @@
-//! Which block a random request goes to: sysbench's distributions over a range of
-//! items, each a function of a key and of the request's number.
+//! The block of a random request: sysbench's distributions over a range of items.
+//! Each is a function of a key and the request's number.
 
 use serde::Serialize;
 
 use crate::random::{below, draw};
 
-/// Draws after which a rejection is not tried again; never seen to take more than
-/// a handful.
+/// The largest number of draws for one request. A rejected draw is repeated. In
+/// practice a handful of draws is enough.
 const REJECTIONS_MAX: u32 = 64;
 
-/// Shares that blocks have of the requests.
+/// The distribution of requests over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "rand_type", rename_all = "lowercase")]
 pub enum Spread {
-    /// All alike.
+    /// All blocks have the same share.
     Uniform,
-    /// Most in the middle: the mean of so many uniform numbers.
+    /// Most requests go to the middle: the mean of `iterations` uniform numbers.
     Gaussian {
         /// `rand-spec-iter`; sysbench's default is 12.
         iterations: u32,
     },
-    /// `hits` percent of the requests go to `items` percent of the blocks, which
-    /// lie in the middle, and the others are as in `Gaussian`.
+    /// `hits` percent of the requests go to `items` percent of the blocks, in the
+    /// middle. The others are as in `Gaussian`.
     ///
-    /// In sysbench 1.0 a slip leaves the first quarter of those blocks out; here
+    /// An error in sysbench 1.0 leaves out the first quarter of those blocks. Here
     /// all of them have their share.
     Special {
         /// `rand-spec-iter`; sysbench's default is 12.
@@ -33,13 +33,14 @@ pub enum Spread {
         /// `rand-spec-res`; sysbench's default is 75.
         hits: u32,
     },
-    /// Most at the front: `h` of the blocks have all but `h` of the requests, and
-    /// so on within them.
+    /// Most requests go to the front: a part `h` of the blocks has all requests
+    /// except a part `h`. The same holds within those blocks.
     Pareto {
         /// `rand-pareto-h`; sysbench's default is 0.2.
         h: f64,
     },
-    /// Block number k, from 1, in proportion to k to the power of -`exponent`.
+    /// Block number k, from 1, has a share in proportion to k to the power of
+    /// -`exponent`.
     Zipf {
         /// `rand-zipfian-exp`; sysbench's default is 0.8.
         exponent: f64,
@@ -47,7 +48,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// What sysbench calls it.
+    /// Returns the name in sysbench.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -59,10 +60,10 @@ impl Spread {
         }
     }
 
-    /// The first parameter that makes no sense, and what would be right.
+    /// Finds the first parameter that is not valid, and how to correct it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The name of the parameter, and the advice.
     pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         let iterations = |count: u32| match count {
             1..=1000 => Ok(()),
@@ -91,7 +92,7 @@ impl Spread {
     }
 }
 
-/// A distribution over so many items, made ready.
+/// A distribution over a number of items, prepared for drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Picker {
     key: u64,
@@ -107,7 +108,7 @@ enum Shape {
         iterations: u32,
         /// Share of the requests that go to the middle, 0 to 1.
         hits: f64,
-        /// First item of the middle, and how many it has.
+        /// First item of the middle, and the number of its items.
         middle: (u64, u64),
     },
     Pareto {
@@ -116,7 +117,7 @@ enum Shape {
     Zipf(Zipf),
 }
 
-/// Numbers of one request.
+/// The random numbers of one request.
 struct Draws {
     key: u64,
     position: u64,
@@ -129,7 +130,7 @@ impl Draws {
         drawn
     }
 
-    /// From 0 to less than 1.
+    /// Returns a number from 0 to less than 1.
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -161,7 +162,7 @@ impl Picker {
         Self { key, items, shape }
     }
 
-    /// The item, from 0, of request `number`.
+    /// Returns the item, from 0, of request `number`.
     pub(super) fn pick(&self, number: u64) -> u64 {
         let mut draws = Draws {
             key: draw(self.key, number),
@@ -183,9 +184,9 @@ impl Picker {
         }
     }
 
-    /// The item at this share of the way, 0 to less than 1.
+    /// Returns the item at this share of the range, 0 to less than 1.
     fn scaled(&self, share: f64) -> u64 {
-        // Rounding may reach the end.
+        // Rounding may give the end of the range.
         ((share * self.items as f64) as u64).min(self.items - 1)
     }
 }
@@ -195,18 +196,18 @@ fn mean(draws: &mut Draws, of: u32) -> f64 {
 }
 
 /// Rejection-inversion (Hoermann, Derflinger: "Rejection-inversion to generate
-/// variates from monotone discrete distributions", TOMACS 6.3, 1996): a number
-/// under the curve x^-q is drawn by inversion and rounded, and rejected with the
+/// variates from monotone discrete distributions", TOMACS 6.3, 1996). A number
+/// under the curve x^-q is drawn by inversion and rounded. It is rejected with the
 /// probability by which the curve differs from its steps.
 #[derive(Clone, Debug, PartialEq)]
 struct Zipf {
     items: f64,
     exponent: f64,
-    /// The area up to the first step's end, less the step.
+    /// The area up to the end of the first step, minus the step.
     from: f64,
     /// The area up to the end.
     to: f64,
-    /// A distance to the step's middle below which nothing is rejected.
+    /// A distance to the middle of the step, below which no draw is rejected.
     sure: f64,
 }
 
@@ -238,12 +239,12 @@ impl Zipf {
         }
     }
 
-    /// The inverse of that.
+    /// Returns the inverse of `area`.
     fn at_area(&self, area: f64) -> f64 {
         let slope = 1.0 - self.exponent;
         match slope.abs() < 1e-9 {
             true => area.exp(),
-            // Rounding may leave a little less than nothing to take the root of.
+            // Rounding may give a root of a value slightly below zero.
             false => ((area * slope).max(-1.0).ln_1p() / slope).exp(),
         }
     }
@@ -271,7 +272,7 @@ mod tests {
     const ITEMS: u64 = 10_000;
     const DRAWS: u64 = 200_000;
 
-    /// How often each item was picked.
+    /// Returns how often each item was picked.
     fn counts(spread: Spread, items: u64) -> Vec<u64> {
         spread.check().unwrap();
         let picker = Picker::new(spread, 7, items);
@@ -286,7 +287,8 @@ mod tests {
         counts.iter().sum::<u64>() as f64 / DRAWS as f64
     }
 
-    /// 200,000 draws leave a share within a tenth of a percent, three times over.
+    /// A share of 200,000 draws has a standard deviation of at most 0.11 %. The
+    /// bound is more than three times that.
     #[track_caller]
     fn assert_near(found: f64, expected: f64) {
         assert!(
@@ -307,8 +309,9 @@ mod tests {
     fn gaussian_has_the_spread_of_a_mean_of_twelve() {
         let counts = counts(Spread::Gaussian { iterations: 12 }, ITEMS);
         assert_near(share(&counts[..5000]), 0.5);
-        // Of a mean of 12 uniform numbers the deviation is 1/12: 68.3 % within
-        // one (Irwin-Hall: 0.6796).
+        // The mean of 12 uniform numbers has a deviation of 1/12. One deviation
+        // contains 68.3 % of a normal distribution, and 0.6796 of this one
+        // (Irwin-Hall).
         let one = (ITEMS / 12) as usize;
         assert_near(share(&counts[5000 - one..5000 + one]), 0.680);
         assert_near(share(&counts[5000 - 2 * one..5000 + 2 * one]), 0.956);
@@ -322,8 +325,9 @@ mod tests {
             hits: 75,
         };
         let counts = counts(special, ITEMS);
-        // The others have a share there as well: 1 % of the blocks, in the middle
-        // of a bell of deviation 1/12, is 4.7 % of a quarter.
+        // The other requests have a share in the middle too. There, 1 % of the
+        // blocks is 4.7 % of a bell with deviation 1/12, and the bell has a quarter
+        // of the requests.
         let middle = &counts[4950..5050];
         assert_near(share(middle), 0.75 + 0.25 * 0.0475);
         for part in middle.chunks(25) {
@@ -335,7 +339,7 @@ mod tests {
     fn pareto_sends_all_but_h_to_h() {
         let counts = counts(Spread::Pareto { h: 0.2 }, ITEMS);
         assert_near(share(&counts[..2000]), 0.8);
-        // And again within those.
+        // The same holds within those blocks.
         assert_near(share(&counts[..400]), 0.64);
     }
 

@@ -1,13 +1,14 @@
-//! The lines of a configuration file, and what is wrong with one.
+//! The lines of a configuration file, and errors in them.
 
-/// Versions are dates up to 2014; before this one specifications had no names.
+/// The first version whose specifications have names. Versions up to 2014 are
+/// dates.
 const NAMED_SINCE: [u32; 3] = [1998, 5, 21];
-/// Where a version's first number is less, it is none of a year.
+/// The smallest first number of a version that is a date.
 const YEARS: u32 = 1900;
 
-/// How lines begin that name what stands below them, or end or begin a section: no
-/// value of a key comes from behind one. Other lines beginning with `'` may as well
-/// name the columns of the value below.
+/// Beginnings of lines that are keys, or that begin or end a section. The value of
+/// a key never comes from behind such a line. Other lines that begin with `'` may
+/// name the columns of a value.
 const KEYS: [&str; 22] = [
     "'END",
     "'Version",
@@ -33,7 +34,7 @@ const KEYS: [&str; 22] = [
     "'VI outstanding IOs",
 ];
 
-/// What is wrong with a line, and what would be right.
+/// An error in a line, and how to correct it.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) line: usize,
@@ -49,22 +50,23 @@ impl Problem {
     }
 }
 
-/// The lines with their numbers, trimmed. Those that are empty matter only where a
-/// value is expected.
+/// The trimmed lines with their numbers. Empty lines matter only where a value is
+/// expected.
 pub(super) struct Lines {
     lines: Vec<(usize, String)>,
     at: usize,
 }
 
-/// Whether a line begins like this, whatever the case.
+/// Whether a line begins with this text, in upper or lower case.
 pub(super) fn begins(text: &str, with: &str) -> bool {
     let head = text.as_bytes().get(..with.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(with.as_bytes()))
 }
 
 impl Lines {
-    /// Iometer writes the code page of its machine: what is not UTF-8 is taken for
-    /// Latin-1. Lines end as on any system.
+    /// Splits a file into lines. Iometer writes the code page of its machine, so
+    /// text that is not UTF-8 is read as Latin-1. The line ends of every system are
+    /// accepted.
     pub(super) fn new(bytes: &[u8]) -> Self {
         let text = match str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -81,35 +83,38 @@ impl Lines {
         Self { lines, at: 0 }
     }
 
-    /// Lines of the file, at least 1.
+    /// Returns the number of lines, at least 1.
     pub(super) fn count(&self) -> usize {
         self.lines.len().max(1)
     }
 
-    /// The next line that is not empty.
+    /// Returns the next line that is not empty.
     pub(super) fn peek(&self) -> Option<&(usize, String)> {
         let mut left = self.lines.iter().skip(self.at);
         left.find(|(_, text)| !text.is_empty())
     }
 
-    /// The same, and goes on behind it.
+    /// Returns the next line that is not empty, and moves behind it.
     pub(super) fn next(&mut self) -> Option<(usize, String)> {
         let line = self.peek().cloned();
-        // Lines are counted from 1.
+        // Line numbers start at 1.
         self.at = line.as_ref().map_or(self.lines.len(), |(at, _)| *at);
         line
     }
 
-    /// The next line of a section that goes on.
+    /// Returns the next line of a section. The end of the file is an error.
     pub(super) fn within(&mut self, section: &str) -> Result<(usize, String), Problem> {
         let count = self.count();
         self.next()
             .ok_or_else(|| Problem::at(count, format!("the file ends within {section}")))
     }
 
-    /// What stands below a key, behind lines beginning with `'` that name its columns;
-    /// `None` where it is empty, as that of a test without a description is: an empty
-    /// line and then another key, or that at once where an editor took the line away.
+    /// Returns the value below a key. Lines that name its columns, which begin with
+    /// `'`, come before it.
+    ///
+    /// `None` if the value is empty, as the description of a test can be. The file
+    /// then has an empty line and another key. An editor may have removed the empty
+    /// line.
     pub(super) fn value(&mut self, key: &str) -> Result<Option<(usize, String)>, Problem> {
         let mut is_empty = false;
         while let Some((_, text)) = self.lines.get(self.at) {
@@ -126,7 +131,8 @@ impl Lines {
         self.within(key).map(Some)
     }
 
-    /// Up to and with the line that begins like this, or to the end of the file.
+    /// Skips up to and including the line that begins like this, or to the end of
+    /// the file.
     pub(super) fn skip_to(&mut self, end: &str) {
         while let Some((_, text)) = self.next() {
             if begins(&text, end) {
@@ -135,7 +141,7 @@ impl Lines {
         }
     }
 
-    /// The first line says which Iometer wrote the file.
+    /// Checks the first line, which names the version of Iometer.
     pub(super) fn check_version(&mut self) -> Result<(), Problem> {
         let wrong = |line, text: &str| {
             Problem::at(

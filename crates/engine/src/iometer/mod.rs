@@ -1,5 +1,5 @@
-//! Reads Iometer's configuration files (`.icf`): access specifications, and what of
-//! the test setup has a meaning here.
+//! Reads Iometer's configuration files (`.icf`): the access specifications, and the
+//! parts of the test setup that have a meaning for smbench.
 //!
 //! ```text
 //! Version 1.1.0
@@ -19,8 +19,9 @@
 //! ```
 //!
 //! The grammar is that of Iometer 1.1.0 (`ICF_ifstream.cpp`, `AccessSpecList.cpp`,
-//! `PageSetup.cpp`, `Worker.cpp`), which reads files from 1998.05.21 on: a line that
-//! begins with `'` names what the lines below hold. Not here: where profiles go.
+//! `PageSetup.cpp`, `Worker.cpp`), which reads files from version 1998.05.21. A
+//! line that begins with `'` names the content of the lines below. Not here: where
+//! profiles are written.
 
 mod lines;
 mod profile;
@@ -38,82 +39,85 @@ use crate::units::Size;
 use lines::{Lines, Problem};
 pub use profile::{Imported, quoted};
 
-/// Bytes after which a file is no configuration, whatever it holds.
+/// The largest configuration file in bytes. A larger file is refused without being
+/// parsed.
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
-/// Access specifications, and profiles that they make, beyond any test there is.
+/// The largest number of access specifications, and of profiles made from them. No
+/// real test has as many.
 const PROFILES_MAX: usize = 10_000;
 
-/// What a configuration file says.
+/// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// The access specifications, in the order of the file.
     pub specs: Vec<AccessSpec>,
-    /// How they are run.
+    /// How the access specifications are run.
     pub setup: Setup,
-    /// What was not taken.
+    /// The parts that were not imported.
     pub notes: Vec<Note>,
 }
 
 /// An access specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccessSpec {
-    /// What Iometer calls it.
+    /// The name in Iometer.
     pub name: String,
-    /// Where it begins in the file, from 1.
+    /// The number of its first line in the file, from 1.
     pub line: usize,
     /// Its lines; the weights sum to 100.
     pub lines: Vec<PatternSpec>,
 }
 
-/// How access specifications are run, as far as the file says.
+/// How access specifications are run. Values that the file does not contain are
+/// missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setup {
-    /// What the test is called.
+    /// The description of the test.
     pub description: Option<String>,
     /// Measured time.
     pub run_time: Option<Duration>,
-    /// Time under load before it.
+    /// Time under load before the measured time.
     pub ramp_up: Option<Duration>,
-    /// Workers at each load point; none where the file has no number of them.
+    /// Workers at each load point; empty if the file does not contain their number.
     pub workers: Vec<u32>,
-    /// Requests outstanding, one after the other.
+    /// Outstanding requests, one value after the other.
     pub outstanding: Vec<u32>,
     /// Bytes of each worker's file.
     pub file_size: Option<Size>,
     /// Seed of the random choices.
     pub seed: Option<u64>,
-    /// Access specifications that workers have, by name, in their order.
+    /// Names of the access specifications assigned to workers, in their order.
     pub assigned: Vec<String>,
 }
 
-/// Something that was not taken.
+/// A part of the file that was not imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Where it stands, from 1.
+    /// Its line, from 1.
     pub line: usize,
-    /// What it is, and what happens instead.
+    /// A description, and what smbench does instead.
     pub text: String,
 }
 
-/// Why a file cannot be imported.
+/// The reason why a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path} cannot be read: {reason}")]
     Unreadable {
-        /// As given.
+        /// The path as given.
         path: String,
         /// The system's reason.
         reason: io::Error,
     },
-    /// A line makes no sense, or asks for what is not supported.
+    /// A line is not valid or not supported.
     #[error("{path}:{line}: {reason}")]
     Malformed {
-        /// As given.
+        /// The path as given.
         path: String,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it, and what would be right.
+        /// The error, and how to correct it.
         reason: String,
     },
 }
@@ -121,8 +125,8 @@ pub enum ImportError {
 /// Reads the configuration file at `path`.
 ///
 /// # Errors
-/// When it cannot be read (or is larger than 16 MiB), or the first line that makes
-/// no sense or asks for what is not supported.
+/// When the file cannot be read or is larger than 16 MiB. Otherwise the first line
+/// that is not valid or not supported.
 pub fn read(path: &str) -> Result<Config, ImportError> {
     let unreadable = |reason| ImportError::Unreadable {
         path: path.to_owned(),
@@ -138,7 +142,7 @@ pub fn read(path: &str) -> Result<Config, ImportError> {
     parse(path, &bytes)
 }
 
-/// Reads a configuration; `path` is what messages call it.
+/// Parses a configuration. Messages call it `path`.
 ///
 /// # Errors
 /// As [`read`].

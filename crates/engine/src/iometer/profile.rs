@@ -1,4 +1,4 @@
-//! Access specifications as profiles of smbench.
+//! Conversion of access specifications to profiles of smbench.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,22 @@ use super::{AccessSpec, Config};
 use crate::spec::PatternSpec;
 use crate::units::{Size, format_duration};
 
-/// Bytes of a file where the configuration has no size of the disk.
+/// Bytes of a file if the configuration has no size of the disk.
 pub(super) const FILE_BYTES: u64 = 1 << 20;
 
-/// A profile made of an access specification.
+/// A profile made from an access specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// What it is called, in results too.
+    /// The name of the profile, also in results.
     pub name: String,
-    /// The access specification it is of, by name.
+    /// The name of the access specification.
     pub spec: String,
-    /// Its TOML text.
+    /// The TOML text of the profile.
     pub toml: String,
 }
 
-/// Text between quotes. Control characters are none of a configuration's.
+/// Quotes a text for TOML. Control characters are removed; no configuration needs
+/// them.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
@@ -35,8 +36,9 @@ pub fn quoted(text: &str) -> String {
 }
 
 impl Config {
-    /// A profile of each access specification, or one for each number of requests
-    /// outstanding where the test cycles them. `origin` is the file they come from.
+    /// Returns a profile for each access specification. If the test cycles
+    /// outstanding requests, it has one profile for each number of them. `origin`
+    /// is the imported file.
     #[must_use]
     pub fn profiles(&self, origin: &str) -> Vec<Imported> {
         let depths: Vec<Option<u32>> = match &self.setup.outstanding[..] {
@@ -99,7 +101,7 @@ impl Config {
         option("outstanding", depth.map(|depth| depth.to_string()));
         option("duration", setup.run_time.map(time));
         option("ramp_up", setup.ramp_up.map(time));
-        // TOML's numbers end there.
+        // Integers in TOML are limited to i64.
         let seed = setup.seed.filter(|&seed| i64::try_from(seed).is_ok());
         option("seed", seed.map(|seed| seed.to_string()));
         text

@@ -1,5 +1,5 @@
-//! The test setup, and what it amounts to with the workers: how much load there is,
-//! and for how long. All else is a [`Note`], where it would make a difference.
+//! The test setup. Together with the workers it determines the amount of load and
+//! its duration. Any other setting that would make a difference becomes a [`Note`].
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::plan::pattern::SECTOR_BYTES;
 use crate::units::Size;
 
 const SETUP: &str = "'TEST SETUP";
-/// More steps of a cycle than anybody waits for.
+/// The largest number of steps in a cycle; more would take too long to run.
 const STEPS_MAX: usize = 1000;
 
-/// What has been read, to be put together at the end.
+/// The values read so far, which are combined at the end.
 #[derive(Default)]
 pub(super) struct Reader {
     default_workers: Option<u32>,
@@ -25,7 +25,7 @@ pub(super) struct Reader {
     managers: Managers,
 }
 
-/// From where, up to where if it says, and how.
+/// The start of a cycle, its end if known, and its steps.
 #[derive(Clone, Copy, Debug)]
 struct Cycle {
     start: u32,
@@ -60,7 +60,7 @@ impl Cycle {
     }
 }
 
-/// The whole numbers of a line, whatever is between them.
+/// Returns the whole numbers of a line. Any text may separate them.
 pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
     let words = text.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
@@ -73,13 +73,13 @@ pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>
     }
 }
 
-/// What a line begins with.
+/// Returns the first word of a line.
 pub(super) fn word(text: &str) -> &str {
     text.split([',', ' ', '\t']).next().unwrap_or_default()
 }
 
 fn step_kind(text: &str) -> StepKind {
-    // Written as a number by old versions.
+    // Old versions write it as a number.
     let kind = text.split([' ', '\t']).next_back().unwrap_or_default();
     match kind.eq_ignore_ascii_case("EXPONENTIAL") || kind == "1" && !text.contains("LINEAR") {
         true => StepKind::Exponential,
@@ -87,7 +87,7 @@ fn step_kind(text: &str) -> StepKind {
     }
 }
 
-/// A number that something is counted with.
+/// Converts a count to u32; a larger one becomes the maximum.
 pub(super) fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -110,7 +110,7 @@ impl Reader {
                 ));
             }
             let Some((line, value)) = lines.value(&key)? else {
-                // Of a test that nobody has described it is what Iometer saves.
+                // Iometer saves an empty description for a test without one.
                 if !begins(&key, "'Test Description") {
                     config.notes.push(Note {
                         line: at,
@@ -149,7 +149,7 @@ impl Reader {
         } else if is("'Ramp Up Time") {
             setup.ramp_up = Some(Duration::from_secs(numbers(at, value, 1)?[0]));
         } else if is("'Default Disk Workers to Spawn") || is("'Default Workers to Spawn") {
-            // NUMBER_OF_CPUS, or 0 in old files, depends on the machine.
+            // NUMBER_OF_CPUS, or 0 in old files, would depend on the machine.
             let count = word(value).parse().ok().filter(|&count| count > 0);
             self.default_workers = count;
         } else if is("'Worker Cycling") {
@@ -191,10 +191,10 @@ impl Reader {
         self.managers.read(lines, &mut config.notes)
     }
 
-    /// What all of it amounts to.
+    /// Combines the values of all sections.
     ///
     /// # Errors
-    /// Where no load point is left that smbench can run.
+    /// When no load point is left that smbench can run.
     pub(super) fn conclude(self, config: &mut Config) -> Result<(), Problem> {
         let setup = &mut config.setup;
         let type_line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
@@ -259,15 +259,16 @@ impl Reader {
     }
 }
 
-/// Leaves out what is above `max`; the first that was.
+/// Removes the values above `max`. Returns the first of them.
 fn keep_up_to(max: u32, values: &mut Vec<u32>) -> Option<u32> {
     let above = values.iter().copied().find(|&value| value > max);
     values.retain(|&value| value <= max);
     above
 }
 
-/// That values were left out, with the reason; an error where none is `left`: the
-/// suite's own are not what the file asks for.
+/// Makes a note that values were left out, with the reason. It is an error if none
+/// is `left`. The suite's own values would then apply, which the file does not ask
+/// for.
 fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, Problem> {
     match left {
         [] => Err(Problem::at(
@@ -282,7 +283,7 @@ fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, Problem> {
 }
 
 impl Setup {
-    /// Whether anything says how many clients there are.
+    /// Returns the list of clients, if the file contains numbers of workers.
     #[must_use]
     pub fn clients(&self) -> Option<String> {
         let workers: Vec<_> = self.workers.iter().map(u32::to_string).collect();

@@ -9,7 +9,7 @@ use crate::plan::{REQUEST_BYTES_MAX, THINK_TIME_MAX};
 use crate::spec::PatternSpec;
 use crate::units::Size;
 
-/// The columns, as the file names them; the last two are newer than the others.
+/// The names of the columns in a file. Old files do not have the last two.
 const COLUMNS: [&str; 8] = [
     "size",
     "% of size",
@@ -37,7 +37,8 @@ pub(super) fn section(lines: &mut Lines, config: &mut Config) -> Result<(), Prob
             ));
         }
         let spec = specification(lines)?;
-        // As in Iometer, a later one of the same name takes its place.
+        // As in Iometer, a later specification replaces an earlier one of the same
+        // name.
         let count = config.specs.len();
         let mut specs = config.specs.iter_mut();
         match specs.find(|earlier| earlier.name.eq_ignore_ascii_case(&spec.name)) {
@@ -95,7 +96,7 @@ fn specification(lines: &mut Lines) -> Result<AccessSpec, Problem> {
     })
 }
 
-/// How many columns there are.
+/// Returns the number of columns.
 fn columns(lines: &mut Lines) -> Result<usize, Problem> {
     let (at, text) = lines.within(SECTION)?;
     let named = text.strip_prefix('\'').unwrap_or_default().split(',');
@@ -131,7 +132,7 @@ fn columns(lines: &mut Lines) -> Result<usize, Problem> {
     }
 }
 
-/// A line of numbers.
+/// Parses a line of numbers.
 fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
     let fields: Vec<_> = text.split(',').map(str::trim).collect();
     // Result files have a comma at the end of each line.
@@ -187,7 +188,7 @@ fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
         reads: percent(2)?,
         random: percent(3)?,
         delay: Some(delay).filter(|delay| !delay.is_zero()),
-        // For Iometer none is one.
+        // Iometer treats a burst of 0 as 1.
         burst: Some(whole(5)?).filter(|&burst| burst > 1),
         align: Some(Size(whole(6)?.into())).filter(|align| align.0 > 0),
         reply: Some(request(7)?).filter(|reply| reply.0 > 0),

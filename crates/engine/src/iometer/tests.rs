@@ -1,4 +1,4 @@
-//! Configurations as Iometer writes them, and what is said of malformed ones.
+//! Configurations as Iometer writes them, and the messages for malformed ones.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn several_specifications_become_profiles_that_run() {
         assert_eq!((plan.ramp_up, plan.seed), (Duration::from_secs(30), 42));
         assert_eq!(plan.workload.files.size, 32 << 20);
     }
-    // Its file-server pattern is the one that is built in.
+    // The file-server pattern is the same as the built-in profile.
     let shipped = profile::load("file-server").unwrap();
     let lines: Vec<_> = config.specs[1]
         .lines
@@ -122,7 +122,7 @@ fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
             ),
         ]
     );
-    // One profile for each number of outstanding requests.
+    // The file gives one profile for each number of outstanding requests.
     let profiles = config.profiles("latin1.icf");
     let seen: Vec<_> = profiles
         .iter()
@@ -163,7 +163,7 @@ fn cycles_become_load_points_and_profiles() {
     );
 }
 
-/// Cycles from `start` to 1000, and what else is in the file.
+/// Returns a file with cycles from `start` to 1000.
 fn cycling(kind: &str, start: &str) -> String {
     let text = String::from_utf8(SEVERAL.to_vec()).unwrap();
     let replacements = [
@@ -225,7 +225,7 @@ fn more_profiles_than_anybody_runs_are_refused() {
     );
 }
 
-/// The smallest file, with these lines in its one specification.
+/// Returns the smallest file, with these lines in its only specification.
 fn minimal(lines: &str) -> String {
     format!(
         "Version 1.1.0\n'ACCESS SPECIFICATIONS ===\n\
@@ -245,7 +245,7 @@ fn a_file_of_nothing_but_specifications_is_read() {
     assert_eq!(config.setup, Setup::default());
     let plan = resolved(&config.profiles("x.icf")[0]);
     assert_eq!(plan.workload.files.size, 1 << 20);
-    // A request that is larger than such a file gets a larger one.
+    // A request larger than the default file gets a larger file.
     let config = parse("x.icf", minimal("4194304,100,0,0,0,1,0,0\n").as_bytes()).unwrap();
     let plan = resolved(&config.profiles("x.icf")[0]);
     assert_eq!(plan.workload.files.size, 4 << 20);

@@ -1,5 +1,5 @@
-//! The managers and their workers: how many clients there are, and what each does.
-//! Clients of smbench are all alike, so what workers do otherwise than the first is a
+//! Managers and their workers: the number of clients and their work. All clients of
+//! smbench are the same, so each difference from the first worker becomes a
 //! [`Note`].
 
 use super::Note;
@@ -10,10 +10,11 @@ use crate::plan::pattern::SECTOR_BYTES;
 use crate::units::Size;
 
 const SECTION: &str = "'MANAGER LIST";
-/// The pattern of data that is not random, as the others and smbench's are.
+/// The data pattern that is not random. The other patterns are random, and
+/// smbench's data too.
 const REPEATING_BYTES: u64 = 0;
 
-/// Keys of managers, and of workers in them, that hold nothing to be taken.
+/// Ignored keys of managers and their workers.
 const PASSED_OVER: [&str; 12] = [
     "'Manager network address",
     "'End manager",
@@ -29,26 +30,27 @@ const PASSED_OVER: [&str; 12] = [
     "'\t",
 ];
 
-/// What a line says.
+/// A value and its line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told<T> {
     line: usize,
     pub(super) value: T,
 }
 
-/// What the list says.
+/// The content of the manager list.
 #[derive(Default)]
 pub(super) struct Managers {
-    /// Names, and where they stand.
+    /// Names of the managers.
     managers: Vec<Told<String>>,
-    /// Those that do I/O to disks.
+    /// The workers that do I/O to disks.
     pub(super) workers: Vec<Worker>,
 }
 
-/// A worker that does I/O to disks. What nothing is said of stands where it begins.
+/// A worker that does I/O to disks. A missing value has the line at which the
+/// worker begins.
 pub(super) struct Worker {
     outstanding: Option<Told<u32>>,
-    /// Of each disk; 0 for all there are.
+    /// Sectors of each disk; 0 for the whole disk.
     pub(super) sectors: Told<u64>,
     pub(super) seed: Told<Option<u64>>,
     pub(super) assigned: Told<Vec<String>>,
@@ -79,7 +81,8 @@ impl Managers {
             if begins(&key, "'END manager list") {
                 return Ok(());
             }
-            // Also `'Worker type`, which is within one.
+            // The comparison must be exact: `'Worker type` is a key inside a
+            // worker.
             if key.eq_ignore_ascii_case("'Worker") {
                 self.workers.extend(worker(at, lines, notes)?);
             } else if begins(&key, "'Manager ID") {
@@ -99,14 +102,16 @@ impl Managers {
         }
     }
 
-    /// Requests that each worker has outstanding, as the first says that does.
+    /// Returns the outstanding requests of each worker: the value of the first
+    /// worker that has one.
     pub(super) fn outstanding(&self) -> Option<u32> {
         let mut told = self.workers.iter().filter_map(|of| of.outstanding.as_ref());
         told.next().map(|first| first.value)
     }
 
-    /// What has no place in a test of clients that are all alike: of each kind the
-    /// first line that says so.
+    /// Returns notes on differences between workers or managers, because all
+    /// clients are the same. Each kind of difference has one note, with the first
+    /// line that shows it.
     pub(super) fn differences(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut tell = |line: usize, text: String| notes.push(Note { line, text });
@@ -182,13 +187,13 @@ impl Managers {
     }
 }
 
-/// The first that is other than the first of all.
+/// Returns the first value that differs from the first of all.
 fn other<'a, T: PartialEq>(mut told: impl Iterator<Item = &'a Told<T>>) -> Option<&'a Told<T>> {
     let first = told.next()?;
     told.find(|other| other.value != first.value)
 }
 
-/// A key that nobody knows; values of others are none.
+/// Makes a note on an unknown key. A line that is not a key gets none.
 fn unknown(line: usize, key: &str) -> Option<Note> {
     let is_known = PASSED_OVER.iter().any(|known| begins(key, known));
     (key.starts_with('\'') && !is_known).then(|| Note {
@@ -197,8 +202,8 @@ fn unknown(line: usize, key: &str) -> Option<Note> {
     })
 }
 
-/// Reads a worker, which begins at a line, to its end; `None` where it has nothing to
-/// do with disks.
+/// Reads a worker that begins at `line`, to its end. Returns `None` if it does no
+/// I/O to disks.
 fn worker(
     line: usize,
     lines: &mut Lines,
@@ -210,7 +215,7 @@ fn worker(
     loop {
         let (at, key) = lines.within(SECTION)?;
         if begins(&key, "'End worker") {
-            // Of one that is left out all that matters is that.
+            // The notes of a worker that is left out do not matter.
             if is_disk {
                 notes.extend(found);
             }
@@ -242,7 +247,7 @@ fn worker(
             }
         } else if is("'Disk maximum size") {
             if let Some((at, value)) = lines.value(&key)? {
-                // Once is enough for all workers.
+                // Each note appears only once for all workers.
                 let mut texts = worker.disk(at, &value)?;
                 texts.retain(|text| notes.iter().all(|note| note.text != *text));
                 found.extend(texts.into_iter().map(|text| Note { line: at, text }));
@@ -262,7 +267,7 @@ fn worker(
 }
 
 impl Worker {
-    /// Takes the line of outstanding I/Os.
+    /// Reads the line of outstanding I/Os.
     fn load(&mut self, line: usize, text: &str, notes: &mut Vec<Note>) -> Result<(), Problem> {
         let fields: Vec<_> = text.split(',').map(str::trim).collect();
         self.outstanding = Some(Told {
@@ -288,7 +293,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes the line of disk sizes; what is not taken of it.
+    /// Reads the line of disk sizes. Returns texts on the parts that are not
+    /// imported.
     fn disk(&mut self, line: usize, text: &str) -> Result<Vec<String>, Problem> {
         let of_disk = numbers(line, text, 2)?;
         self.sectors = Told {

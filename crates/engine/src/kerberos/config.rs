@@ -1,5 +1,5 @@
-//! The Kerberos configuration (krb5.conf), as far as it says which realm a
-//! name is in and where a realm's KDCs are.
+//! The Kerberos configuration (krb5.conf): only the realms of names and the KDCs of
+//! realms.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,21 @@ use super::TicketError;
 use super::files::read;
 use crate::login::KdcAddress;
 
-/// Files that may include one another, before it is called endless.
+/// The largest depth of files that include each other. A deeper chain is taken to
+/// be endless.
 const DEPTH_MAX: usize = 8;
 
-/// What the configuration says. Where it says a thing twice, the first is
-/// right, except for KDCs, which add up.
+/// The content of the configuration. If a setting occurs twice, the first one
+/// counts. Only KDCs add up.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Configuration {
     default_realm: Option<String>,
     kdcs: Vec<(String, KdcAddress)>,
-    /// Hosts, or domains with a dot in front, in lower case, and their realms.
+    /// Hosts in lower case, with their realms. A domain begins with a dot.
     domains: Vec<(String, String)>,
 }
 
-/// Another file that a file names.
+/// Another file or folder that a file includes.
 #[derive(Debug, PartialEq, Eq)]
 enum Include {
     File(PathBuf),
@@ -29,7 +30,7 @@ enum Include {
 }
 
 impl Configuration {
-    /// Reads all of `files`; one that does not exist says nothing.
+    /// Reads all of `files`. A file that does not exist is skipped.
     pub(super) fn load(files: &[PathBuf]) -> Result<Self, TicketError> {
         let mut configuration = Self::default();
         for file in files {
@@ -65,11 +66,11 @@ impl Configuration {
         Ok(())
     }
 
-    /// Takes what a file says, and returns which others it names.
+    /// Reads the settings of a file. Returns the files that it includes.
     fn parse(&mut self, text: &str) -> Vec<Include> {
         let mut includes = Vec::new();
         let mut section = "";
-        // The realm whose braces are open, and how many others are.
+        // The realm whose braces are open, and the number of other open braces.
         let mut realm: Option<&str> = None;
         let mut depth = 0usize;
         for line in text.lines().map(str::trim) {
@@ -111,7 +112,7 @@ impl Configuration {
             }
             ("realms", Some(realm), "kdc") => {
                 let value = value.strip_prefix("tcp/").unwrap_or(value);
-                // What is none, such as a proxy's URL, cannot be used here.
+                // Other values, such as a proxy's URL, cannot be used here.
                 if let Ok(address) = value.parse() {
                     self.kdcs.push((realm.to_owned(), address));
                 }
@@ -127,7 +128,7 @@ impl Configuration {
         self.default_realm.as_deref()
     }
 
-    /// The KDCs of `realm`, to be tried in this order.
+    /// Returns the KDCs of `realm`, in the order in which to try them.
     pub(super) fn kdcs(&self, realm: &str) -> impl Iterator<Item = &KdcAddress> {
         self.kdcs
             .iter()
@@ -135,8 +136,8 @@ impl Configuration {
             .map(|(_, address)| address)
     }
 
-    /// The realm that `host` is in: what is said of itself goes before what is
-    /// said of its domain, and that before what is said of the domain's.
+    /// Returns the realm of `host`. An entry of the host itself has priority over
+    /// one of its domain, and that over one of the parent domain.
     pub(super) fn realm_of(&self, host: &str) -> Option<&str> {
         let host = host.to_lowercase();
         let host = host.trim_end_matches('.');
@@ -150,8 +151,8 @@ impl Configuration {
     }
 }
 
-/// The files of a folder that MIT would read, in its order: names of letters,
-/// digits, `-` and `_`, or ending in `.conf`.
+/// Returns the files of a folder that MIT Kerberos reads, in the same order. Their
+/// names consist of letters, digits, `-` and `_`, or end in `.conf`.
 fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {

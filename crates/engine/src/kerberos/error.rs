@@ -1,5 +1,5 @@
-//! Why there is no Kerberos ticket: one clear line each, naming what, where
-//! and what to do.
+//! Errors of fetching a Kerberos ticket. Each message is one line with the problem,
+//! its place and the advice.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,63 +8,63 @@ use std::time::Duration;
 use smbench_protocol::kerberos::{KerberosError, MalformedFile, Principal};
 use thiserror::Error;
 
-/// No ticket for the file server.
+/// The reason why there is no ticket for the file server.
 #[derive(Debug, Error)]
 pub enum TicketError {
     /// A file cannot be read.
     #[error("failed to read {what} {}: {source}{}", path.display(), file_advice(.source))]
     Unreadable {
-        /// What the file is.
+        /// The kind of file.
         what: &'static str,
-        /// Its name.
+        /// The path of the file.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// A file is not what it should be.
+    /// A file has the wrong format.
     #[error("failed to read {what} {}: {source}", path.display())]
     Malformed {
-        /// What the file should be.
+        /// The expected kind of file.
         what: &'static str,
-        /// Its name.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the format.
         source: MalformedFile,
     },
-    /// Nobody says in which realm the user is.
+    /// The user's realm is not known.
     #[error(
         "failed to log on by Kerberos: the user's realm is not known; give --realm, or set default_realm in krb5.conf (KRB5_CONFIG)"
     )]
     NoRealm,
-    /// Nobody says who the user is.
+    /// The user is not known, because the keytab has several.
     #[error(
         "failed to log on by Kerberos: the keytab {} has keys of several principals; name the user in the target URL, as in smb://USER@HOST/SHARE",
         path.display()
     )]
     WhichUser {
-        /// The keytab.
+        /// The path of the keytab.
         path: PathBuf,
     },
-    /// A keytab without any keys.
+    /// The keytab has no keys.
     #[error("failed to log on by Kerberos: the keytab {} is empty; write a new one", path.display())]
     EmptyKeytab {
-        /// The keytab.
+        /// The path of the keytab.
         path: PathBuf,
     },
-    /// The cache is someone else's.
+    /// The credential cache belongs to another user.
     #[error(
         "failed to log on by Kerberos: the credential cache {} is of {owner}, not of user '{user}'; run kinit for that user, or leave the user out of the target URL",
         path.display()
     )]
     OtherUser {
-        /// The cache.
+        /// The path of the credential cache.
         path: PathBuf,
-        /// Whose it is.
+        /// The owner of the credential cache.
         owner: Principal,
-        /// Who is to log on.
+        /// The user who is to log on.
         user: String,
     },
-    /// Nobody says where the realm's KDC is.
+    /// The KDC of the realm is not known.
     #[error(
         "failed to log on by Kerberos: no KDC of realm {realm} is known; give --kdc HOST, or name it in krb5.conf (KRB5_CONFIG) under [realms]"
     )]
@@ -94,13 +94,13 @@ pub enum TicketError {
         realm: String,
         /// Host and port.
         at: String,
-        /// How long it waited.
+        /// The time limit.
         limit: Duration,
     },
-    /// The KDC refuses, or there is nothing to ask it with.
+    /// The KDC refuses, or there is no credential to send to it.
     #[error("failed to get a Kerberos ticket for {service}{}: {source}{}", at.as_ref().map(|at| format!(" from {at}")).unwrap_or_default(), advice(.source))]
     Refused {
-        /// What the ticket is for.
+        /// The service that the ticket is for.
         service: Principal,
         /// The KDC, if one was asked.
         at: Option<String>,
@@ -117,7 +117,7 @@ fn file_advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// What a user can do about it, as the tail of a sentence.
+/// Returns advice for the user, as the end of a sentence.
 pub(crate) const fn advice(error: &KerberosError) -> &'static str {
     match error {
         KerberosError::UnknownUser(_) => "; check the user in the target URL, and --realm",

@@ -1,13 +1,13 @@
-//! Files of Kerberos.
+//! Reader for files of Kerberos.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// Bytes after which a file is none of Kerberos'.
+/// The largest file of Kerberos in bytes.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The content of a file, unless it is larger than any should be.
+/// Reads a file. A file above the size limit is an error.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?

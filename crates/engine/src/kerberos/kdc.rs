@@ -1,4 +1,4 @@
-//! Asking KDCs, over TCP.
+//! Requests to KDCs, over TCP.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use super::error::TicketError;
 use crate::login::KdcAddress;
 use crate::plan::Limits;
 
-/// Bytes after which an answer is none: tickets have tens of KiB at most.
+/// The largest answer in bytes. Tickets have at most some tens of KiB.
 const ANSWER_LEN_MAX: u32 = 1024 * 1024;
 
-/// Sends `message` to the first of `kdcs` that can be reached and returns its
-/// answer, and whose it is.
+/// Sends `message` to the first of `kdcs` that can be reached. Returns the answer,
+/// and the address of the KDC.
 pub(super) async fn ask(
     realm: &str,
     kdcs: &[KdcAddress],
@@ -57,7 +57,7 @@ pub(super) async fn ask(
     Err(last)
 }
 
-/// One message each way, each behind its length (RFC 4120 7.2.2).
+/// Exchanges one message in each direction, each after its length (RFC 4120 7.2.2).
 async fn exchange(mut stream: TcpStream, message: &[u8]) -> io::Result<Vec<u8>> {
     let mut out = (message.len() as u32).to_be_bytes().to_vec();
     out.extend_from_slice(message);
@@ -66,7 +66,8 @@ async fn exchange(mut stream: TcpStream, message: &[u8]) -> io::Result<Vec<u8>> 
     if len > ANSWER_LEN_MAX {
         return Err(io::Error::other("what answers there is no KDC"));
     }
-    // As it comes, so that nothing is reserved for what a stranger states.
+    // The buffer grows as data arrives. The stated length comes from a stranger, so
+    // it reserves no memory.
     let mut answer = Vec::new();
     let got = stream.take(len.into()).read_to_end(&mut answer).await?;
     if got < len as usize {

@@ -1,5 +1,5 @@
-//! The Kerberos ticket of a run: fetched once, shared by all sessions, fetched
-//! again before it expires.
+//! The Kerberos ticket of a run. It is fetched once, shared by all sessions, and
+//! fetched again before it expires.
 
 mod config;
 mod error;
@@ -26,7 +26,8 @@ use crate::target::Target;
 
 /// How long before its end a ticket is replaced, unless it is short-lived.
 const RENEWAL: Duration = Duration::from_secs(60);
-/// The part of its life that a short-lived ticket is not used for.
+/// A short-lived ticket is replaced when less than this part (one tenth) of its
+/// life is left.
 const RENEWAL_PART: u32 = 10;
 
 /// The ticket of a run's user for a run's server.
@@ -36,7 +37,7 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    /// A ticket for a new session.
+    /// Returns a ticket for a new session.
     pub(crate) async fn get(
         &self,
         target: &Target,
@@ -55,14 +56,14 @@ impl Tickets {
         }
         match (fetch(target, login, limits).await, &*current) {
             (Ok(ticket), _) => Ok(Arc::clone(current.insert(Arc::new(ticket)))),
-            // The old one will still do for a while.
+            // The old ticket is still valid for a while.
             (Err(_), Some(ticket)) if ticket.expires() > now => Ok(Arc::clone(ticket)),
             (Err(error), _) => Err(error),
         }
     }
 
-    /// A ticket for a session whose `expired` one the server no longer takes.
-    /// The first session that asks fetches it for all.
+    /// Returns a ticket for a session whose `expired` ticket the server no longer
+    /// accepts. The first session that asks fetches it for all.
     pub(crate) async fn replace(
         &self,
         expired: &ServiceTicket,
@@ -104,7 +105,7 @@ async fn fetch(
             TicketStep::Ask { realm, message } => (realm, message),
         };
         let kdcs = match &login.kdc {
-            // The one that was given is of the user's realm.
+            // The KDC that the user gave belongs to the user's realm.
             Some(kdc) if realm == home => vec![kdc.clone()],
             _ => configuration.kdcs(&realm).cloned().collect(),
         };
@@ -115,7 +116,7 @@ async fn fetch(
     }
 }
 
-/// A request for a ticket that has begun.
+/// A ticket request that has been started.
 struct Begun {
     /// The user's realm.
     home: String,
@@ -123,7 +124,7 @@ struct Begun {
     first: Result<(TicketRequest, TicketStep), KerberosError>,
 }
 
-/// Finds out who asks for a ticket for what, and begins.
+/// Determines the user and the service of a ticket, and starts the request.
 fn begin(
     target: &Target,
     login: &KerberosLogin,
@@ -164,7 +165,7 @@ fn begin(
     })
 }
 
-/// Refuses a cache that is of another user than the one who is named.
+/// Refuses a credential cache of another user than the named one.
 fn check_owner(
     target: &Target,
     login: &KerberosLogin,
@@ -201,7 +202,7 @@ fn parse<T>(
     })
 }
 
-/// The user's name, and the realm that the command line gives: by itself,
+/// Returns the user's name, and the realm given on the command line: as an option,
 /// behind the name, or as the domain.
 fn user_and_realm(target: &Target, login: &KerberosLogin) -> (String, Option<String>) {
     let (name, behind) = match target.user.rsplit_once('@') {
@@ -213,7 +214,7 @@ fn user_and_realm(target: &Target, login: &KerberosLogin) -> (String, Option<Str
     (name.to_owned(), realm)
 }
 
-/// The user by name and realm.
+/// Returns the user by name and realm.
 fn named_user(
     target: &Target,
     login: &KerberosLogin,
@@ -225,8 +226,8 @@ fn named_user(
     Ok(Principal::user(&name, realm))
 }
 
-/// The user whose keys are to be used: the one that is named, or the only one
-/// that the keytab has.
+/// Returns the user whose keys to use: the named one, or the only one in the
+/// keytab.
 fn keytab_user(
     target: &Target,
     login: &KerberosLogin,
@@ -253,12 +254,12 @@ fn keytab_user(
         (_, true) => Err(TicketError::WhichUser {
             path: path.to_owned(),
         }),
-        // Of none or of several realms: that of the command line or default.
+        // With no realm or several, use that of the command line or the default.
         (_, false) => named_user(target, login, configuration),
     }
 }
 
-/// What the file server is called in Kerberos.
+/// Returns the name of the file server in Kerberos.
 fn service(
     target: &Target,
     login: &KerberosLogin,

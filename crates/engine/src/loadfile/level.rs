@@ -1,10 +1,11 @@
-//! From the information levels of SMB1 to the classes of SMB2 (MS-CIFS 2.2.2.3,
-//! MS-SMB 2.2.2.3.5, MS-FSCC 2.4 and 2.5).
+//! Converts information levels of SMB1 to classes of SMB2 (MS-CIFS 2.2.2.3, MS-SMB
+//! 2.2.2.3.5, MS-FSCC 2.4 and 2.5).
 //!
-//! Levels from 1000 on pass a class through to the file system; SMB2 has the same
-//! class. Older ones get the class that tells the same, or the least that does.
+//! Levels from 1000 pass a class through to the file system, and SMB2 has the same
+//! class. An older level gets the class with the same information, or the smallest
+//! class that contains it.
 
-/// Where levels begin that are classes.
+/// The first level that passes a class through.
 const PASS_THROUGH: u32 = 1000;
 
 fn passed_through(level: u32, classes: &[u8]) -> Option<u8> {
@@ -12,7 +13,7 @@ fn passed_through(level: u32, classes: &[u8]) -> Option<u8> {
     classes.contains(&class).then_some(class)
 }
 
-/// Class of what is asked about a file (MS-SMB2 2.2.37, MS-FSCC 2.4).
+/// Returns the class of a query of a file (MS-SMB2 2.2.37, MS-FSCC 2.4).
 pub(super) fn query(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_STANDARD: times, size, attributes.
@@ -22,8 +23,8 @@ pub(super) fn query(level: u32) -> Option<u8> {
         // SMB_QUERY_FILE_BASIC_INFO, _STANDARD_INFO.
         0x101 => 4,
         0x102 => 5,
-        // SMB_QUERY_FILE_NAME_INFO, which SMB2 tells with all the rest only, and
-        // SMB_QUERY_FILE_ALL_INFO.
+        // SMB_QUERY_FILE_NAME_INFO, whose information SMB2 returns only with all
+        // the rest, and SMB_QUERY_FILE_ALL_INFO.
         0x104 | 0x107 => 18,
         // SMB_QUERY_FILE_ALT_NAME_INFO, _STREAM_INFO, _COMPRESSION_INFO.
         0x108 => 21,
@@ -32,7 +33,7 @@ pub(super) fn query(level: u32) -> Option<u8> {
         _ => {
             let classes = [4, 5, 6, 7, 8, 14, 16, 17, 18, 21, 22, 28, 34, 35];
             return match level {
-                // FileNameInformation: likewise.
+                // SMB2 returns FileNameInformation, too, only with all the rest.
                 1009 => Some(18),
                 _ => passed_through(level, &classes),
             };
@@ -40,7 +41,7 @@ pub(super) fn query(level: u32) -> Option<u8> {
     })
 }
 
-/// Class of what is asked about a file system (MS-FSCC 2.5).
+/// Returns the class of a query of a file system (MS-FSCC 2.5).
 pub(super) fn file_system(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_ALLOCATION, SMB_QUERY_FS_SIZE_INFO.
@@ -54,8 +55,9 @@ pub(super) fn file_system(level: u32) -> Option<u8> {
     })
 }
 
-/// Class of what is set of a file. Loadfiles do not say to what: times are set,
-/// sizes to what they are, and nothing is marked for deletion.
+/// Returns the class of a change of a file. Loadfiles do not contain the new
+/// values. The replay therefore sets times, sets sizes to their current values, and
+/// marks no file for deletion.
 pub(super) fn set(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_STANDARD, SMB_SET_FILE_BASIC_INFO.
@@ -68,7 +70,7 @@ pub(super) fn set(level: u32) -> Option<u8> {
     })
 }
 
-/// Class of what is told of each name (MS-SMB2 2.2.33).
+/// Returns the class of a directory listing (MS-SMB2 2.2.33).
 pub(super) fn listing(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_STANDARD, SMB_FIND_FILE_DIRECTORY_INFO.
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn levels_of_smb1_are_classes_of_smb2() {
-        // Those of Debian's client.txt, and others.
+        // The first levels are those of Debian's client.txt.
         for (level, class) in [
             (257, 4),
             (258, 5),

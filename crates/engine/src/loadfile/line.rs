@@ -1,4 +1,4 @@
-//! One line of a loadfile.
+//! Parser for one line of a loadfile.
 
 use std::time::Duration;
 
@@ -8,20 +8,21 @@ use thiserror::Error;
 use super::level;
 use crate::trace::{Handle, Step, StepError, Verb};
 
-/// Words of a line at most; those of known verbs have eight.
+/// The largest number of words in a line; known verbs need at most eight.
 const WORDS_MAX: usize = 16;
 
-/// What patterns have, but no name of a file has (MS-FSCC 2.1.5).
+/// Characters that search patterns may contain, but names of files may not (MS-FSCC
+/// 2.1.5).
 const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
 
-/// What a status may be.
+/// The forms of a status, for messages.
 const STATUSES: &str = "a name such as NT_STATUS_OK, or a number such as 0xC0000034";
 
-/// The words of a line, in the order they stand.
+/// The words of a line, in their order.
 #[derive(Default)]
 pub(super) struct Words<'a>([&'a str; WORDS_MAX]);
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line<'a> {
     pub(super) at: Option<Duration>,
@@ -30,7 +31,7 @@ pub(super) struct Line<'a> {
     pub(super) status: NtStatus,
 }
 
-/// Why a line makes no sense, as a lower-case clause.
+/// The reason why a line is not valid, as a lower-case clause.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum LineError {
     #[error(
@@ -96,8 +97,8 @@ impl LineError {
         }
     }
 
-    /// What the line counts as where it may be left out: it is well-formed, but says
-    /// something of which nothing is known here.
+    /// Returns the name under which the line is counted if it may be left out. Such
+    /// a line is well-formed, but a part of it is unknown.
     pub(super) fn left_out_as(&self) -> Option<&str> {
         match self {
             Self::Unknown(name) => Some(name.as_str()),
@@ -110,12 +111,12 @@ impl LineError {
     }
 }
 
-/// What is wrong with a word, said with at most so many characters of it.
+/// Returns the beginning of a word, escaped, for a message.
 fn shown(word: &str) -> String {
     word.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
-/// Reads a line; `None` for one that says nothing.
+/// Parses a line; `None` for a line without content.
 pub(super) fn parse<'a>(
     text: &'a str,
     words: &mut Words<'a>,
@@ -158,7 +159,7 @@ pub(super) fn parse<'a>(
     }))
 }
 
-/// Whether the first word of a line says when.
+/// Whether the first word of a line is a time.
 fn is_time(first: &str) -> bool {
     first.starts_with(|first: char| first.is_ascii_digit())
 }
@@ -170,8 +171,8 @@ fn verb(name: &str) -> Result<Verb, LineError> {
     })
 }
 
-/// Whether it is the verb that makes no sense in a line whose words do not either:
-/// what follows one that nobody knows may be anything.
+/// Returns the error of an unknown verb in a line whose words are malformed. The
+/// words after an unknown verb may be anything, so the verb is the better reason.
 fn unknown_verb(text: &str) -> Option<LineError> {
     let mut words = text.split_whitespace();
     let name = match words.next()? {
@@ -184,7 +185,7 @@ fn unknown_verb(text: &str) -> Option<LineError> {
     }
 }
 
-/// What follows a verb, before the status.
+/// Returns the arguments between a verb and the status.
 const fn arguments_of(verb: Verb) -> &'static str {
     match verb {
         Verb::Create => "path create_options disposition handle",
@@ -203,7 +204,8 @@ const fn arguments_of(verb: Verb) -> &'static str {
     }
 }
 
-/// The words of a line, names without their quotation marks; none of a comment.
+/// Splits a line into words, with names without their quotation marks. A comment
+/// has no words.
 fn split<'a, 'w>(text: &'a str, words: &'w mut Words<'a>) -> Result<&'w [&'a str], LineError> {
     let mut rest = text.trim();
     let mut count = 0;
@@ -227,7 +229,7 @@ fn seconds(word: &str) -> Result<Duration, LineError> {
         .ok_or_else(|| LineError::Time(shown(word)))
 }
 
-/// A status by its name as Samba has it, or as the specification has it, or by
+/// Parses a status: by its name in Samba, by its name in the specification, or by
 /// its number.
 fn status(verb: Verb, word: &str) -> Result<NtStatus, LineError> {
     let by_number = || {
@@ -254,7 +256,7 @@ fn status(verb: Verb, word: &str) -> Result<NtStatus, LineError> {
     })
 }
 
-/// The words between verb and status.
+/// The words between the verb and the status.
 struct Arguments<'a, 'w> {
     verb: Verb,
     words: &'w [&'a str],
@@ -265,7 +267,7 @@ impl<'a> Arguments<'a, '_> {
         self.words[at]
     }
 
-    /// A number, decimal or after `0x` hexadecimal.
+    /// Parses a number: decimal, or hexadecimal after `0x`.
     fn number<T: TryFrom<i128>>(
         &self,
         at: usize,
@@ -274,7 +276,7 @@ impl<'a> Arguments<'a, '_> {
     ) -> Result<T, LineError> {
         let word = self.text(at);
         let number = match word.strip_prefix("0x").or(word.strip_prefix("0X")) {
-            // No sign after the prefix.
+            // A minus sign is not allowed after the prefix.
             Some(digits) => u64::from_str_radix(digits, 16).ok().map(i128::from),
             None => word.parse::<i128>().ok(),
         };
@@ -300,7 +302,7 @@ impl<'a> Arguments<'a, '_> {
         self.number(at, "handle", "a number")
     }
 
-    /// The name of one file or directory.
+    /// Returns the name of one file or directory; a search pattern is an error.
     fn no_pattern(&self, at: usize) -> Result<&'a str, LineError> {
         let name = self.text(at);
         match name.contains(WILDCARDS) {
@@ -354,8 +356,9 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             length: given.u32(2, "size")?,
         },
         Verb::Unlink => {
-            // Which files of those that fit a pattern are meant. SMB1 deleted and renamed
-            // all of these (MS-CIFS 2.2.4.7, 2.2.4.8); which they were is not recorded.
+            // The attributes select some of the files that match a pattern. SMB1
+            // deleted and renamed all of these (MS-CIFS 2.2.4.7, 2.2.4.8). The
+            // recording does not contain their names.
             given.u32(1, "attributes")?;
             Step::Unlink(given.no_pattern(0)?)
         }
@@ -382,7 +385,8 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             class: given.class(1, level::set)?,
         },
         Verb::Find => {
-            // How many names there were is the other server's matter.
+            // The number of names found depends on the recorded server, so it is
+            // not used.
             given.u32(3, "count")?;
             Step::Find {
                 pattern: given.text(0),

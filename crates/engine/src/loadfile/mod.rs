@@ -1,15 +1,14 @@
-//! Reads loadfiles of dbench and NBENCH: what clients of a file server did, a
-//! line for each operation.
+//! Reads loadfiles of dbench and NBENCH: recorded operations of clients of a file
+//! server, one per line.
 //!
 //! ```text
 //! [seconds] OP args... STATUS
 //! ```
 //!
 //! The grammar is that of dbench 4 (`child.c`) and of smbtorture's bench.nbench
-//! (`source4/torture/nbench`). Files from before either wrote down when an
-//! operation began, or how it ended, are read as well: without a status it ended
-//! well. A file is read line by line, and once; what comes of it is a
-//! [`Trace`], a fraction of its size.
+//! (`source4/torture/nbench`). Older files without times or without statuses are
+//! read too. An operation without a status counts as successful. A file is read
+//! once, line by line. The result is a [`Trace`], a fraction of its size.
 
 mod level;
 mod line;
@@ -24,45 +23,46 @@ use thiserror::Error;
 use crate::trace::{Builder, Trace};
 use line::LineError;
 
-/// Bytes of a line, and lines of a file, beyond which it is no loadfile.
+/// Limits for the bytes of a line and the lines of a file. A file above them is not
+/// a loadfile.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 const LINES_MAX: u64 = 1 << 26;
 
-/// What to do about lines that mean nothing here.
+/// The treatment of lines that are not understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unknown {
     /// Refuse the file.
     #[default]
     Refuse,
-    /// Leave them out, and count them.
+    /// Leave them out and count them.
     Skip,
 }
 
-/// Why a loadfile cannot be replayed.
+/// The reason why a loadfile cannot be replayed.
 #[derive(Debug, Error)]
 pub enum LoadfileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("loadfile {path} cannot be read: {reason}")]
     Unreadable {
-        /// As given.
+        /// The path as given.
         path: String,
         /// The system's reason.
         reason: io::Error,
     },
-    /// A line makes no sense.
+    /// A line is not valid.
     #[error("loadfile {path}, line {line}: {reason}")]
     Malformed {
-        /// As given.
+        /// The path as given.
         path: String,
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// What is wrong with it, and what would be right.
+        /// The error, and how to correct it.
         reason: String,
     },
-    /// There is nothing in it.
+    /// The file contains no operation.
     #[error("loadfile {path} holds no operation")]
     Empty {
-        /// As given.
+        /// The path as given.
         path: String,
     },
 }
@@ -70,7 +70,7 @@ pub enum LoadfileError {
 /// Reads the loadfile at `path`.
 ///
 /// # Errors
-/// When it cannot be read, or the first line that makes no sense.
+/// When the file cannot be read. Otherwise the first line that is not valid.
 pub fn read(path: &str, unknown: Unknown) -> Result<Trace, LoadfileError> {
     let unreadable = |reason| LoadfileError::Unreadable {
         path: path.to_owned(),
@@ -83,7 +83,7 @@ pub fn read(path: &str, unknown: Unknown) -> Result<Trace, LoadfileError> {
     parse(path, BufReader::with_capacity(1 << 18, file), unknown)
 }
 
-/// Reads a loadfile; `path` is what messages and results call it.
+/// Parses a loadfile. Messages and results call it `path`.
 ///
 /// # Errors
 /// As [`read`].
@@ -133,7 +133,7 @@ pub fn parse(
         }
         number += 1;
     }
-    // Other lines are left out, so it is another trace.
+    // Skipping leaves out other lines, which makes another trace.
     hash.update(match unknown {
         Unknown::Refuse => b"",
         Unknown::Skip => b"skip unknown",
@@ -149,7 +149,7 @@ pub fn parse(
     }
 }
 
-/// The line as text: in UTF-8, or else in Latin-1, which old files are in.
+/// Decodes a line: UTF-8, or otherwise Latin-1, the encoding of old files.
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),

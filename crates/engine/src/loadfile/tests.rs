@@ -17,7 +17,7 @@ fn error(text: &str) -> String {
     read_text(text).unwrap_err().to_string()
 }
 
-/// A line of each verb, in the order in which a client could do them.
+/// One line or more of each verb, in an order in which a client could do them.
 const EVERY_VERB: &str = r#"
 # A comment, and an empty line before it.
 Deltree "\clients\client1" NT_STATUS_OK
@@ -55,14 +55,14 @@ fn every_verb_is_read() {
     }
     assert_eq!(summary.operations[&Verb::Create], 3);
     assert_eq!((summary.bytes_read, summary.bytes_written), (4096, 1));
-    // All that is there it makes itself.
+    // The recording itself makes everything that it uses.
     assert_eq!(trace.population.made, []);
     let own = trace.population.own.iter();
     let own: Vec<_> = own
         .map(|&path| trace.paths[path as usize].display(4))
         .collect();
     assert_eq!(own, [r"clients\client5"]);
-    // The pause is before the record after it, and is none itself.
+    // The pause belongs to the record after it, and is not a record.
     let paused = trace.pauses[0];
     assert_eq!((trace.pauses.len(), paused.1), (1, 1_500_000));
     assert_eq!(trace.records[paused.0 as usize].verb, Verb::Close);
@@ -70,7 +70,7 @@ fn every_verb_is_read() {
         trace.describe(4, 6),
         r#"NTCreateX "clients\client7\a b.txt" 0x40 0x1 STATUS_OBJECT_NAME_NOT_FOUND"#
     );
-    // The end of a file is set to where it is.
+    // The end of the file is set to its current value.
     let set = trace
         .records
         .iter()
@@ -94,7 +94,7 @@ fn files_without_status_or_with_times_are_read() {
     let trace = read_text(timed).unwrap();
     assert_eq!(*trace.times, [0, 250_000_000, 500_000_000]);
     assert_eq!(trace.summary().length, Some(Duration::from_millis(500)));
-    // Where some have no time, none is of use.
+    // Times are not used if some lines have none.
     assert!(
         !read_text("1 Flush 1 0xC0000008\nFlush 1 0xC0000008")
             .unwrap()
@@ -214,7 +214,7 @@ fn what_is_unknown_can_be_left_out_and_is_counted() {
         .collect();
     assert_eq!(skipped, [("Frob", 3), ("ReadX", 1)]);
     assert_eq!((trace.len(), trace.summary().lines), (1, 5));
-    // What is malformed is not unknown.
+    // A malformed line is refused, because it is not just unknown.
     for line in [
         "Mkdir",
         "Mkdir \"a",
@@ -324,11 +324,11 @@ fn handles_take_as_much_room_as_are_open_at_a_time() {
     }
     let trace = read_text(&text).unwrap();
     assert_eq!(trace.handles, 3);
-    // The last two are closed although nobody recorded it.
+    // The replay closes the last two, which the recording left open.
     assert_eq!(trace.summary().closed, 2);
     assert_eq!(trace.summary().operations[&Verb::Close], 998);
     assert_eq!(trace.len(), 2000);
-    // One that is opened again without having been closed is closed first.
+    // A file that is opened again without a close is closed first.
     let twice = "NTCreateX \"\\a\" 0 3 1 NT_STATUS_OK\n".repeat(2);
     let verbs: Vec<_> = read_text(&twice)
         .unwrap()
@@ -340,7 +340,7 @@ fn handles_take_as_much_room_as_are_open_at_a_time() {
         verbs,
         [Verb::Create, Verb::Close, Verb::Create, Verb::Close]
     );
-    // What was not opened is nobody's handle.
+    // A file that could not be opened has no handle.
     let failed = read_text("NTCreateX \"\\a\" 0 1 1 0xC0000034\nClose 1 0xC0000008").unwrap();
     assert_eq!(failed.records[0].extra, NO_HANDLE);
     assert_eq!(failed.records[1].subject, NO_HANDLE);
@@ -377,7 +377,7 @@ Close 1 NT_STATUS_OK
             ("Dir".to_owned(), Made::Directory),
             (r"Dir\sub".to_owned(), Made::Directory),
             (r"Dir\sub\there.doc".to_owned(), Made::File(1500)),
-            // Taken for a file at first, until something was looked for in it.
+            // It was taken for a file until a record looked for a name in it.
             (r"dir\odd".to_owned(), Made::Directory),
             (r"dir\gone".to_owned(), Made::File(0)),
         ]
@@ -386,7 +386,7 @@ Close 1 NT_STATUS_OK
     assert_eq!(trace.files_per_client(), 2);
 }
 
-/// What is there before a client begins.
+/// Returns the names that exist before a client begins.
 fn made(trace: &Trace) -> Vec<(String, Made)> {
     let made = trace.population.made.iter();
     made.map(|&(path, made)| (trace.paths[path as usize].display(0), made))
@@ -422,13 +422,14 @@ QUERY_PATH_INFORMATION "\D\y" 1004
     assert_eq!(
         made(&read_text(text).unwrap()),
         [
-            // Opened or made, nobody knows: there, as what follows needs it.
+            // It may have been opened or made. It is made before, because later
+            // records need it.
             ("D".to_owned(), Made::Directory),
             (r"D\x".to_owned(), Made::File(0)),
             ("f".to_owned(), Made::File(4096)),
             ("old".to_owned(), Made::Directory),
             ("g".to_owned(), Made::File(0)),
-            // It was there before, so that could not be made.
+            // The directory already existed, so the Mkdir did not make it anew.
             (r"D\y".to_owned(), Made::File(0)),
         ]
     );
@@ -502,7 +503,7 @@ Close 1 NT_STATUS_OK
             ("old".to_owned(), Made::File(500)),
             ("tree".to_owned(), Made::Directory),
             (r"tree\t".to_owned(), Made::File(300)),
-            // It is read under its later name.
+            // The file is read under its later name.
             ("there".to_owned(), Made::File(200)),
         ]
     );
@@ -542,10 +543,10 @@ fn a_client_goes_through_the_file_in_its_order_as_often_as_asked() {
     );
 }
 
-/// Debian's dbench installs it. It is not ours to copy.
+/// Debian's dbench installs this file. We may not copy it.
 const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 
-/// The counts of the file, as `sort | uniq -c` tells them.
+/// The expected counts are those of `sort | uniq -c` over the file.
 #[test]
 fn debians_client_txt_is_replayed_to_the_last_line() {
     if let Err(skip) = smbench_lab::require(&[smbench_lab::Tool::new("dbench", "dbench")]) {
@@ -581,7 +582,7 @@ fn debians_client_txt_is_replayed_to_the_last_line() {
     assert_eq!(trace.population.made, []);
     let bytes = size_of_val(&*trace.records) as u64;
     assert_eq!(bytes, 24 * 458_344);
-    // And so are the operations of a client that goes through it once.
+    // A client that replays the file once has the same operations.
     let mut counts = std::collections::BTreeMap::new();
     let mut moved = [0_u64; 2];
     for operation in replays(trace, Some(1)).of_client(9) {
@@ -598,7 +599,7 @@ fn debians_client_txt_is_replayed_to_the_last_line() {
 }
 
 proptest! {
-    /// Whatever a file holds: a trace, or a line of text that says where.
+    /// Any text gives a trace, or an error of one line that names the place.
     #[test]
     fn no_text_upsets_the_parser(
         lines in proptest::collection::vec(

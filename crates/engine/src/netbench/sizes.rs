@@ -1,8 +1,8 @@
-//! What is drawn: numbers, and sizes of requests.
+//! Random numbers, and sizes of requests.
 
 use crate::random::{below, draw};
 
-/// Random numbers, one after the other.
+/// A sequence of random numbers.
 pub(super) struct Random {
     pub(super) key: u64,
     pub(super) drawn: u64,
@@ -15,8 +15,8 @@ impl Random {
         below(drawn, bound)
     }
 
-    /// A share of `left` that `sharers` more are to share, with this one; the
-    /// last takes it all.
+    /// Takes a random part of `left` for one of `sharers`. The last one takes the
+    /// rest.
     pub(super) fn part(&mut self, left: &mut u64, sharers: u64) -> u64 {
         let part = match sharers {
             0 => 0,
@@ -28,8 +28,8 @@ impl Random {
     }
 }
 
-/// Sizes of requests that come to a number of bytes: small ones by their weights,
-/// and a large one whenever too little has been moved.
+/// Request sizes that add up to a number of bytes. Small sizes are drawn by weight.
+/// A large one is used whenever too few bytes have been moved.
 pub(super) struct Sizes {
     small: &'static [(u32, u64)],
     large: u32,

@@ -1,8 +1,8 @@
-//! How many operations the captures held, as they were published with dbench.
+//! The numbers of operations in the captures, as published with dbench.
 
 use super::Variant;
 
-/// How many operations of each kind.
+/// The number of operations of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) reads: u64,
@@ -18,7 +18,7 @@ pub(super) struct Counts {
     pub(super) renames: u64,
 }
 
-/// What a capture held.
+/// The statistics of a capture.
 pub(super) struct Statistics {
     pub(super) counts: Counts,
     pub(super) bytes_read: u64,
@@ -26,11 +26,11 @@ pub(super) struct Statistics {
 }
 
 impl Variant {
-    /// Operations and percentages as published, in numbers of operations.
+    /// Converts the published totals and percentages to numbers of operations.
     pub(super) const fn statistics(self) -> Statistics {
         match self {
             Self::WithoutCache => Statistics {
-                // Of 122,877.
+                // The total is 122,877.
                 counts: Counts {
                     reads: share(122_877, 53_66),
                     writes: share(122_877, 11_45),
@@ -48,7 +48,7 @@ impl Variant {
                 bytes_written: 136_325_491,
             },
             Self::Oplocks => Statistics {
-                // Of 62,477.
+                // The total is 62,477.
                 counts: Counts {
                     reads: share(62_477, 28_62),
                     writes: share(62_477, 11_96),
@@ -69,14 +69,14 @@ impl Variant {
     }
 }
 
-/// So many hundredths of a percent, rounded.
+/// Returns a share in hundredths of a percent, rounded.
 const fn share(all: u64, hundredths: u64) -> u64 {
     (all * hundredths + 5_000) / 10_000
 }
 
 impl Counts {
-    /// The part that episode `at` of so many has, so that all have as good as the
-    /// same, and together all.
+    /// Returns the part of episode `at` of `of`. The parts are almost equal, and
+    /// add up to all.
     pub(super) const fn part(&self, at: u64, of: u64) -> Self {
         const fn part(all: u64, at: u64, of: u64) -> u64 {
             all * (at + 1) / of - all * at / of

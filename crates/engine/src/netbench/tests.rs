@@ -11,7 +11,7 @@ use crate::trace::{NO_HANDLE, Replays, Verb};
 
 const VARIANTS: [Variant; 2] = [Variant::WithoutCache, Variant::Oplocks];
 
-/// Operations, bytes read and bytes written of a client, by kind.
+/// Returns the operations by kind, and the bytes read and written of a client.
 fn tally(operations: impl Iterator<Item = Operation>) -> (BTreeMap<OpKind, u64>, [u64; 2]) {
     let (mut counts, mut moved) = (BTreeMap::new(), [0; 2]);
     for operation in operations {
@@ -25,7 +25,8 @@ fn tally(operations: impl Iterator<Item = Operation>) -> (BTreeMap<OpKind, u64>,
     (counts, moved)
 }
 
-/// The published table, in percent, with the bytes of so many operations.
+/// Returns the published table in percent, its number of operations, and their
+/// bytes.
 fn published(variant: Variant) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
     use OpKind as K;
     match variant {
@@ -71,7 +72,7 @@ fn player(variant: Variant, seed: u64, client: u32) -> impl Iterator<Item = Oper
     Replays::new(Replay::new(trace), seed).of_client(client)
 }
 
-/// All episodes once are the capture, but for rounding.
+/// All episodes together are the capture, except for rounding.
 #[test]
 fn one_turn_is_the_capture() {
     for variant in VARIANTS {
@@ -99,8 +100,8 @@ fn one_turn_is_the_capture() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// Wherever a long run ends, whoever the client is: shares are those of the
-    /// table within a percent (of all), bytes per operation within three.
+    /// For any client and any end of a long run, shares are within one percentage
+    /// point of the table. Bytes per operation are within three percent.
     #[test]
     fn shares_and_bytes_are_those_of_the_table(
         variant in proptest::sample::select(&VARIANTS),
@@ -121,9 +122,9 @@ proptest! {
         }
     }
 
-    /// In whatever order the episodes come: what is opened or deleted is there,
-    /// what is made is not, what is missed is missing, reads end within the file,
-    /// and nothing stays open or behind.
+    /// The order of the episodes does not matter. Opened and deleted files exist,
+    /// created files do not, and missed files are missing. Reads end within the
+    /// file. No file stays open, and no file is left behind.
     #[test]
     fn what_a_client_does_makes_sense(
         variant in proptest::sample::select(&VARIANTS),

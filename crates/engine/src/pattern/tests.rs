@@ -11,7 +11,7 @@ const STAMP: Stamp = Stamp {
     run: 2,
 };
 
-/// As the frozen contents have it.
+/// The salt of the frozen contents.
 const SALT: Salt = Salt(0);
 
 fn stamps() -> impl Strategy<Value = Stamp> {
@@ -29,7 +29,7 @@ fn written(length: usize, file_offset: u64, stamp: Stamp) -> Vec<u8> {
     out
 }
 
-/// A block of one stamp up to `tear`, of another from there.
+/// Returns a block with one stamp up to `tear`, and another stamp from there.
 fn torn(front: Stamp, back: Stamp, tear: usize) -> [u8; BLOCK_BYTES] {
     let mut mixed = block(512, front, SALT);
     mixed[tear..].copy_from_slice(&block(512, back, SALT)[tear..]);
@@ -55,7 +55,8 @@ fn the_layout_is_as_documented() {
     assert_eq!(made[32..40], made[504..512]);
 }
 
-/// Values of an independent implementation of the module's description.
+/// The values are those of an independent implementation of the module's
+/// description.
 #[test]
 fn the_contents_are_frozen() {
     let made = block(1024, STAMP, SALT);
@@ -89,13 +90,13 @@ fn the_filling_has_nothing_to_compress() {
         .iter()
         .map(|count| (f64::from(*count) - mean).powi(2) / mean)
         .sum();
-    // 255 degrees of freedom: beyond 380 once in a million.
+    // With 255 degrees of freedom, a value above 380 occurs once in a million.
     assert!(chi_squared < 380.0, "{chi_squared}");
 }
 
-/// What deduplication and compression look for, in what many clients write
-/// over and over: the same four bytes twice within the reach of a match. There
-/// are as few as in random data.
+/// Deduplication and compression look for repetitions: the same four bytes twice
+/// within the reach of a match. In the repeated writes of many clients there must
+/// be no more of them than in random data.
 #[test]
 fn no_write_repeats_what_another_has_written() {
     const REACH: usize = 1 << 16;
@@ -121,7 +122,7 @@ fn no_write_repeats_what_another_has_written() {
         let before = last_seen.insert(four, at);
         matches += u32::from(before.is_some_and(|before| at - before <= REACH));
     }
-    // Of n positions chance has n * REACH / 2^32 of them match: some ten.
+    // By chance, n * REACH / 2^32 of n positions match: about ten.
     let by_chance = fillings.len() as f64 * REACH as f64 / 2_f64.powi(32);
     let deviation = by_chance.sqrt();
     assert!(
@@ -130,7 +131,7 @@ fn no_write_repeats_what_another_has_written() {
     );
 }
 
-/// Words 0, 1 and 3 of both are the same, and so is word 61.
+/// Words 0, 1 and 3 of both blocks are the same, and so is word 61.
 #[test]
 fn a_tear_is_told_from_damage() {
     let later = Stamp {
@@ -216,7 +217,7 @@ proptest! {
         if !in_stamp {
             prop_assert_eq!(mismatch.offset(), 512 + bit as u64 / 8);
         }
-        // Where stamps are it may pass for a tear of which only one side is known.
+        // Damage in a stamp may look like a tear of which only one side is known.
         let tear = checked_torn(&damaged, 512);
         let known = tear.map(|tear| (tear.front, tear.back));
         let expected = match bit / 8 {

@@ -1,8 +1,8 @@
-//! What one weighted entry of a mix does: an action, which is one request or a
-//! few that belong together, each measured under its own kind.
+//! Actions: the weighted entries of a mix. An action is one request, or a few that
+//! belong together. Each request is measured under its own kind.
 //!
-//! Parameters are values only; how they look on the wire is the driver's to
-//! know. Serialised, an action is a table like the one it was written in.
+//! Parameters are values only; the driver encodes them. A serialised action is a
+//! table like the one in a profile.
 
 mod class;
 mod dialect;
@@ -22,29 +22,31 @@ pub use dialect::{DialectNeed, dialect_needed};
 /// One entry of a mix of operations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WeightedAction {
-    /// What is done.
+    /// The action.
     #[serde(flatten)]
     pub action: Action,
-    /// Percent of the actions that are this one.
+    /// Percent of the actions that are this entry.
     pub weight: f64,
 }
 
-/// What a client does in one go. Where nothing else is said, it is done to one
-/// of the files that the client holds open.
+/// One step of a client's work. Unless stated otherwise, it works on one of the
+/// files that the client holds open.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Action {
     /// READ.
     Read {
-        /// Past the server's cache (SMB2_READFLAG_READ_UNBUFFERED, 3.0.2 on).
+        /// Whether to bypass the server's cache (SMB2_READFLAG_READ_UNBUFFERED,
+        /// from 3.0.2).
         unbuffered: bool,
     },
     /// WRITE.
     Write {
-        /// Answered only once it is on stable storage
-        /// (SMB2_WRITEFLAG_WRITE_THROUGH, 2.1 on).
+        /// Whether the answer waits until the data is on stable storage
+        /// (SMB2_WRITEFLAG_WRITE_THROUGH, from 2.1).
         write_through: bool,
-        /// Past the server's cache (SMB2_WRITEFLAG_WRITE_UNBUFFERED, 3.0.2 on).
+        /// Whether to bypass the server's cache (SMB2_WRITEFLAG_WRITE_UNBUFFERED,
+        /// from 3.0.2).
         unbuffered: bool,
     },
     /// FLUSH.
@@ -55,103 +57,105 @@ pub enum Action {
     FinalFlush,
     /// CREATE, then CLOSE.
     Create(Opening),
-    /// LOCK, then LOCK that unlocks.
+    /// LOCK, then a LOCK request that unlocks.
     Lock {
-        /// Nobody else may lock or use the range; else nobody may write it.
+        /// Whether no other client may lock or use the range. Otherwise the lock is
+        /// shared, and no client may write to the range.
         exclusive: bool,
-        /// One byte far behind the end of the file, where no two locks of a run
-        /// meet and no data lies, instead of the range of a request.
+        /// Whether to lock one byte far behind the end of the file, instead of the
+        /// range of a request. No data is there, and no two locks of a run overlap.
         past_end: bool,
     },
     /// QUERY_INFO.
     QueryInfo {
-        /// About what.
+        /// The information to query.
         class: QueryClass,
     },
-    /// SET_INFO, on a file held open or within a chain of CREATE and CLOSE.
+    /// SET_INFO, on a file held open or in a chain of CREATE and CLOSE.
     SetInfo {
-        /// Of what.
+        /// The information to set.
         class: SetClass,
     },
     /// QUERY_DIRECTORY of the run's directory, from its start.
     QueryDirectory {
-        /// What is told of each name.
+        /// The information returned for each name.
         class: DirectoryClass,
-        /// Which names, `*` for all.
+        /// The pattern of names; `*` for all.
         pattern: String,
     },
     /// CHANGE_NOTIFY on the run's directory, then CANCEL.
     ChangeNotify {
         /// Changes to wait for.
         filter: Vec<Change>,
-        /// Directories below as well.
+        /// Whether to watch directories below as well.
         recursive: bool,
     },
-    /// CREATE of a file to be deleted, FSCTL_SRV_COPYCHUNK into it from a file
-    /// held open, CLOSE.
+    /// CREATE of a scratch file, FSCTL_SRV_COPYCHUNK into it from a file held open,
+    /// CLOSE. The CLOSE deletes the scratch file.
     CopyChunk,
-    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO (3.0 on).
+    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO (from 3.0).
     QueryInterfaces,
-    /// FSCTL_VALIDATE_NEGOTIATE_INFO (3.0 and 3.0.2).
+    /// FSCTL_VALIDATE_NEGOTIATE_INFO (3.0 and 3.0.2 only).
     ValidateNegotiate,
     /// ECHO.
     Echo,
-    /// TREE_CONNECT to the share once more, then TREE_DISCONNECT.
+    /// A further TREE_CONNECT to the share, then TREE_DISCONNECT.
     TreeConnect,
-    /// SESSION_SETUP of a further session on the client's connection, up to its
-    /// TREE_CONNECT, then LOGOFF.
+    /// SESSION_SETUP and TREE_CONNECT of a further session on the client's
+    /// connection, then LOGOFF.
     LogOn,
     /// CREATE, READ and CLOSE of a file in one frame.
     CreateReadClose,
     /// CREATE, QUERY_INFO and CLOSE of a file in one frame.
     CreateQueryClose {
-        /// About what.
+        /// The information to query.
         class: QueryClass,
     },
     /// CREATE, SET_INFO and CLOSE of a file in one frame.
     CreateSetClose {
-        /// Of what; not one that takes a chain of its own.
+        /// The information to set; not a class that takes a chain of its own.
         class: SetClass,
     },
 }
 
-/// What a CREATE asks for.
+/// The parameters of a CREATE.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Opening {
-    /// What is opened.
+    /// The kind of name that is opened.
     pub subject: Subject,
-    /// What to do about a name that exists, or does not.
+    /// What CREATE does when the name exists, and when it does not.
     pub disposition: CreateDisposition,
-    /// FILE_DELETE_ON_CLOSE.
+    /// Whether to set FILE_DELETE_ON_CLOSE.
     pub delete_on_close: bool,
-    /// A durable handle, and the batch oplock that it needs.
+    /// Whether to ask for a durable handle, and for the batch oplock that it
+    /// requires.
     pub durable: bool,
-    /// The file's number on its volume.
+    /// Whether to ask for the file's number on its volume.
     pub query_on_disk_id: bool,
-    /// FILE_WRITE_THROUGH.
+    /// Whether to set FILE_WRITE_THROUGH.
     pub write_through: bool,
-    /// FILE_NO_INTERMEDIATE_BUFFERING.
+    /// Whether to set FILE_NO_INTERMEDIATE_BUFFERING.
     pub unbuffered: bool,
-    /// Attributes of a file that gets made; none is FILE_ATTRIBUTE_NORMAL.
+    /// Attributes of a new file; an empty list is FILE_ATTRIBUTE_NORMAL.
     pub attributes: Vec<Attribute>,
-    /// What it is for.
+    /// The purpose of the open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<CreateOption>,
 }
 
-/// Where in a file an action works.
+/// The range of a file that an action works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// On no range.
+    /// No range.
     None,
-    /// On one of a request's size.
+    /// A range of a request's size.
     Request,
-    /// On one byte, behind all data.
+    /// One byte behind all data.
     PastEnd,
 }
 
 impl Action {
-    /// What a profile calls it.
+    /// Returns the action's name in a profile.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -178,7 +182,7 @@ impl Action {
         }
     }
 
-    /// Its parameters by name, as a profile would have them.
+    /// Returns the action's parameters by name, as in a profile.
     #[must_use]
     pub fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
         let table = serde_json::to_value(self)
@@ -191,7 +195,8 @@ impl Action {
         }
     }
 
-    /// The kinds of its requests, in the order they are sent when all go well.
+    /// Returns the kinds of the action's requests, in the order in which they are
+    /// sent when all succeed.
     #[must_use]
     pub const fn kinds(&self) -> &'static [OpKind] {
         use OpKind as K;
@@ -228,13 +233,13 @@ impl Action {
         }
     }
 
-    /// The kind of its first request.
+    /// Returns the kind of the action's first request.
     #[must_use]
     pub const fn first(&self) -> OpKind {
         self.kinds()[0]
     }
 
-    /// Where in a file it works.
+    /// Returns the range of a file that the action works on.
     #[must_use]
     pub const fn range(&self) -> Range {
         match self {
@@ -251,7 +256,7 @@ impl Action {
         }
     }
 
-    /// Whether it is done to a file that the client holds open.
+    /// Whether the action works on a file that the client holds open.
     #[must_use]
     pub const fn holds_file(&self) -> bool {
         match self {
@@ -268,7 +273,7 @@ impl Action {
         }
     }
 
-    /// Whether it opens a file that the client works on by its name.
+    /// Whether the action opens one of the client's files by name.
     #[must_use]
     pub const fn opens_file(&self) -> bool {
         match self {
@@ -280,7 +285,8 @@ impl Action {
         }
     }
 
-    /// Whether it is done to the run's directory, which is held open then.
+    /// Whether the action works on the run's directory, which the client then holds
+    /// open.
     #[must_use]
     pub const fn holds_directory(&self) -> bool {
         matches!(
@@ -289,7 +295,7 @@ impl Action {
         )
     }
 
-    /// Whether it makes or opens names of its slot.
+    /// Whether the action makes or opens scratch names of its slot.
     #[must_use]
     pub const fn uses_scratch(&self) -> bool {
         match self {

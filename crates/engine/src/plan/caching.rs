@@ -1,8 +1,8 @@
-//! What a client asks to be allowed to cache of the files it opens: an oplock
-//! or a lease (MS-SMB2 2.2.13, 2.2.13.2.8).
+//! The caching that a client asks for when it opens files: an oplock or a lease
+//! (MS-SMB2 2.2.13, 2.2.13.2.8).
 //!
-//! smbench caches nothing itself; what the axis shows is what granting, and
-//! breaking, costs the server and the clients that wait for it.
+//! smbench caches nothing. The option shows the cost of granting and breaking, for
+//! the server and for the clients that wait for it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::LeaseState;
 use smbench_protocol::command::create::OplockLevel;
 
-/// The caching asked for with every open of a file.
+/// The caching that every open of a file asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Caching {
-    /// None.
+    /// No caching.
     #[default]
     None,
     /// An oplock: level II, exclusive or batch.
@@ -25,7 +25,7 @@ pub enum Caching {
 }
 
 impl Caching {
-    /// All that can be asked for, by name.
+    /// Every choice, by name.
     pub const ALL: [(&'static str, Self); 8] = [
         ("none", Self::None),
         ("level2", Self::Oplock(OplockLevel::LevelII)),
@@ -37,7 +37,8 @@ impl Caching {
         ("lease-rwh", Self::Lease(LeaseState::RWH)),
     ];
 
-    /// What results call it; `other` for what no server should grant.
+    /// Returns the name that results use; `other` for a value that no server should
+    /// grant.
     #[must_use]
     pub fn name(self) -> &'static str {
         let mut all = Self::ALL.into_iter();
@@ -45,7 +46,7 @@ impl Caching {
             .map_or("other", |(name, _)| name)
     }
 
-    /// What an open was granted, an empty lease being none.
+    /// Returns the caching that an open was granted. An empty lease counts as none.
     #[must_use]
     pub fn granted(oplock: OplockLevel, lease: Option<LeaseState>) -> Self {
         match (oplock, lease) {
@@ -64,7 +65,7 @@ impl fmt::Display for Caching {
     }
 }
 
-/// The text names no caching.
+/// The text does not name a caching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of none, level2, exclusive, batch, lease-r, lease-rh, lease-rw, lease-rwh")]
 pub struct UnknownCaching;

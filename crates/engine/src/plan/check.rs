@@ -1,5 +1,5 @@
-//! What every plan keeps to, whoever made it: looked at when one is resolved, and again
-//! before one runs, as anybody may have changed its fields in between.
+//! Bounds that every plan must meet. They are checked when a plan is resolved, and
+//! again before it runs, because its fields may have changed in between.
 
 use super::{
     OUTSTANDING_MAX, PERIOD_MAX, Plan, Problem, REPEAT_MAX, Ramp, Requests, SETUP_RATE_MAX,
@@ -9,8 +9,8 @@ use crate::clients::CLIENTS_MAX;
 use crate::fileio::FileioProblem;
 
 impl Plan {
-    /// The first thing that would leave nothing to measure, or nothing that can be
-    /// measured. The workload itself is not looked through again.
+    /// Returns the first problem that would leave nothing to measure or make
+    /// measuring impossible. The workload is not checked again.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         self.check_numbers().map_err(|(_, problem)| problem)?;
         self.check_order()?;
@@ -20,7 +20,7 @@ impl Plan {
         checked.map_err(|(_, problem)| problem.into())
     }
 
-    /// The first number out of bounds, with the name of its option.
+    /// Finds the first number out of bounds. The error names its option.
     pub(super) fn check_numbers(&self) -> Result<(), (&'static str, Problem)> {
         if self.load_points.is_empty() {
             return Err(("clients", Problem::NoLoadPoints));
@@ -64,7 +64,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether each operation waits for the one before it where it depends on that.
+    /// Checks that each operation that depends on an earlier one waits for it.
     pub(super) fn check_order(&self) -> Result<(), Problem> {
         match self.workload.requests {
             _ if self.outstanding == 1 => Ok(()),

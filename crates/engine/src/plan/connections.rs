@@ -1,5 +1,5 @@
-//! How the sessions of a run share TCP connections, where those come from, and
-//! what each of them may use.
+//! How the sessions of a run share TCP connections, the local addresses of these,
+//! and the credits of each.
 
 use smbench_protocol::credit::{MAX_CREDIT_TARGET, charge_for};
 use smbench_protocol::{Dialect, DialectRange};
@@ -10,24 +10,26 @@ use crate::units::Size;
 
 /// The most sessions that may share a connection.
 pub const SESSIONS_PER_CONNECTION_MAX: u32 = 256;
-/// The most connections a session may have: where Windows stops.
+/// The most connections a session may have: the limit of Windows.
 pub const CONNECTIONS_PER_SESSION_MAX: u32 = 32;
 
-/// The TCP connections of a run. Clients come in groups of so many as share
-/// connections; each group has so many of these as a session has channels, and
-/// each session of the group uses all of them.
+/// The TCP connections of a run. The clients form groups that share connections.
+/// Each group has `connections_per_session` connections, and each session of the
+/// group uses all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Sessions, one for each client, that share connections, 1 to
+    /// Sessions that share connections, one for each client, 1 to
     /// [`SESSIONS_PER_CONNECTION_MAX`].
     pub sessions_per_connection: u32,
     /// Connections that each session uses at the same time, 1 to
     /// [`CONNECTIONS_PER_SESSION_MAX`].
     pub connections_per_session: u32,
-    /// The most credits each holds and uses, 1 to [`MAX_CREDIT_TARGET`]; `None`
-    /// for as many as its requests in flight need.
+    /// Maximum number of credits that each connection holds and uses, 1 to
+    /// [`MAX_CREDIT_TARGET`]. `None` takes the number that its requests in flight
+    /// need.
     pub credits: Option<u16>,
-    /// Local addresses they come from, in turn; `None` leaves it to the system.
+    /// Local addresses that connections use in turn; `None` leaves it to the
+    /// system.
     pub sources: Option<SourceList>,
 }
 
@@ -42,16 +44,16 @@ impl Default for Connections {
     }
 }
 
-/// What is wrong with the connections asked for, and what would be right.
+/// A problem with the connections asked for, and how to correct it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConnectionsProblem {
-    /// Sessions on a connection out of bounds.
+    /// The number of sessions on a connection is out of bounds.
     #[error("sessions_per_connection is {0}: give 1 to {SESSIONS_PER_CONNECTION_MAX}")]
     Sessions(u32),
-    /// Connections of a session out of bounds.
+    /// The number of connections of a session is out of bounds.
     #[error("connections_per_session is {0}: give 1 to {CONNECTIONS_PER_SESSION_MAX}")]
     Connections(u32),
-    /// A dialect in which a session has one connection.
+    /// The dialect allows only one connection per session.
     #[error(
         "connections_per_session is {wanted}, but dialect is {dialect}: several connections need \
          3.0 or newer"
@@ -62,35 +64,36 @@ pub enum ConnectionsProblem {
         /// The newest dialect allowed.
         dialect: Dialect,
     },
-    /// Credits out of bounds.
+    /// The number of credits is out of bounds.
     #[error("credits is {0}: give 1 to {MAX_CREDIT_TARGET}")]
     Credits(u16),
-    /// A request that could never be sent.
+    /// A request costs more credits than the connection may hold, so it could never
+    /// be sent.
     #[error(
         "credits is {credits}, but a request of {size:#} costs {charge}: give at least as many"
     )]
     TooFewCredits {
-        /// The most credits to use.
+        /// The maximum number of credits.
         credits: u16,
-        /// The largest request.
+        /// Bytes of the largest request.
         size: Size,
-        /// What it costs.
+        /// Credits that the request costs.
         charge: u16,
     },
-    /// A frame of several requests that could never be sent.
+    /// A frame of several requests costs more credits than the connection may hold.
     #[error(
         "credits is {credits}, but an operation sends requests that cost {charge} at once: give at least as many"
     )]
     TooFewForFrame {
-        /// The most credits to use.
+        /// The maximum number of credits.
         credits: u16,
-        /// What the requests cost together.
+        /// Credits that the requests cost together.
         charge: u16,
     },
 }
 
 impl Connections {
-    /// The clients of a load point, by the group that shares connections.
+    /// Returns the clients of a load point, in groups that share connections.
     pub(crate) fn groups(&self, clients: u32) -> impl ExactSizeIterator<Item = Box<[u32]>> + '_ {
         let size = self.sessions_per_connection;
         let groups = clients.div_ceil(size) as usize;
@@ -100,15 +103,16 @@ impl Connections {
         })
     }
 
-    /// TCP connections at this many clients.
+    /// Returns the number of TCP connections for this number of clients.
     #[must_use]
     pub fn count(&self, clients: u32) -> u64 {
         let groups = clients.div_ceil(self.sessions_per_connection);
         u64::from(groups) * u64::from(self.connections_per_session)
     }
 
-    /// The first thing wrong, with the option that says so. The largest request
-    /// has `largest` bytes, and no operation costs more than `charge_max`.
+    /// Finds the first problem. The error names the option at fault. The largest
+    /// request has `largest` bytes, and no operation costs more than `charge_max`
+    /// credits.
     pub(super) fn check(
         &self,
         largest: u32,

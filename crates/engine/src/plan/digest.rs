@@ -1,5 +1,5 @@
-//! The identity of a run's work: equal digests mean the same operations were
-//! asked for in the same order, so their results can be compared.
+//! The digest of a run's work. Equal digests mean that the same operations were
+//! asked for in the same order, so that the results can be compared.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,13 @@ use super::{
     ThinkTime, Verify, WeightedAction, Workload,
 };
 
-/// What determines the work, in the order it is digested. Not here: where it
-/// runs (host, account), how many threads share it, which client (driver)
-/// carries it out, how long waits may take, and what the profile is called.
+/// The values that determine the work, in the order in which they are digested. Not
+/// here: the server and account, the number of threads, the driver, the limits of
+/// waits, and the name of the profile.
 #[derive(Serialize)]
 struct Work<'a> {
-    /// Raised whenever the same fields come to mean other operations.
+    /// Version of the meaning of the fields. It is raised when the same fields
+    /// begin to mean other operations.
     version: u32,
     workload: Requested<'a>,
     load_points: &'a [u32],
@@ -35,8 +36,8 @@ struct Work<'a> {
     encryption: Mode,
     ciphers: String,
     verify: bool,
-    /// Left out where nobody asks, so that digests from before there was a
-    /// choice stay what they were.
+    /// Left out when the user does not ask for it. Digests from before the option
+    /// existed therefore stay the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     credits: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,8 +52,8 @@ struct Work<'a> {
     ramp: Option<&'static str>,
 }
 
-/// A workload, in the words that digests have always been made of. What one
-/// of the forms of a workload has not is left out, or `null` as ever.
+/// A workload, in the fields that digests have always contained. A field that does
+/// not apply to a form of workload is left out, or `null` where it always was.
 #[derive(Serialize)]
 struct Requested<'a> {
     sizes: &'a [SizeWeight],
@@ -75,8 +76,8 @@ struct Requested<'a> {
     fileio: Option<Tested>,
 }
 
-/// A `fileio` test, as far as sizes and files do not tell. Whether files were
-/// prepared before makes no other operations.
+/// The parts of a `fileio` test that sizes and files do not show. Whether the files
+/// were prepared before is left out, because the operations are the same.
 #[derive(Serialize)]
 struct Tested {
     mode: TestMode,
@@ -127,8 +128,8 @@ impl<'a> From<&'a Workload> for Requested<'a> {
 }
 
 impl Plan {
-    /// SHA-256, as 64 hexadecimal digits, over a canonical JSON text of all
-    /// that determines the work.
+    /// Returns the SHA-256 of a canonical JSON text of all values that determine
+    /// the work, as 64 hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> String {
         let hash = digest(&SHA256, self.canonical_json().as_bytes());
@@ -140,7 +141,7 @@ impl Plan {
         hex
     }
 
-    /// One line of JSON with its keys in a fixed order.
+    /// Returns one line of JSON with its keys in a fixed order.
     fn canonical_json(&self) -> String {
         let work = Work {
             version: 2,
@@ -170,7 +171,7 @@ impl Plan {
     }
 }
 
-/// A load model that says more than nothing does.
+/// Describes a load model, unless it is the default.
 fn load(model: &LoadModel) -> Option<String> {
     match model {
         LoadModel::Closed { think } => think.map(|ThinkTime { mean, spacing }| {
@@ -184,7 +185,7 @@ fn load(model: &LoadModel) -> Option<String> {
     }
 }
 
-/// A number that says more than nothing does.
+/// Returns a number, unless it is the default of 1.
 fn several(number: u32) -> Option<u32> {
     (number > 1).then_some(number)
 }

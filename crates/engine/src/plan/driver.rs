@@ -1,8 +1,8 @@
-//! Which client carries a run's operations out, and what it cannot do.
+//! The driver that sends a run's operations, and the options that it cannot honour.
 //!
-//! Invariant: what a driver has no way to honour is refused here, in words,
-//! before anything is connected. What only the server's answer shows is the
-//! driver's to refuse.
+//! Invariant: an option that a driver cannot honour is refused here with a message,
+//! before any connection is made. If only the server's answer shows the problem,
+//! the driver itself refuses the option.
 
 use std::borrow::Cow;
 #[cfg(feature = "smb-rs")]
@@ -21,14 +21,15 @@ use super::{Plan, PlanError, Problem};
 use crate::login::Login;
 use crate::spec::RunOptions;
 
-/// A client that operations are carried out with. Those that this build has.
+/// A client implementation that sends operations. Only the drivers of this build
+/// are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriverKind {
-    /// smbench's own.
+    /// smbench's own client.
     #[default]
     Native,
-    /// The full client smb-rs (crate `smb`): slower, written by others, and so
-    /// a cross-check and a yardstick.
+    /// The full client smb-rs (crate `smb`). It is slower than smbench's own client
+    /// and independent of it, and therefore a cross-check and a yardstick.
     #[cfg(feature = "smb-rs")]
     SmbRs,
 }
@@ -41,7 +42,7 @@ impl DriverKind {
         Self::SmbRs,
     ];
 
-    /// As people write it, and as result documents keep it.
+    /// Returns the name that users write and result documents contain.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,7 +52,8 @@ impl DriverKind {
         }
     }
 
-    /// Whether it signs also where [`super::Mode::Auto`] and the server leave it free.
+    /// Whether the driver signs even if [`super::Mode::Auto`] and the server do not
+    /// require it.
     #[must_use]
     pub const fn always_signs(self) -> bool {
         match self {
@@ -77,7 +79,7 @@ impl std::str::FromStr for DriverKind {
     }
 }
 
-/// A text that names no driver of this build.
+/// The text does not name a driver of this build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownDriver;
 
@@ -90,9 +92,9 @@ impl fmt::Display for UnknownDriver {
     }
 }
 
-/// An option that a driver cannot honour.
+/// An option that a driver cannot honour, and the reason.
 struct Objection {
-    /// Field in [`RunOptions`].
+    /// The field of [`RunOptions`].
     field: &'static str,
     is_given: fn(&RunOptions) -> bool,
     why: Cow<'static, str>,
@@ -122,7 +124,7 @@ impl super::resolve::Written<'_> {
     }
 }
 
-/// What smb-rs 0.12 has no setting for.
+/// Returns the first option that smb-rs 0.12 has no setting for.
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let session = &plan.session;
@@ -149,7 +151,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     if plan.target.login != Login::Ntlm {
         return Some(Objection {
             field: "auth",
-            // No profile can say it.
+            // A profile cannot contain this option.
             is_given: |_| true,
             why: Cow::Borrowed("logs on by NTLM only: give ntlm, or use --driver native"),
         });
@@ -181,7 +183,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             ),
         });
     }
-    // All of them in another order is a choice as well.
+    // The same ciphers in another order are also a choice by the user.
     if session.ciphers != CipherList::default() {
         return Some(Objection {
             field: "cipher",
@@ -230,7 +232,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     None
 }
 
-/// What of an action smb-rs cannot be asked for in a single request, so that it
+/// Returns the part of an action that smb-rs cannot do in a single request. It
 /// would measure something else.
 #[cfg(feature = "smb-rs")]
 fn not_called(action: &Action) -> Option<String> {
@@ -280,7 +282,8 @@ mod tests {
     use crate::profile::Profile;
     use crate::target::Target;
 
-    /// What a plan for smb-rs with this mix comes to.
+    /// Resolves a plan for smb-rs with this mix, and returns the error message if
+    /// it fails.
     fn judged(operations: &str) -> Result<(), String> {
         let profile = format!(
             "sizes = [{{ size = 4096, weight = 100 }}]\noperations = [{operations}]\n\

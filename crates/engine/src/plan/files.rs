@@ -1,4 +1,4 @@
-//! The files of a run: how many, how large, and what they are called.
+//! The files of a run: their number, sizes and names.
 
 use super::{FileSet, Scope};
 
@@ -11,21 +11,22 @@ pub struct WorkFile {
     pub file: u32,
 }
 
-/// A name of one slot of one client, which nothing else touches meanwhile.
+/// A scratch name. It belongs to one slot of one client, so that no other operation
+/// uses it at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScratchName {
-    /// Made and gone within one action.
+    /// A name that is made and removed within one action.
     Temporary,
-    /// What a temporary one is renamed to.
+    /// The new name of a renamed temporary file.
     Renamed,
     /// A file that outlives actions.
     KeptFile,
-    /// A directory that does.
+    /// A directory that outlives actions.
     KeptDirectory,
 }
 
 impl ScratchName {
-    /// Each once.
+    /// Every kind of scratch name.
     pub const ALL: [Self; 4] = [
         Self::Temporary,
         Self::Renamed,
@@ -42,7 +43,7 @@ impl ScratchName {
         }
     }
 
-    /// The name for slot `slot` of `client`, both from 0, in the target's
+    /// Returns the name for slot `slot` of `client`, both from 0, in the target's
     /// folder: `s00001-003-t.tmp`.
     #[must_use]
     pub fn of(self, client: u32, slot: u32) -> String {
@@ -73,14 +74,14 @@ fn is_number(digits: &str) -> bool {
 }
 
 impl FileSet {
-    /// The files that `clients` clients work on, client by client.
+    /// Returns the files that `clients` clients work on, client by client.
     pub fn iter(&self, clients: u32) -> impl Iterator<Item = WorkFile> + use<> {
         let count = self.count;
         let owners = self.owners(clients);
         (0..owners).flat_map(move |client| (0..count).map(move |file| WorkFile { client, file }))
     }
 
-    /// Bytes of all files of `clients` clients.
+    /// Returns the bytes of all files of `clients` clients.
     #[must_use]
     pub fn bytes(&self, clients: u32) -> u64 {
         u64::from(self.owners(clients))
@@ -88,8 +89,8 @@ impl FileSet {
             .saturating_mul(self.size)
     }
 
-    /// Name of a file in the target's folder: `c00001-f000.dat` for a client's
-    /// own, `shared-f000.dat` for one that all work on.
+    /// Returns the name of a file in the target's folder: `c00001-f000.dat` for a
+    /// client's own file, `shared-f000.dat` for a shared one.
     #[must_use]
     pub fn file_name(&self, client: u32, file: u32) -> String {
         match self.scope {
@@ -98,8 +99,8 @@ impl FileSet {
         }
     }
 
-    /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like
-    /// this one; a clean-up touches no other.
+    /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like this
+    /// one. A clean-up touches no other names.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
         ScratchName::is_scratch_name(name) || Self::is_work_file_name(name)
@@ -120,7 +121,7 @@ impl FileSet {
             })
     }
 
-    /// How many clients have files of their own.
+    /// Returns the number of clients with files of their own.
     fn owners(&self, clients: u32) -> u32 {
         match self.scope {
             Scope::Private => clients,

@@ -1,10 +1,11 @@
-//! What makes the actions of clients begin: the load model.
+//! The load model: when the actions of clients begin.
 //!
-//! In a closed loop a client begins an action when it has finished an earlier
-//! one, at once or after a think time: a slow server is asked less. At a rate,
-//! actions are due at instants that do not depend on the server, so a slow one
-//! is asked just as much, and latency counts from those instants (Schroeder,
-//! Wierman, Harchol-Balter: "Open Versus Closed: A Cautionary Tale", NSDI 2006).
+//! In a closed loop a client begins an action after it has finished an earlier one,
+//! at once or after a think time. A slow server therefore gets less load. At a
+//! rate, actions are due at instants that do not depend on the server. A slow
+//! server then gets the same load, and latency counts from those instants
+//! (Schroeder, Wierman, Harchol-Balter: "Open Versus Closed: A Cautionary Tale",
+//! NSDI 2006).
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,32 +15,33 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use thiserror::Error;
 
-/// The most actions per second that may be asked for: several times what any
-/// machine offers, so that what is given up after a stall is counted in no time.
+/// The largest rate, in actions per second. It is several times the rate that any
+/// machine can offer. It bounds the time to count the actions given up after a
+/// stall.
 pub const RATE_MAX: f64 = 1e6;
-/// The fewest: one in eleven days.
+/// The smallest rate, in actions per second: one action in eleven days.
 pub const RATE_MIN: f64 = 1e-6;
 /// The longest mean think time.
 pub const THINK_TIME_MAX: Duration = Duration::from_secs(86_400);
 
-/// What makes an action begin.
+/// The event that makes an action begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LoadModel {
-    /// The end of an earlier one of the same client.
+    /// The end of an earlier action of the same client.
     Closed {
-        /// How long after it; `None` is at once.
+        /// Time after that end; `None` for at once.
         think: Option<ThinkTime>,
     },
-    /// The clock, whatever the server does.
+    /// The clock, independent of the server.
     Rate {
-        /// How many.
+        /// Number of actions per second.
         rate: Rate,
-        /// How they are spaced: fixed is a constant rate, exponential a Poisson
-        /// process.
+        /// How arrivals are spaced: fixed is a constant rate, exponential is a
+        /// Poisson process.
         arrivals: Spacing,
     },
-    /// The clock, at the instants that were recorded, but not before the
-    /// operation before it has ended.
+    /// The clock, at the recorded instants, but never before the previous operation
+    /// has ended.
     Recorded,
 }
 
@@ -50,7 +52,7 @@ impl Default for LoadModel {
 }
 
 impl LoadModel {
-    /// Whether actions are due at an instant of their own, so that one can be
+    /// Whether each action has an instant at which it is due, so that it can be
     /// late.
     #[must_use]
     pub const fn is_paced(&self) -> bool {
@@ -58,13 +60,13 @@ impl LoadModel {
     }
 }
 
-/// The time between the end of an action and the beginning of the next one in
-/// its place.
+/// The time between the end of an action and the beginning of the next one in its
+/// place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThinkTime {
-    /// Its mean, more than 0 and at most [`THINK_TIME_MAX`].
+    /// The mean, more than 0 and at most [`THINK_TIME_MAX`].
     pub mean: Duration,
-    /// Whether it is always the same.
+    /// How the times vary around their mean.
     pub spacing: Spacing,
 }
 
@@ -72,18 +74,18 @@ pub struct ThinkTime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {
-    /// Not at all: `fixed` think times, `constant` arrivals.
+    /// No variation: `fixed` think times, `constant` arrivals.
     #[default]
     #[serde(alias = "constant")]
     Fixed,
-    /// They are exponentially distributed, without memory: `exponential` think
-    /// times, `poisson` arrivals.
+    /// Exponentially distributed gaps, without memory: `exponential` think times,
+    /// `poisson` arrivals.
     #[serde(alias = "poisson")]
     Exponential,
 }
 
 impl Spacing {
-    /// What think times of this spacing are called.
+    /// Returns the name of this spacing for think times.
     #[must_use]
     pub const fn of_think_times(self) -> &'static str {
         match self {
@@ -92,7 +94,7 @@ impl Spacing {
         }
     }
 
-    /// What arrivals of this spacing are called.
+    /// Returns the name of this spacing for arrivals.
     #[must_use]
     pub const fn of_arrivals(self) -> &'static str {
         match self {
@@ -102,29 +104,30 @@ impl Spacing {
     }
 }
 
-/// A number of actions per second, of one client or of all together.
+/// A number of actions per second, of one client or of all clients together.
 ///
-/// Written `5000` or `5000/total` for all clients together, each of which has
-/// an equal share, and `50/client` for each.
+/// `5000` and `5000/total` are for all clients together; each has an equal share.
+/// `50/client` is for each client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Actions per second, [`RATE_MIN`] to [`RATE_MAX`].
     pub per_second: f64,
-    /// Whose.
+    /// The clients that the number counts.
     pub scope: RateScope,
 }
 
-/// Whose rate it is.
+/// The clients that a rate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateScope {
-    /// That of all clients together.
+    /// All clients together.
     Total,
-    /// That of each client.
+    /// Each client.
     Client,
 }
 
 impl Rate {
-    /// Actions per second of each of so many clients.
+    /// Returns the actions per second of each client, if there are `clients`
+    /// clients.
     #[must_use]
     pub fn of_client(&self, clients: u32) -> f64 {
         match self.scope {
@@ -133,7 +136,7 @@ impl Rate {
         }
     }
 
-    /// Actions per second of so many clients together.
+    /// Returns the actions per second of `clients` clients together.
     #[must_use]
     pub fn of_all(&self, clients: u32) -> f64 {
         self.of_client(clients) * f64::from(clients)
@@ -209,23 +212,23 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
-/// How the load of a point comes to its full height during the ramp-up.
+/// How the load of a point rises to its full height during the ramp-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ramp {
     /// All clients begin at once.
     #[default]
     Full,
-    /// As many clients begin at once as the load point before had, in the same pass;
-    /// the others join them one by one, evenly over the ramp-up. Sessions are new at each
-    /// load point.
+    /// The first clients begin at once: as many as the previous load point of the
+    /// same pass had. The others join one by one, evenly over the ramp-up. All
+    /// sessions are new at each load point.
     Linear,
 }
 
 impl Ramp {
-    /// When the client with this number (from 0) begins, counted from the begin
-    /// of the load point. `before` is how many clients the load point before
-    /// had, 0 for the first of each pass.
+    /// Returns when a client (number from 0) begins, counted from the beginning of
+    /// the load point. `before` is the number of clients of the previous load
+    /// point, 0 for the first of each pass.
     #[must_use]
     pub fn start(self, client: u32, clients: u32, before: u32, ramp_up: Duration) -> Duration {
         match (self, client.checked_sub(before)) {
@@ -294,7 +297,7 @@ mod tests {
         assert_eq!(seconds(Ramp::Full, 3, 0), [0.0; 3]);
         assert_eq!(seconds(Ramp::Linear, 4, 0), [0.0, 2.0, 4.0, 6.0]);
         assert_eq!(seconds(Ramp::Linear, 4, 2), [0.0, 0.0, 0.0, 4.0]);
-        // Fewer than before: nobody joins.
+        // Fewer clients than before: none joins later.
         assert_eq!(seconds(Ramp::Linear, 3, 5), [0.0; 3]);
     }
 }

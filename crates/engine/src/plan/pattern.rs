@@ -1,28 +1,29 @@
-//! Access patterns in the words of Iometer: the lines of an access specification.
+//! Access patterns as in Iometer: the lines of an access specification.
 //!
-//! Meanings are those of Iometer 1.1.0 (`Grunt::Do_IOs`, `TargetDisk::Seek`):
+//! The meaning is that of Iometer 1.1.0 (`Grunt::Do_IOs`, `TargetDisk::Seek`):
 //!
-//! * A client works in bursts. For each it draws a line by its weight, lets the
-//!   line's delay pass, and makes the line's number of requests. Delays of clients
-//!   with several requests outstanding begin when a further one could be sent, not
-//!   when the burst before has been answered.
-//! * Whether a request reads, and whether it goes to a random place, is drawn for
-//!   each. One that does not goes to where the client's last request ended, of
-//!   whatever line, in that file.
-//! * Places are rounded up to the alignment. What no longer fits then goes to the
-//!   beginning: of the file drawn where the place is random, else of the client's
-//!   next file.
-//! * A reply is a further request, of the other direction, its place found
-//!   likewise. It is the client's next one; with several outstanding it does not
-//!   wait for the answer to the request it belongs to.
+//! * A client works in bursts. For each burst it draws a line by weight, waits for
+//!   the line's delay, and makes the line's number of requests. With several
+//!   requests outstanding, a delay begins when a further request could be sent. It
+//!   does not wait for the answers to the previous burst.
+//! * Whether a request reads, and whether its offset is random, is drawn for each
+//!   request. A request without a random offset starts where the client's last
+//!   request in that file ended, even if that request used another line.
+//! * Offsets are rounded up to the alignment. A request that no longer fits goes to
+//!   the beginning of a file. For a random offset this is the file drawn, otherwise
+//!   the client's next file.
+//! * A reply is a further request in the other direction. Its offset is found in
+//!   the same way. It is the client's next request. With several requests
+//!   outstanding, it does not wait for the answer to the request that it replies
+//!   to.
 
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-/// What places are aligned to where nobody says otherwise: a disk's sector.
+/// The default alignment of offsets: a disk's sector.
 pub const SECTOR_BYTES: u32 = 512;
-/// The most lines of a pattern: as many as Iometer has.
+/// The largest number of lines in a pattern: the limit of Iometer.
 pub const PATTERN_LINES_MAX: usize = 100;
 
 /// One line of an access pattern.
@@ -30,20 +31,20 @@ pub const PATTERN_LINES_MAX: usize = 100;
 pub struct AccessLine {
     /// Bytes per request, at least 1.
     pub size: u32,
-    /// Percent of the bursts that are of this line.
+    /// Percent of the bursts that use this line.
     pub weight: f64,
-    /// Share of reads among its requests, 0 to 100.
+    /// Percent of its requests that read, 0 to 100.
     pub read_percent: f64,
-    /// Share of its requests and replies that go to a random place, 0 to 100.
+    /// Percent of its requests and replies that go to a random offset, 0 to 100.
     pub random_percent: f64,
-    /// What passes before each burst.
+    /// Pause before each burst.
     #[serde(rename = "delay_ns", serialize_with = "nanoseconds")]
     pub delay: Duration,
-    /// Requests of a burst, at least 1; replies are not counted.
+    /// Requests in a burst, at least 1, without replies.
     pub burst: u32,
-    /// What each place is a multiple of, in bytes, at least 1.
+    /// Alignment of every offset in bytes, at least 1.
     pub align: u32,
-    /// Bytes that answer each request in the other direction; 0 for none.
+    /// Bytes of the reply to each request, in the other direction; 0 for no reply.
     pub reply: u32,
 }
 
@@ -52,8 +53,8 @@ fn nanoseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::O
 }
 
 impl AccessLine {
-    /// How many requests and replies it adds to a pattern, in parts of a hundred
-    /// bursts: those that read, and all.
+    /// Returns the numbers of reads and of all operations that this line adds to a
+    /// hundred bursts of the pattern.
     fn operations(&self) -> (f64, f64) {
         let requests = self.weight * f64::from(self.burst);
         let reads = requests * self.read_percent / 100.0;
@@ -64,7 +65,7 @@ impl AccessLine {
     }
 }
 
-/// Share of reads among all requests and replies of a pattern, 0 to 1.
+/// Returns the share of reads among all requests and replies of a pattern, 0 to 1.
 #[must_use]
 pub(super) fn read_share(lines: &[AccessLine]) -> f64 {
     let sums = lines.iter().map(AccessLine::operations);

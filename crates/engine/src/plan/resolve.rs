@@ -1,8 +1,8 @@
-//! From what was written to what will run: defaults, precedence, judgement.
+//! Resolves a spec into a plan: defaults, precedence and validation.
 //!
-//! A command-line option goes before the profile's `[run]` table, and that
-//! before the built-in default. Every refusal says where the value stands,
-//! what is wrong with it and what would be right, in one line.
+//! A command-line option overrides the profile's `[run]` table, which overrides the
+//! built-in default. Every error says in one line where the value is, what is wrong
+//! with it and how to correct it.
 
 mod fileio;
 mod operations;
@@ -28,40 +28,40 @@ use crate::verify;
 use problem::rounded;
 pub use problem::{Place, PlanError, Problem};
 
-/// The most requests a client may keep in flight.
+/// The largest number of requests that a client may keep in flight.
 pub const OUTSTANDING_MAX: u32 = 1024;
-/// The largest request in bytes: the largest MaxReadSize and MaxWriteSize that
-/// SMB servers are known to grant. The server at hand may grant less.
+/// The largest request in bytes: the largest MaxReadSize and MaxWriteSize that SMB
+/// servers are known to grant. The server under test may grant less.
 pub const REQUEST_BYTES_MAX: u64 = 8 << 20;
-/// The most files of one client, or shared ones. All are open at once.
+/// The largest number of files of one client, or of shared files. All are open at
+/// once.
 pub const FILES_MAX: u32 = 10_000;
 /// The longest window or ramp.
 pub const PERIOD_MAX: Duration = Duration::from_secs(30 * 86_400);
-/// The most worker threads.
+/// The largest number of worker threads.
 pub const THREADS_MAX: u32 = 1024;
-/// The most sessions set up per second that a plan can ask for; more is the
-/// same as no limit.
+/// The largest set-up rate of a plan, in sessions per second. A higher rate would
+/// be the same as no limit.
 pub const SETUP_RATE_MAX: u32 = 1_000_000;
-/// The most passes over the load points.
+/// The largest number of passes over the load points.
 pub const REPEAT_MAX: u32 = 1000;
-/// The most request sizes of a mix.
+/// The largest number of request sizes in a mix.
 pub const SIZES_MAX: usize = 1000;
-/// The most operations of a mix.
+/// The largest number of operations in a mix.
 pub const OPERATIONS_MAX: usize = 100;
-/// The longest that going through something so many times may take, unless
-/// somebody says otherwise.
+/// Default time limit of a replay with `loops` and of a `fileio` test.
 const LOOPS_DURATION: Duration = Duration::from_secs(3600);
-/// How far from 100 the weights may add up, for sums of rounded thirds.
+/// Tolerance for the sum of weights around 100, for example for rounded thirds.
 const WEIGHT_TOLERANCE: f64 = 0.01;
-/// The most memory verification may take, in bytes: enough for 85 GiB of files.
+/// Memory limit of verification in bytes: enough for 85 GiB of files.
 const VERIFY_MEMORY_MAX: u64 = 4 << 30;
-/// File offsets are signed on the servers that matter.
+/// The largest file in bytes: common servers have signed file offsets.
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
-    /// A plan made in code: [`Plan::resolve`] with as many worker threads as this
-    /// process may use CPUs, the usual limits, and no options beside those of the
-    /// profile, which [`Spec::run`](crate::spec::Spec) holds.
+    /// Makes a plan in code: [`Plan::resolve`] with the usual limits. The number of
+    /// worker threads is the number of CPUs that this process may use. The only
+    /// options are those of the profile ([`Spec::run`](crate::spec::Spec)).
     ///
     /// ```
     /// use smbench_engine::plan::Plan;
@@ -86,7 +86,7 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// The first thing that cannot run.
+    /// The first problem of the profile.
     pub fn of(profile: &Profile, target: Target) -> Result<Self, PlanError> {
         let cores = available_parallelism().map_or(1, |cores| cores.get() as u32);
         Self::resolve(
@@ -98,15 +98,18 @@ impl Plan {
         )
     }
 
-    /// Judges a profile and the options given for it. `cores` is the number of
-    /// worker threads when nobody says otherwise.
+    /// Validates a profile and the options given for it. `cores` is the default
+    /// number of worker threads.
     ///
-    /// Built-in defaults: clients 1,4,8,16; one request outstanding; 3 s
-    /// measured between 1 s of ramp-up and 500 ms of ramp-down; one pass;
-    /// seed 1; random access; one private file of 1 MiB.
+    /// Built-in defaults:
+    ///
+    /// - clients 1, 4, 8 and 16, with one request outstanding each;
+    /// - 3 s measured, between 1 s of ramp-up and 500 ms of ramp-down;
+    /// - one pass, and seed 1;
+    /// - random access to one private file of 1 MiB.
     ///
     /// # Errors
-    /// The first thing that cannot run.
+    /// The first problem of the profile and options.
     pub fn resolve(
         profile: &Profile,
         options: &RunOptions,
@@ -118,7 +121,8 @@ impl Plan {
         let merged = options.clone().or(profile.spec.run.clone());
         let workload = written.workload(&merged)?;
         let load = written.load(&merged, &workload)?;
-        // What is gone through so many times takes as long as it takes.
+        // A counted replay and a `fileio` test end when their work is done; the
+        // duration is only a limit.
         let (ramp, duration, ramp_down) =
             match merged.loops.is_some() || workload.fileio().is_some() {
                 true => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
@@ -179,7 +183,7 @@ impl Plan {
     }
 }
 
-/// The sources of a plan, for naming the one at fault.
+/// The written sources of a plan. Errors name the source at fault.
 pub(super) struct Written<'a> {
     profile: &'a Profile,
     pub(super) options: &'a RunOptions,
@@ -193,8 +197,8 @@ impl Written<'_> {
         }
     }
 
-    /// A problem with an option: on the command line if it `is_given` there,
-    /// in the profile otherwise (built-in defaults have none).
+    /// Makes an error about an option. Its place is the command line if it
+    /// `is_given` there, otherwise the profile. Built-in defaults cause no errors.
     pub(super) fn in_option(
         &self,
         field: &'static str,
@@ -261,7 +265,7 @@ impl Written<'_> {
         Ok(workload)
     }
 
-    /// Reads and writes alone.
+    /// Resolves plain reads and writes.
     fn data(&self) -> Result<Requests, PlanError> {
         let spec = &self.profile.spec;
         let fail = |problem| Err(self.in_profile(problem));
@@ -350,7 +354,7 @@ impl Written<'_> {
         }
     }
 
-    /// What makes actions begin.
+    /// Resolves the load model.
     fn load(&self, merged: &RunOptions, workload: &Workload) -> Result<LoadModel, PlanError> {
         let options = self.options;
         if let Some(replay) = workload.replay() {
@@ -475,7 +479,7 @@ impl Written<'_> {
     }
 }
 
-/// Whether weights that sum to this are all of something.
+/// Whether weights with this sum add up to 100.
 fn is_all(sum: f64) -> bool {
     rounded((sum - 100.0).abs()) <= WEIGHT_TOLERANCE
 }

@@ -1,5 +1,5 @@
-//! What each client does: requests and their shares, the sizes they come in,
-//! and the files they go to.
+//! The work of each client: its requests and their shares, their sizes, and their
+//! files.
 
 use std::sync::Arc;
 
@@ -15,57 +15,61 @@ use crate::trace::Trace;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Request sizes and their share of the requests; weights sum to 100. Empty
-    /// when nothing has a size, and of a pattern, whose lines have them.
+    /// when no request has a size. Also empty for a pattern, because its lines have
+    /// the sizes.
     pub sizes: Vec<SizeWeight>,
-    /// What is asked for.
+    /// The requests to the server.
     pub requests: Requests,
-    /// How offsets follow each other; of a pattern, random where all are.
+    /// The order of offsets. For a pattern it is random if all its lines are fully
+    /// random.
     pub access: Access,
     /// The files worked on.
     pub files: FileSet,
 }
 
-/// What is asked of the server, and in what proportion.
+/// The requests to the server, and their proportions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Requests {
-    /// Reads and writes, and a FLUSH now and then.
+    /// Reads and writes, and FLUSHes at an interval of writes.
     Data {
         /// Share of reads among reads and writes, 0 to 100.
         read_percent: f64,
-        /// A FLUSH after every this many writes of a client; `None` is never.
+        /// Number of a client's writes after which it sends a FLUSH; `None` for
+        /// never.
         flush_every_writes: Option<u32>,
     },
-    /// Reads by some of the clients, writes by the others: no client does both.
+    /// Reads by some of the clients and writes by the others. No client does both.
     Divided {
-        /// Share of clients that read, 0 to 100; see [`is_reader`].
+        /// Percent of the clients that read, 0 to 100; see [`is_reader`].
         readers_percent: f64,
     },
     /// Any commands; weights sum to 100.
     Mix(Vec<WeightedAction>),
-    /// Reads and writes as lines of an access pattern have them; weights sum to
-    /// 100.
+    /// Reads and writes of an access pattern, by its lines; weights sum to 100.
     Pattern(Vec<AccessLine>),
-    /// What somebody did, in that order; each client for itself.
+    /// A recording, replayed in its order by each client separately.
     Replay(Replay),
-    /// What `sysbench fileio` does, by all clients together on shared files.
+    /// The operations of `sysbench fileio`, by all clients together on shared
+    /// files.
     Fileio(Fileio),
 }
 
-/// How reads and writes are divided.
+/// How reads and writes are divided among clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// Every client does both.
+    /// Every client reads and writes.
     #[default]
     Requests,
     /// Each client only reads or only writes.
     Clients,
 }
 
-/// Whether `client` (from 0) is one of the readers, where these are
-/// `readers_percent` of all: among the first n clients there are as many as that
-/// is of n, rounded down. Of 50 percent, client 0 writes, 1 reads, 2 writes and so
-/// on.
+/// Whether `client` (from 0) reads, if `readers_percent` of the clients are
+/// readers.
+///
+/// Among the first n clients, `readers_percent` of n are readers, rounded down. At
+/// 50 percent client 0 writes, client 1 reads, client 2 writes and so on.
 #[must_use]
 pub fn is_reader(client: u32, readers_percent: f64) -> bool {
     let among = |clients: f64| (clients * readers_percent / 100.0).floor();
@@ -75,12 +79,12 @@ pub fn is_reader(client: u32, readers_percent: f64) -> bool {
 /// How a trace is replayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// What is replayed.
+    /// The recording.
     pub trace: Arc<Trace>,
     /// When operations begin.
     pub timing: Timing,
-    /// How often each client goes through it, after which the load point ends;
-    /// `None` is over and over until the window closes.
+    /// How often each client replays the recording, after which the load point
+    /// ends. `None` repeats it until the window closes.
     pub loops: Option<u32>,
 }
 
@@ -88,11 +92,11 @@ pub struct Replay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timing {
-    /// Each when the one before it has ended.
+    /// As soon as the previous operation has ended.
     #[default]
     Fast,
-    /// Each when it began as it was recorded, or as soon after that as the one
-    /// before it has ended.
+    /// At its recorded time, or as soon as the previous operation has ended if that
+    /// is later.
     Recorded,
 }
 
@@ -111,22 +115,23 @@ pub struct SizeWeight {
 pub enum Access {
     /// Uniform over the offsets that are multiples of the request's size.
     Random,
-    /// Each request starts where the client's previous one ended, then wraps.
+    /// Each request starts where the client's previous one ended, and wraps at the
+    /// end.
     Sequential,
 }
 
 /// Files on the share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSet {
-    /// Whether clients have files of their own.
+    /// Whether each client has files of its own.
     pub scope: Scope,
-    /// Files per client, or in all when shared.
+    /// Files per client, or in total when shared.
     pub count: u32,
     /// Bytes in each file.
     pub size: u64,
 }
 
-/// Who works on a file.
+/// Which clients work on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -136,7 +141,7 @@ pub enum Scope {
     Shared,
 }
 
-/// The reads of a workload that tells reads and writes apart, and no more.
+/// The plain read of a workload without a mix.
 const READ: Action = Action::Read { unbuffered: false };
 const WRITE: Action = Action::Write {
     write_through: false,
@@ -144,8 +149,8 @@ const WRITE: Action = Action::Write {
 };
 
 impl Workload {
-    /// Everything that is drawn, and its share, 0 to 1. What has none is not
-    /// in it; a FLUSH that follows on writes is not drawn.
+    /// Returns the actions that are drawn, and the share of each, 0 to 1. Actions
+    /// with share 0 are left out. A FLUSH after writes is not drawn.
     #[must_use]
     pub fn drawn(&self) -> Vec<(Action, f64)> {
         let drawn = match &self.requests {
@@ -173,7 +178,7 @@ impl Workload {
             .collect()
     }
 
-    /// Everything that can happen.
+    /// Returns every action that can occur.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {
         if let Requests::Fileio(test) = &self.requests {
@@ -185,7 +190,7 @@ impl Workload {
             .collect()
     }
 
-    /// Kinds of operations that can occur, each once.
+    /// Returns the kinds of operations that can occur, each once.
     #[must_use]
     pub fn kinds(&self) -> Vec<OpKind> {
         if let Requests::Replay(replay) = &self.requests {
@@ -198,7 +203,8 @@ impl Workload {
         kinds
     }
 
-    /// A FLUSH after every this many writes of a client; `None` is never.
+    /// Returns the number of a client's writes after which it sends a FLUSH; `None`
+    /// for never.
     #[must_use]
     pub fn flush_every_writes(&self) -> Option<u32> {
         match self.requests {
@@ -209,7 +215,7 @@ impl Workload {
         }
     }
 
-    /// What is replayed, if something is.
+    /// Returns the replay, if the workload is one.
     #[must_use]
     pub const fn replay(&self) -> Option<&Replay> {
         match &self.requests {
@@ -218,7 +224,7 @@ impl Workload {
         }
     }
 
-    /// The lines of the access pattern, if it is one.
+    /// Returns the lines of the access pattern, if the workload is one.
     #[must_use]
     pub fn pattern(&self) -> Option<&[AccessLine]> {
         match &self.requests {
@@ -227,7 +233,7 @@ impl Workload {
         }
     }
 
-    /// Bytes of the requests that can occur, those of a replay aside.
+    /// Returns the bytes of the requests that can occur, except those of a replay.
     pub fn request_sizes(&self) -> impl Iterator<Item = u32> {
         let lines = self.pattern().unwrap_or_default().iter();
         let of_lines = lines.flat_map(|line| [line.size, line.reply]);
@@ -235,7 +241,7 @@ impl Workload {
         sizes.chain(of_lines.filter(|&size| size > 0))
     }
 
-    /// What is tested as `sysbench fileio` does, if that is so.
+    /// Returns the `fileio` test, if the workload is one.
     #[must_use]
     pub const fn fileio(&self) -> Option<&Fileio> {
         match &self.requests {
@@ -244,14 +250,14 @@ impl Workload {
         }
     }
 
-    /// Whether clients have something to do when the load is over.
+    /// Whether clients have operations to do after the load.
     #[must_use]
     pub fn closes(&self) -> bool {
         self.fileio()
             .is_some_and(|test| test.actions().contains(&Action::FinalFlush))
     }
 
-    /// Whether anything is done to files, so that they have to be there.
+    /// Whether any action works on files, so that they must exist.
     #[must_use]
     pub fn uses_files(&self) -> bool {
         let mut actions = self.actions().into_iter();

@@ -1,4 +1,4 @@
-//! What servers granted clients to cache, and took back.
+//! The caching that servers granted to clients and revoked.
 
 use crate::plan::Caching;
 
@@ -6,14 +6,14 @@ use crate::plan::Caching;
 /// operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CachingRecord {
-    /// Opens by what they were granted, in the order of [`Caching::ALL`].
+    /// Opens by the caching granted, in the order of [`Caching::ALL`].
     granted: [u64; Caching::ALL.len()],
-    /// Opens that were granted what no server should grant.
+    /// Opens with a grant that no server should give.
     other: u64,
-    /// Notifications that caching is taken back.
+    /// Notifications that revoke caching.
     pub breaks: u64,
-    /// Of those acknowledged, the ones that were so too late: what had been
-    /// granted was closed meanwhile.
+    /// Acknowledgements that came too late, because the file had been closed in the
+    /// meantime.
     pub moot: u64,
 }
 
@@ -27,7 +27,8 @@ impl CachingRecord {
         }
     }
 
-    /// Opens by the name of what they were granted, where there were any.
+    /// Returns the number of opens by the name of the caching granted, without
+    /// zeros.
     pub fn granted(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = Caching::ALL.map(|(name, _)| name);
         names
@@ -37,7 +38,7 @@ impl CachingRecord {
             .filter(|&(_, opens)| opens > 0)
     }
 
-    /// Adds what another worker counted.
+    /// Adds the counts of another worker.
     pub fn merge(&mut self, other: &Self) {
         for (ours, theirs) in self.granted.iter_mut().zip(other.granted) {
             *ours += theirs;

@@ -1,9 +1,9 @@
-//! How evenly clients were served.
+//! How evenly the server served the clients.
 
 use crate::clock::Nanos;
 
-/// Operations that clients completed without error in the window, summed up
-/// over clients: there may be ten thousand.
+/// The operations that each client completed without error in the window. Only sums
+/// over clients are kept, because there may be ten thousand clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fairness {
     clients: u32,
@@ -11,14 +11,13 @@ pub struct Fairness {
     max: u64,
     sum: f64,
     squares: f64,
-    /// Seconds in which operations were under way, likewise.
+    /// Seconds in which operations were in flight, summed over clients.
     busy_s: f64,
     busy_s_squares: f64,
 }
 
 impl Fairness {
-    /// Adds a client that completed so many operations, which took so long
-    /// together.
+    /// Adds a client with its number of completed operations and their total time.
     pub fn add(&mut self, operations: u64, busy: Nanos) {
         let exact = operations as f64;
         let busy_s = busy.as_secs_f64();
@@ -48,44 +47,47 @@ impl Fairness {
         self.busy_s_squares += other.busy_s_squares;
     }
 
-    /// Clients that were added.
+    /// Returns the number of clients added.
     #[must_use]
     pub const fn clients(&self) -> u32 {
         self.clients
     }
 
-    /// Of the client that completed least; 0 without clients.
+    /// Returns the operations of the client that completed fewest; 0 without
+    /// clients.
     #[must_use]
     pub const fn min(&self) -> u64 {
         self.min
     }
 
-    /// Of the client that completed most; 0 without clients.
+    /// Returns the operations of the client that completed most; 0 without clients.
     #[must_use]
     pub const fn max(&self) -> u64 {
         self.max
     }
 
-    /// Arithmetic mean; 0 without clients.
+    /// Returns the mean number of operations per client; 0 without clients.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.sum / f64::from(self.clients.max(1))
     }
 
-    /// Standard deviation of these very clients (n, not n - 1); 0 without.
+    /// Returns the standard deviation of exactly these clients (n, not n - 1); 0
+    /// without clients.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         self.deviation_of(self.mean(), self.squares)
     }
 
-    /// Seconds that the operations of a client took together, their service times
-    /// summed up: arithmetic mean; 0 without clients.
+    /// Returns the mean over clients of the total service time of a client's
+    /// operations, in seconds; 0 without clients.
     #[must_use]
     pub fn busy_mean_s(&self) -> f64 {
         self.busy_s / f64::from(self.clients.max(1))
     }
 
-    /// Their standard deviation, as that of [`Fairness::deviation`].
+    /// Returns the standard deviation of these times, computed as
+    /// [`Fairness::deviation`].
     #[must_use]
     pub fn busy_deviation_s(&self) -> f64 {
         self.deviation_of(self.busy_mean_s(), self.busy_s_squares)
@@ -93,13 +95,14 @@ impl Fairness {
 
     fn deviation_of(&self, mean: f64, squares: f64) -> f64 {
         let mean_square = squares / f64::from(self.clients.max(1));
-        // Rounding may leave a little less than nothing.
+        // Rounding may give a value slightly below zero.
         (mean_square - mean.powi(2)).max(0.0).sqrt()
     }
 
-    /// The fairness index of Jain, Chiu and Hawe ("A Quantitative Measure of
-    /// Fairness and Discrimination", DEC TR-301, 1984): 1 when all completed the
-    /// same, 1/n when one of n did everything. `None` when nothing was completed.
+    /// Returns the fairness index of Jain, Chiu and Hawe ("A Quantitative Measure
+    /// of Fairness and Discrimination", DEC TR-301, 1984). It is 1 if all clients
+    /// completed the same number, and 1/n if one of n clients did everything.
+    /// `None` if no operation completed.
     #[must_use]
     pub fn jain_index(&self) -> Option<f64> {
         (self.squares > 0.0).then(|| self.sum * self.sum / (f64::from(self.clients) * self.squares))

@@ -1,21 +1,21 @@
-//! How the generator itself fared while it measured.
+//! The state of the generator during the measurement.
 
 use hdrhistogram::Histogram;
 
 use super::HIGHEST_LATENCY_NS;
 use crate::clock::Nanos;
 
-/// Significant decimal digits of a lateness; few are needed to judge one.
+/// Significant decimal digits of a lateness. Few are enough to judge it.
 const LATENESS_DIGITS: u8 = 2;
 
-/// An empty histogram of lateness in nanoseconds, 1 ns to one hour.
+/// Makes an empty histogram of lateness in nanoseconds, 1 ns to one hour.
 #[must_use]
 pub fn lateness_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_LATENCY_NS, LATENESS_DIGITS)
         .unwrap_or_else(|error| unreachable!("constant histogram bounds are valid: {error}"))
 }
 
-/// The generator in the window of a load point.
+/// The state of the generator in the window of a load point.
 #[derive(Clone, Debug, Default)]
 pub struct GeneratorRecord {
     /// Why the generator limited the load, so that throughput is not to be trusted, as
@@ -31,21 +31,21 @@ pub struct GeneratorRecord {
     /// means, as a lower-case clause: no fault of the generator's. `None` where
     /// they did not, and where `limited` or `shared_cpus` leaves open whose fault it was.
     pub back_pressure: Option<String>,
-    /// One for each thread, in their order.
+    /// One record for each thread, in their order.
     pub workers: Vec<WorkerRecord>,
-    /// Share of the time of all CPUs of this machine that anyone used, 0 to 1, but
-    /// for what went into looking at the server's; `None` where the system does
-    /// not tell.
+    /// Share (0 to 1) of the time of all CPUs of this machine that all processes
+    /// used. It does not include the work to read the server's CPU time. `None` if
+    /// the system does not report it.
     pub machine_busy: Option<f64>,
 }
 
 impl GeneratorRecord {
-    /// The lateness of all workers.
+    /// Returns the lateness of all workers.
     #[must_use]
     pub fn lateness(&self) -> Histogram<u64> {
         let mut all = lateness_histogram();
         for worker in &self.workers {
-            // Equal bounds: adding cannot fail.
+            // The bounds are equal, so adding cannot fail.
             let added = all.add(&worker.lateness);
             debug_assert!(added.is_ok());
         }
@@ -66,15 +66,15 @@ pub struct LatencyNoise {
 /// One worker thread in the window.
 #[derive(Clone, Debug)]
 pub struct WorkerRecord {
-    /// The CPU it was kept on, where it was.
+    /// The CPU that the thread was pinned to, if any.
     pub cpu: Option<usize>,
-    /// Share of the window in which it used a CPU, user and system, 0 to 1. Where its
-    /// load ended before the window did: of the time until then.
+    /// Share of the window in which the thread used a CPU, user and system, 0 to 1.
+    /// If its load ended before the window, the share is of the time until then.
     pub cpu_share: f64,
-    /// Share in which it could have, but others had the CPUs; `None` where the
-    /// system does not tell.
+    /// Share in which the thread could run, but others used the CPUs. `None` if the
+    /// system does not report it.
     pub waiting_share: Option<f64>,
-    /// How late it saw events, in nanoseconds: those of a timer that comes the
-    /// way answers come. One value for each tick.
+    /// How late the thread saw events, in nanoseconds, one value per tick. The
+    /// events are those of a timer, which arrive in the same way as answers.
     pub lateness: Histogram<u64>,
 }

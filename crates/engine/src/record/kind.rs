@@ -1,5 +1,6 @@
-//! What is told apart in a result: one kind for each SMB2 command, or use of
-//! one, that is measured on its own. Each has a histogram and a table of errors.
+//! Kinds of operations, which results distinguish. A kind is an SMB2 command, or
+//! one use of a command, that is measured separately. Each kind has a histogram and
+//! a table of errors.
 
 use std::ops::{Deref, DerefMut};
 
@@ -15,10 +16,10 @@ macro_rules! kinds {
         }
 
         impl OpKind {
-            /// Every kind, in the order tables list them.
+            /// Every kind, in the order of the tables.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
 
-            /// The key of this kind in result documents.
+            /// Returns the key of this kind in result documents.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -44,25 +45,25 @@ kinds! {
     Lock = "lock";
     /// LOCK that unlocks a range.
     Unlock = "unlock";
-    /// QUERY_INFO about a file.
+    /// QUERY_INFO of a file.
     QueryFile = "query_file";
-    /// QUERY_INFO about the file system.
+    /// QUERY_INFO of the file system.
     QueryFs = "query_fs";
-    /// QUERY_INFO for the security descriptor.
+    /// QUERY_INFO of the security descriptor.
     QuerySecurity = "query_security";
     /// SET_INFO of times, allocation or end of file.
     SetFile = "set_file";
-    /// SET_INFO of another name.
+    /// SET_INFO that renames a file.
     Rename = "rename";
-    /// SET_INFO of the intent to delete.
+    /// SET_INFO that marks a file for deletion.
     Delete = "delete";
     /// SET_INFO of the security descriptor.
     SetSecurity = "set_security";
     /// QUERY_DIRECTORY.
     QueryDirectory = "query_directory";
-    /// CHANGE_NOTIFY, until the server says that it watches.
+    /// CHANGE_NOTIFY, until the server confirms that it watches.
     ChangeNotify = "change_notify";
-    /// CANCEL of a CHANGE_NOTIFY, until that one is answered.
+    /// CANCEL of a CHANGE_NOTIFY, until the CHANGE_NOTIFY is answered.
     Cancel = "cancel";
     /// IOCTL FSCTL_SRV_COPYCHUNK.
     CopyChunk = "copy_chunk";
@@ -78,7 +79,7 @@ kinds! {
     TreeDisconnect = "tree_disconnect";
     /// SESSION_SETUP of a further session, until its TREE_CONNECT is answered.
     LogOn = "log_on";
-    /// LOGOFF of that session.
+    /// LOGOFF of a further session.
     LogOff = "log_off";
     /// CREATE, READ and CLOSE in one frame.
     CreateReadClose = "create_read_close";
@@ -86,36 +87,35 @@ kinds! {
     CreateQueryClose = "create_query_close";
     /// CREATE, SET_INFO and CLOSE in one frame.
     CreateSetClose = "create_set_close";
-    /// QUERY_INFO about a file by its name, in a replay: CREATE, QUERY_INFO and
-    /// CLOSE in one frame.
+    /// Query of a file by its name, in a replay: CREATE, QUERY_INFO and CLOSE in
+    /// one frame.
     QueryPath = "query_path";
     /// The first names of a directory, in a replay: CREATE, QUERY_DIRECTORY and
     /// CLOSE in one frame.
     FindFirst = "find_first";
-    /// A file deleted by its name, in a replay: CREATE and CLOSE in one frame.
+    /// Deletion of a file by its name, in a replay: CREATE and CLOSE in one frame.
     Unlink = "unlink";
-    /// Another name for a file, in a replay: CREATE, SET_INFO and CLOSE in one
-    /// frame.
+    /// Renaming of a file, in a replay: CREATE, SET_INFO and CLOSE in one frame.
     RenamePath = "rename_path";
-    /// A directory made, in a replay: CREATE and CLOSE in one frame.
+    /// Creation of a directory, in a replay: CREATE and CLOSE in one frame.
     Mkdir = "mkdir";
-    /// A directory deleted, in a replay: CREATE and CLOSE in one frame.
+    /// Deletion of a directory, in a replay: CREATE and CLOSE in one frame.
     Rmdir = "rmdir";
-    /// A directory listed and deleted with all that is in it, in a replay: as
-    /// many frames as that takes.
+    /// Listing and deletion of a directory with everything below it, in a replay,
+    /// in as many frames as necessary.
     Deltree = "deltree";
-    /// FLUSH of a file when the load of a `fileio` test is over. As it comes after
-    /// the window it is in no sum over operations.
+    /// FLUSH of a file after the load of a `fileio` test. It comes after the
+    /// window, so sums over operations leave it out.
     FinalFlush = "final_flush";
-    /// The acknowledgement of an oplock or lease break. The server asks for
-    /// it, not the workload, so that it is in no sum over operations.
+    /// The acknowledgement of an oplock or lease break. The server asks for it, not
+    /// the workload, so sums over operations leave it out.
     OplockBreak = "oplock_break";
-    /// SESSION_SETUP in a session that the server has let expire, from the
-    /// answer that says so to the last one. In no sum over operations either.
+    /// SESSION_SETUP in a session that the server has let expire, from the answer
+    /// that says so to the last one. Sums over operations leave it out too.
     Reauthentication = "reauthentication";
 }
 
-/// Which way the data of an application goes.
+/// The direction of application data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the server.
@@ -125,15 +125,15 @@ pub enum Direction {
 }
 
 impl OpKind {
-    /// The kind with this key.
+    /// Returns the kind with this key.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Which way this kind carries application data, if it does. What the
-    /// server copies by itself goes neither way: throughput is what clients
-    /// read and wrote.
+    /// Returns the direction in which this kind carries application data, if it
+    /// does. Data that the server itself copies has no direction: throughput is
+    /// what clients read and wrote.
     #[must_use]
     pub const fn direction(self) -> Option<Direction> {
         match self {
@@ -143,8 +143,9 @@ impl OpKind {
         }
     }
 
-    /// Whether the workload asks for it while the load is on: what servers demand,
-    /// and what comes after, is in no sum over operations.
+    /// Whether the workload asks for this kind while the load is on. Sums over
+    /// operations leave out the other kinds: those that servers demand and those
+    /// after the load.
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
         !matches!(
@@ -158,7 +159,7 @@ impl OpKind {
     }
 }
 
-/// One of something for each kind.
+/// One value for each kind.
 #[derive(Clone, Debug)]
 pub(super) struct ByKind<T>([T; OpKind::ALL.len()]);
 

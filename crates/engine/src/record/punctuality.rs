@@ -4,29 +4,30 @@ use std::ops::Add;
 
 use crate::clock::Nanos;
 
-/// Actions that were due in the window by the clock, at a rate, as recorded or after a think
-/// time, whenever they were sent.
+/// Actions that were due by the clock in the window: at a rate, as recorded or
+/// after a think time. It does not matter when they were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Punctuality {
-    /// All of them.
+    /// The number of actions.
     pub due: u64,
     /// Actions that were sent in the window, whenever they were due.
     pub sent: u64,
     /// Begun more than a millisecond late: earlier ones of the client had not
     /// been answered, credits lacked, or the generator was slow.
     pub late: u64,
-    /// Never begun.
+    /// Actions that never began.
     pub dropped: u64,
-    /// Not answered when the window closed, those that were dropped included.
+    /// Actions without an answer when the window closed, including those that never
+    /// began.
     pub unanswered: u64,
-    /// The longest that one of those waited.
+    /// The longest wait of an unanswered action.
     pub unanswered_max: Nanos,
-    /// The most that one was late.
+    /// The longest delay of an action.
     pub delay_max: Nanos,
 }
 
 impl Punctuality {
-    /// Of nothing.
+    /// The punctuality of no actions.
     pub const NONE: Self = Self {
         due: 0,
         sent: 0,

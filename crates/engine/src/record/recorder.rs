@@ -1,8 +1,8 @@
-//! What a worker records into, for as long as an interval lasts.
+//! The recorder of a worker, for one interval.
 //!
-//! Invariant: however operations are spread over recorders, adding these up
-//! gives what one recorder alone would have. A kind of operation that never
-//! completes costs no histogram.
+//! Invariant: the sum of several recorders equals one recorder of all their
+//! operations, however they are distributed. A kind of operation that never
+//! completes has no histogram.
 
 use std::collections::BTreeMap;
 
@@ -16,34 +16,36 @@ use crate::pattern::Mismatch;
 use crate::plan::LoadModel;
 use crate::verify::Verdict;
 
-/// Latencies above this many nanoseconds (one hour) are recorded as this.
+/// The highest latency recorded, one hour in nanoseconds. Longer ones are recorded
+/// as this.
 pub const HIGHEST_LATENCY_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits every latency histogram keeps.
 pub const LATENCY_DIGITS: u8 = 3;
 
-/// An empty latency histogram in nanoseconds, 1 ns to one hour.
+/// Makes an empty latency histogram in nanoseconds, 1 ns to one hour.
 #[must_use]
 pub fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_LATENCY_NS, LATENCY_DIGITS)
         .unwrap_or_else(|error| unreachable!("constant histogram bounds are valid: {error}"))
 }
 
-/// Operations of one kind, or of all, that completed in some stretch of time.
+/// Operations of one kind, or of all, that completed in a period.
 #[derive(Clone, Debug)]
 pub struct OpRecord {
-    /// Payload bytes moved by those that completed without error.
+    /// Payload bytes of the operations that completed without error.
     pub bytes: u64,
-    /// Completed with an error status, or with wrong data under verification.
+    /// Operations that completed with an error status, or with wrong data under
+    /// verification.
     pub errors: u64,
-    /// Time from sent to done, in nanoseconds, of those that completed without
+    /// Time from sent to done in nanoseconds, of operations that completed without
     /// error.
     pub service: Histogram<u64>,
-    /// Time from due to done, likewise; `None` where operations are due when
-    /// they are sent.
+    /// Time from due to done in nanoseconds, of the same operations. `None` if
+    /// operations are due when they are sent.
     pub response: Option<Histogram<u64>>,
 }
 
-/// How long an operation took.
+/// The times of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// From sent to done.
@@ -53,7 +55,7 @@ pub struct Times {
 }
 
 impl From<Nanos> for Times {
-    /// Of an operation that was due when it was sent.
+    /// Makes the times of an operation that was due when it was sent.
     fn from(service: Nanos) -> Self {
         Self {
             service,
@@ -74,7 +76,7 @@ impl Default for OpRecord {
 }
 
 impl OpRecord {
-    /// An empty record of operations that are due by the clock.
+    /// Makes an empty record of operations that are due by the clock.
     fn paced() -> Self {
         Self {
             response: Some(latency_histogram()),
@@ -82,25 +84,25 @@ impl OpRecord {
         }
     }
 
-    /// Completed without error.
+    /// Returns the number of operations that completed without error.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.service.len()
     }
 
-    /// The time users wait: from due to done.
+    /// Returns the time that users wait, from due to done.
     #[must_use]
     pub fn latency(&self) -> &Histogram<u64> {
         self.response.as_ref().unwrap_or(&self.service)
     }
 
-    /// Adds what was recorded elsewhere.
+    /// Adds another record.
     pub fn merge(&mut self, other: &Self) {
         if other.response.is_some() && self.response.is_none() {
             self.response = Some(self.service.clone());
         }
         if let Some(ours) = &mut self.response {
-            // Equal bounds, here and below: adding cannot fail.
+            // The bounds are equal, here and below, so adding cannot fail.
             let added = ours.add(other.latency());
             debug_assert!(added.is_ok());
         }
@@ -117,7 +119,8 @@ impl OpRecord {
     fn clear(&mut self) {
         self.bytes = 0;
         self.errors = 0;
-        // A quarter of a megabyte: not for nothing.
+        // A reset touches a quarter of a megabyte, so it is done only when
+        // necessary.
         if !self.service.is_empty() {
             self.service.reset();
             if let Some(response) = &mut self.response {
@@ -127,7 +130,7 @@ impl OpRecord {
     }
 }
 
-/// Why an operation counts as an error.
+/// The reason why an operation counts as an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// The server answered with this status.
@@ -136,13 +139,13 @@ pub enum Failure {
     Short,
     /// The answer carried more bytes than asked for.
     Long,
-    /// Under verification, the data was not what had been written.
+    /// Under verification, the data was not the written data.
     WrongData,
-    /// One of further causes, when there were more than are told apart.
+    /// One of the remaining causes, after too many different ones.
     Other,
 }
 
-/// Causes of failure that one recorder tells apart; a server could invent
+/// The largest number of different causes in one recorder. A server could invent
 /// thousands of status codes.
 const CAUSES_MAX: usize = 256;
 
@@ -167,19 +170,18 @@ impl Failures {
     }
 }
 
-/// What an operation of a replay did that was not recorded of it.
+/// A difference between an operation of a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// What was done.
+    /// The kind of the operation.
     pub kind: OpKind,
-    /// The status that was recorded; `None` where there were more differences
-    /// than are told apart.
+    /// The recorded status; `None` if there were too many different differences.
     pub recorded: Option<NtStatus>,
-    /// What was seen instead.
+    /// The result in the replay.
     pub seen: Failure,
 }
 
-/// Operations of a replay that did not go as recorded.
+/// Operations of a replay that differ from the recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Differences(pub(super) BTreeMap<Difference, u64>);
 
@@ -204,10 +206,10 @@ impl Differences {
     }
 }
 
-/// What one worker recorded in an interval, or several workers after merging.
+/// The records of one worker in an interval, or of several workers after merging.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// A quarter of a megabyte each, so only for kinds that occur.
+    /// A record has a quarter of a megabyte, so only kinds that occur have one.
     ops: ByKind<Option<OpRecord>>,
     failures: Failures,
     differences: Differences,
@@ -217,9 +219,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder that has room for these kinds from the start, so that the
-    /// first operation of a kind costs no more than the others. Others are
-    /// counted as well. Those of a paced load have response times of their own.
+    /// Makes a recorder with memory for these kinds. The first operation of such a
+    /// kind therefore costs no more than the others. Other kinds are counted too. A
+    /// paced load has separate response times.
     #[must_use]
     pub fn expecting(kinds: impl IntoIterator<Item = OpKind>, load: &LoadModel) -> Self {
         let mut new = Self::default();
@@ -243,23 +245,23 @@ impl Recorder {
         }
     }
 
-    /// Counts an operation that was answered, but not as it should be.
+    /// Counts an operation with a wrong answer.
     pub fn failure(&mut self, kind: OpKind, failure: Failure) {
         self.ops[kind.index()].get_or_insert_default().errors += 1;
         self.failures.count(kind, failure, 1);
     }
 
-    /// Counts an operation of a replay that was answered, but not as recorded.
+    /// Counts an operation of a replay whose answer differs from the recording.
     pub fn difference(&mut self, difference: Difference) {
         self.differences.count(difference, 1);
     }
 
-    /// Counts an operation whose data was verified, and not found wrong.
+    /// Counts a verified operation whose data was not wrong.
     pub const fn verified(&mut self, verdict: Verdict) {
         self.verification.count(verdict);
     }
 
-    /// Counts an operation that read other data than had been written.
+    /// Counts an operation that read other data than the written data.
     pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
         self.failure(kind, Failure::WrongData);
         self.verification.wrong += 1;
@@ -267,7 +269,7 @@ impl Recorder {
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
     }
 
-    /// Adds what another worker recorded.
+    /// Adds the records of another worker.
     pub fn merge(&mut self, other: &Self) {
         for (kind, theirs) in other.ops() {
             self.ops[kind.index()].get_or_insert_default().merge(theirs);
@@ -281,7 +283,7 @@ impl Recorder {
         }
     }
 
-    /// Forgets everything, but keeps the room for it.
+    /// Clears all records, but keeps their memory.
     pub fn clear(&mut self) {
         for op in self.ops.iter_mut().flatten() {
             op.clear();
@@ -293,13 +295,13 @@ impl Recorder {
         self.first_wrong_data = None;
     }
 
-    /// What was recorded, by kind; only kinds of which anything was.
+    /// Returns the records by kind, without empty ones.
     pub fn ops(&self) -> impl Iterator<Item = (OpKind, &OpRecord)> {
         let ops = OpKind::ALL.into_iter().zip(self.ops.iter());
         ops.filter_map(|(kind, op)| Some((kind, op.as_ref().filter(|op| !op.is_empty())?)))
     }
 
-    /// All kinds as one: the operations of the workload.
+    /// Returns all kinds of the workload's operations as one.
     #[must_use]
     pub fn all(&self) -> OpRecord {
         let mut all = OpRecord::default();
@@ -309,32 +311,32 @@ impl Recorder {
         all
     }
 
-    /// Failures by operation and cause.
+    /// Returns the failures by operation and cause.
     pub(super) const fn failures(&self) -> &Failures {
         &self.failures
     }
 
-    /// Operations of a replay that did not go as recorded.
+    /// Returns the operations of a replay that differ from the recording.
     pub(super) const fn differences(&self) -> &Differences {
         &self.differences
     }
 
-    /// Where and how data was first found wrong, under verification.
+    /// Returns where and how data was first found wrong, under verification.
     pub(super) const fn first_wrong_data(&self) -> Option<&String> {
         self.first_wrong_data.as_ref()
     }
 
-    /// What was granted to be cached, and taken back.
+    /// Returns the caching granted and revoked.
     pub(super) const fn caching(&self) -> &CachingRecord {
         &self.caching
     }
 
-    /// What came of verifying data.
+    /// Returns the results of verification.
     pub(super) const fn verification(&self) -> &Verification {
         &self.verification
     }
 
-    /// What was granted to be cached, and taken back, to be counted on.
+    /// Returns the caching granted and revoked, to add to it.
     pub const fn caching_mut(&mut self) -> &mut CachingRecord {
         &mut self.caching
     }

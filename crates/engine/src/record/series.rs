@@ -1,31 +1,31 @@
-//! A load point over time: what each interval of its window saw.
+//! A load point over time: the operations of each interval of its window.
 //!
-//! Percentiles of an interval are those of its histogram, merged over workers;
-//! the histogram itself is given up once it has been summarised.
+//! Percentiles of an interval are those of its histogram, merged over workers. The
+//! histogram itself is dropped after it has been summarised.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{OpKind, OpRecord, Recorder};
 
-/// Intervals that are kept of a load point. Windows that have more seconds than
-/// this are cut into longer intervals, of whole seconds.
+/// The largest number of intervals of a load point. A longer window, in seconds,
+/// has longer intervals of whole seconds.
 pub const INTERVALS_MAX: u32 = 3600;
 
 /// Operations of one kind, or of all, that completed in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalSummary {
-    /// Completed without error.
+    /// Operations that completed without error.
     pub count: u64,
-    /// Payload bytes they moved.
+    /// Payload bytes of these operations.
     pub bytes: u64,
-    /// Completed with an error status, or with wrong data.
+    /// Operations that completed with an error status or with wrong data.
     pub errors: u64,
-    /// Median latency in nanoseconds, from due to done; 0 when `count` is.
+    /// Median latency in nanoseconds, from due to done; 0 if `count` is 0.
     pub p50: u64,
-    /// 99th percentile of the latency in nanoseconds; 0 when `count` is.
+    /// 99th percentile of the latency in nanoseconds; 0 if `count` is 0.
     pub p99: u64,
-    /// Longest latency in nanoseconds; 0 when `count` is.
+    /// Longest latency in nanoseconds; 0 if `count` is 0.
     pub max: u64,
 }
 
@@ -45,16 +45,17 @@ impl From<&OpRecord> for IntervalSummary {
 /// The intervals of a window, in order and without gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Series {
-    /// Length of every interval but the last, which ends with the window.
+    /// Length of every interval except the last, which ends with the window.
     pub interval: Duration,
-    /// The operations of the workload together.
+    /// All operations of the workload together.
     pub all: Vec<IntervalSummary>,
-    /// By kind, those that occurred; each as long as `all`.
+    /// The operations by kind, for kinds that occurred. Each list is as long as
+    /// `all`.
     pub ops: BTreeMap<OpKind, Vec<IntervalSummary>>,
 }
 
 impl Series {
-    /// How long the intervals of a window are.
+    /// Returns the length of the intervals of a window.
     #[must_use]
     pub fn interval_of(window: Duration) -> Duration {
         let seconds = window.as_nanos().div_ceil(1_000_000_000);
@@ -62,7 +63,7 @@ impl Series {
         Duration::from_secs(u64::try_from(interval).unwrap_or(u64::MAX))
     }
 
-    /// Sets what the interval with this index saw.
+    /// Sets the operations of the interval with this index.
     pub fn set(&mut self, index: usize, recorder: &Recorder) {
         self.reach(index + 1);
         self.all[index] = IntervalSummary::from(&recorder.all());
@@ -74,8 +75,7 @@ impl Series {
         }
     }
 
-    /// Makes it at least this many intervals long; those that are added saw
-    /// nothing.
+    /// Extends the series to at least this many intervals. New intervals are empty.
     pub fn reach(&mut self, length: usize) {
         let length = length.max(self.all.len());
         self.all.resize(length, IntervalSummary::default());

@@ -1,4 +1,4 @@
-//! Everything recorded at a load point.
+//! The tally of a load point: all its operations.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,28 +11,29 @@ use super::{
     CachingRecord, Difference, Direction, Failure, OpKind, OpRecord, Recorder, Verification,
 };
 
-/// Operations from the first to the last of a load point, ramps included:
-/// what the server's side must have seen.
+/// Operations from the first to the last of a load point, including the ramps. The
+/// server must have seen the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpTotals {
-    /// Answered without error.
+    /// Operations that were answered without error.
     pub count: u64,
-    /// Payload bytes they moved.
+    /// Payload bytes of these operations.
     pub bytes: u64,
-    /// Answered with an error status, or with wrong data under verification.
+    /// Operations that were answered with an error status, or with wrong data under
+    /// verification.
     pub errors: u64,
 }
 
-/// Where in a load point operations completed.
+/// The phase of a load point in which operations completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// In the measured window.
+    /// The measured window.
     Window,
-    /// In a ramp, or while the last operations drain.
+    /// A ramp, or the drain of the last operations.
     Outside,
 }
 
-/// What the window holds of a kind that did not occur in it.
+/// The record of a kind that did not occur in the window.
 static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 
 /// The operations of a load point, over all its intervals and workers.
@@ -48,14 +49,14 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what was recorded in an interval.
+    /// Adds the records of an interval.
     pub fn add(&mut self, part: &Recorder, phase: Phase) {
         for (kind, op) in part.ops() {
             let whole = &mut self.whole[kind.index()];
             whole.count += op.count();
             whole.bytes += op.bytes;
             whole.errors += op.errors;
-            // What comes when the load is over has no window to be in.
+            // Operations after the load belong to no window, and are kept here.
             if phase == Phase::Window || kind == OpKind::FinalFlush {
                 self.window[kind.index()].get_or_insert_default().merge(op);
             }
@@ -69,13 +70,13 @@ impl Tally {
         }
     }
 
-    /// What completed in the window.
+    /// Returns the operations of a kind that completed in the window.
     #[must_use]
     pub fn window(&self, kind: OpKind) -> &OpRecord {
         self.window[kind.index()].as_ref().unwrap_or(&NOTHING)
     }
 
-    /// All kinds of the window as one: the operations of the workload.
+    /// Returns all kinds of the workload's operations in the window as one.
     #[must_use]
     pub fn window_all(&self) -> OpRecord {
         let mut all = OpRecord::default();
@@ -87,7 +88,8 @@ impl Tally {
         all
     }
 
-    /// Application bytes that clients moved this way in the window.
+    /// Returns the application bytes that clients moved in this direction in the
+    /// window.
     #[must_use]
     pub fn window_bytes(&self, direction: Direction) -> u64 {
         OpKind::ALL
@@ -97,13 +99,14 @@ impl Tally {
             .sum()
     }
 
-    /// What was answered from the first operation to the last.
+    /// Returns the operations that were answered, from the first to the last.
     #[must_use]
     pub fn whole(&self, kind: OpKind) -> OpTotals {
         self.whole[kind.index()]
     }
 
-    /// Errors from the first operation to the last, ramps included.
+    /// Returns the errors from the first operation to the last, including the
+    /// ramps.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.whole.iter().map(|totals| totals.errors).sum()
@@ -122,26 +125,26 @@ impl Tally {
         &self.failures.0
     }
 
-    /// Operations of the whole load point that did not go as the trace that is
-    /// replayed has it. They are among neither its operations nor its failures.
+    /// Returns the operations of the whole load point that differ from the replayed
+    /// trace. They are counted neither as operations nor as failures.
     #[must_use]
     pub const fn differences(&self) -> &BTreeMap<Difference, u64> {
         &self.differences.0
     }
 
-    /// What was granted to be cached, and taken back.
+    /// Returns the caching granted and revoked.
     #[must_use]
     pub const fn caching(&self) -> &CachingRecord {
         &self.caching
     }
 
-    /// What came of verifying data, from the first operation to the last.
+    /// Returns the results of verification, from the first operation to the last.
     #[must_use]
     pub const fn verification(&self) -> &Verification {
         &self.verification
     }
 
-    /// Where and how data was first found wrong, under verification.
+    /// Returns where and how data was first found wrong, under verification.
     #[must_use]
     pub fn first_wrong_data(&self) -> Option<&str> {
         self.first_wrong_data.as_deref()
@@ -179,11 +182,11 @@ mod tests {
     }
 
     proptest! {
-        // Each is a few dozen histograms of a quarter of a megabyte.
+        // Each case has a few dozen histograms of a quarter of a megabyte.
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// However operations are spread over workers and intervals, adding up
-        /// gives what one recorder alone would have.
+        /// The sum of several recorders equals one recorder of all their
+        /// operations, however these are distributed over workers and intervals.
         #[test]
         fn merged_recorders_equal_one(
             operations in proptest::collection::vec(
@@ -198,7 +201,7 @@ mod tests {
             ),
             is_paced: bool,
         ) {
-            // Paced load has response times beside the service times.
+            // A paced load has response times in addition to service times.
             let load = match is_paced {
                 true => LoadModel::Rate {
                     rate: "1000".parse().unwrap(),
@@ -208,7 +211,7 @@ mod tests {
             };
             let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
             let empty = Recorder::expecting(kinds, &load);
-            // The first and the last interval are the ramps.
+            // The ramps are the first and the last interval.
             let phase = |interval| match interval {
                 0 | 4 => Phase::Outside,
                 _ => Phase::Window,
@@ -233,7 +236,7 @@ mod tests {
             expected.add(&alone[0], Phase::Outside);
             expected.add(&alone[1], Phase::Window);
             let mut tally = Tally::default();
-            // Recorders are used again, as those of workers are.
+            // The recorder is reused, as workers reuse theirs.
             let mut merged = empty;
             for (interval, workers) in parts.iter().enumerate() {
                 merged.clear();

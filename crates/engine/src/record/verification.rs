@@ -1,21 +1,21 @@
-//! What came of reading back what had been written.
+//! Counts of verified operations.
 
 use crate::verify::Verdict;
 
-/// Operations whose data was verified, by what came of it.
+/// The operations whose data was verified, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// All of it was what it may be.
+    /// All of the data was valid.
     pub checked: u64,
-    /// Nothing was found wrong, but writes to the same blocks were under way, so
-    /// that not all of it could be judged.
+    /// Nothing was wrong, but not all data could be judged, because writes to the
+    /// same blocks were in flight.
     pub unjudged: u64,
-    /// It was not what had been written; these are failures, too.
+    /// The data was not the written data. These operations are failures too.
     pub wrong: u64,
 }
 
 impl Verification {
-    /// Counts an operation that was not found wrong.
+    /// Counts an operation whose data was not wrong.
     pub(crate) const fn count(&mut self, verdict: Verdict) {
         match verdict {
             Verdict::Checked => self.checked += 1,
@@ -23,7 +23,7 @@ impl Verification {
         }
     }
 
-    /// Adds what another worker counted.
+    /// Adds the counts of another worker.
     pub(crate) const fn merge(&mut self, other: &Self) {
         self.checked += other.checked;
         self.unjudged += other.unjudged;

@@ -1,15 +1,17 @@
-//! Whether the generator limited a load point, and how much it blurs latencies.
+//! Judges whether the generator limited a load point, and how much it blurs latencies.
 //!
-//! A worker watches itself while the load is on ([`Gauge`]); when all is over
-//! [`judge`] compares what the workers saw with fixed bounds. Invariant: watching costs a
-//! worker a hundred wake-ups per second, and no operation anything.
+//! Each worker measures itself under load ([`Gauge`]). At the end [`judge`] compares the
+//! workers' figures with fixed bounds. Invariant: measuring costs a worker a hundred
+//! wake-ups per second, and costs operations nothing.
 //!
-//! There are three findings, and each says something else:
+//! There are three findings with different meanings:
 //!
 //! * **Client-limited**: throughput is not to be trusted. A worker thread ran more than
-//!   [`BUSY_MAX`] of the window, so the load was the most that it can make. Or a thread ran
-//!   and waited for a CPU more than that, or all CPUs were busy, and programs other than
-//!   the server had them.
+//!   [`BUSY_MAX`] of the window, so it could not make more load. Or it waited for a CPU
+//!   more than [`WAITED_MAX`] of the window, and programs other than the server had the
+//!   CPUs. While a worker waits it sends nothing, so the throughput can be too low by that
+//!   share. Busy CPUs alone say nothing: a worker that seldom waits for them has the time
+//!   that it needs.
 //! * **Shared CPUs**: the same, but the server under test had the CPUs, because it runs on
 //!   this machine. Throughput is what both reach together.
 //! * **Latency noise**: throughput stands, but percentiles may be too high. How late a
@@ -37,7 +39,10 @@ pub(super) use gauge::Gauge;
 /// Highest share of the window in which a worker may run or wait to run. If its
 /// load ends before the window does, the share is of the time until then.
 const BUSY_MAX: f64 = 0.90;
-/// Highest share of all CPUs of this machine that all programs together may use.
+/// Highest share of the same time in which a worker may wait to run.
+const WAITED_MAX: f64 = 0.10;
+/// Highest share of all CPUs of this machine that all programs together may use. It
+/// counts if the system does not provide how long a thread waited.
 const MACHINE_BUSY_MAX: f64 = 0.95;
 /// Share of all CPUs of this machine that programs other than the server and the
 /// generator may use. The kernel's own work for the load, such as interrupts, is in it.
@@ -108,21 +113,7 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
             percent(busiest.cpu)
         ));
     }
-    let starved = busiest
-        .filter(|busiest| busiest.cpu + busiest.waiting > BUSY_MAX)
-        .map(|busiest| {
-            format!(
-                "worker thread {} ran {} and waited for a CPU {} of the time",
-                busiest.thread,
-                percent(busiest.cpu),
-                percent(busiest.waiting)
-            )
-        });
-    let full = generator
-        .machine_busy
-        .filter(|&busy| busy > MACHINE_BUSY_MAX);
-    let full = full.map(|busy| format!("all CPUs were busy {} of the time", percent(busy)));
-    let Some(shortage) = starved.or(full) else {
+    let Some(shortage) = busiest.and_then(|busiest| shortage(&busiest, generator)) else {
         return Verdict::default();
     };
     match (users.server, users.others) {
@@ -140,12 +131,30 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
     }
 }
 
+/// Describes how a worker lacked a CPU; `None` if it did not.
+fn shortage(busiest: &Busiest, generator: &GeneratorRecord) -> Option<String> {
+    let Some(waiting) = busiest.waiting else {
+        let busy = generator
+            .machine_busy
+            .filter(|&busy| busy > MACHINE_BUSY_MAX)?;
+        return Some(format!("all CPUs were busy {} of the time", percent(busy)));
+    };
+    (waiting > WAITED_MAX || busiest.cpu + waiting > BUSY_MAX).then(|| {
+        format!(
+            "worker thread {} ran {} and waited for a CPU {} of the time",
+            busiest.thread,
+            percent(busiest.cpu),
+            percent(waiting)
+        )
+    })
+}
+
 /// The worker with the least spare time.
 #[derive(Clone, Copy)]
 struct Busiest {
     thread: usize,
     cpu: f64,
-    waiting: f64,
+    waiting: Option<f64>,
 }
 
 impl Busiest {
@@ -155,9 +164,15 @@ impl Busiest {
             .map(|(thread, worker)| Self {
                 thread,
                 cpu: worker.cpu_share,
-                waiting: worker.waiting_share.unwrap_or(0.0),
+                waiting: worker.waiting_share,
             })
-            .max_by(|one, other| (one.cpu + one.waiting).total_cmp(&(other.cpu + other.waiting)))
+            .max_by(|one, other| one.taken().total_cmp(&other.taken()))
+    }
+}
+
+impl Busiest {
+    fn taken(&self) -> f64 {
+        self.cpu + self.waiting.unwrap_or(0.0)
     }
 }
 
@@ -246,9 +261,9 @@ mod tests {
             (vec![], None, ELSEWHERE),
             (vec![idle(), idle()], Some(0.5), ELSEWHERE),
             (vec![worker(0.90, None)], Some(0.95), (HERE, Some(0.4))),
-            // The server has most of the CPUs, and the generator gets all that it
-            // asks for.
-            (vec![worker(0.07, Some(0.3))], Some(0.9), (HERE, Some(0.02))),
+            // Others use the rest of the CPUs, and the generator gets what it needs.
+            (vec![worker(0.03, Some(0.02))], Some(1.0), ELSEWHERE),
+            (vec![worker(0.07, Some(0.09))], Some(1.0), (HERE, Some(0.4))),
         ] {
             assert_eq!(verdict(workers, busy, users), (None, None));
         }
@@ -280,6 +295,14 @@ mod tests {
             format!("{starved}: programs other than the server used 34 % of the CPUs")
         );
         assert_eq!(shared, None);
+        // It need not be the whole time: a worker that waits sends nothing meanwhile.
+        let waited = || vec![worker(0.24, Some(0.49))];
+        let (limited, _) = verdict(waited(), Some(0.77), (HERE, Some(0.5)));
+        assert!(
+            limited
+                .unwrap()
+                .starts_with("worker thread 0 ran 24 % and waited")
+        );
         for others in [Some(0.08), None] {
             let (limited, shared) = verdict(workers(), Some(0.99), (HERE, others));
             assert_eq!(limited, None);
@@ -291,8 +314,8 @@ mod tests {
     }
 
     #[test]
-    fn a_full_machine_is_judged_like_a_starved_worker() {
-        let workers = || vec![worker(0.4, Some(0.1))];
+    fn a_full_machine_counts_where_it_is_not_known_how_long_workers_waited() {
+        let workers = || vec![worker(0.4, None)];
         let full = "all CPUs were busy 96 % of the time";
         let (limited, _) = verdict(workers(), Some(0.96), ELSEWHERE);
         assert!(limited.unwrap().starts_with(full));

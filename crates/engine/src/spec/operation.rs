@@ -1,6 +1,6 @@
-//! One `[[operations]]` table as written: any parameter of any operation, so
-//! that a mistake is found where it stands. Which operation takes which is
-//! judged with the plan.
+//! One `[[operations]]` table as written. It accepts any parameter of any
+//! operation, so that an error names the place of the mistake. Not here: which
+//! operation takes which parameters; resolving the plan checks that.
 
 use serde::Deserialize;
 
@@ -10,45 +10,45 @@ use crate::plan::action::{Attribute, Change, CreateDisposition, CreateOption};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperationSpec {
-    /// What is done.
+    /// The name of the operation.
     pub op: OpName,
     /// Percent of the operations.
     pub weight: f64,
-    /// Past the server's cache.
+    /// Whether to bypass the server's cache.
     pub unbuffered: Option<bool>,
-    /// To stable storage before the answer.
+    /// Whether to write to stable storage before the answer.
     pub write_through: Option<bool>,
-    /// What CREATE does about a name that exists, or does not.
+    /// What CREATE does when the name exists, and when it does not.
     pub disposition: Option<CreateDisposition>,
-    /// A directory instead of a file.
+    /// Whether to open a directory instead of a file.
     pub directory: Option<bool>,
-    /// The CLOSE deletes it.
+    /// Whether the CLOSE deletes the file.
     pub delete_on_close: Option<bool>,
-    /// A durable handle.
+    /// Whether to ask for a durable handle.
     pub durable: Option<bool>,
-    /// The file's number on its volume.
+    /// Whether to ask for the file's number on its volume.
     pub query_on_disk_id: Option<bool>,
     /// Attributes of a new file.
     pub attributes: Option<Vec<Attribute>>,
-    /// What an open is for.
+    /// The purpose of an open.
     pub options: Option<Vec<CreateOption>>,
-    /// An exclusive lock, not a shared one.
+    /// Whether the lock is exclusive instead of shared.
     pub exclusive: Option<bool>,
-    /// A lock behind all data.
+    /// Whether the lock is behind all data of the file.
     pub past_end: Option<bool>,
-    /// What is asked, set or listed.
+    /// The information class to query, set or list.
     pub class: Option<String>,
-    /// Names to list.
+    /// The pattern of the names to list.
     pub pattern: Option<String>,
     /// Changes to wait for.
     pub filter: Option<Vec<Change>>,
-    /// Directories below as well.
+    /// Whether to include directories below.
     pub recursive: Option<bool>,
 }
 
 macro_rules! op_names {
     ($($name:ident = $text:literal, [$($parameter:literal),*];)+) => {
-        /// What an operation of a profile is called.
+        /// The name of an operation in a profile.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum OpName {
@@ -59,7 +59,7 @@ macro_rules! op_names {
         }
 
         impl OpName {
-            /// As it is written.
+            /// Returns the name as written in a profile.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self {
@@ -67,7 +67,7 @@ macro_rules! op_names {
                 }
             }
 
-            /// The parameters it takes beside its weight.
+            /// Returns the parameters that the operation takes, without its weight.
             #[must_use]
             pub const fn parameters(self) -> &'static [&'static str] {
                 match self {
@@ -103,7 +103,7 @@ op_names! {
 }
 
 impl OperationSpec {
-    /// An operation without parameters, or to add them to.
+    /// Makes an operation without parameters. The caller may set them afterwards.
     #[must_use]
     pub const fn new(op: OpName, weight: f64) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl OperationSpec {
         }
     }
 
-    /// Names of the parameters that are written.
+    /// Returns the names of the parameters that are present.
     #[must_use]
     pub fn given(&self) -> Vec<&'static str> {
         let Self {

@@ -13,22 +13,23 @@ use crate::units::Size;
 pub struct PatternSpec {
     /// Bytes per request.
     pub size: Size,
-    /// Percent of the bursts that are of this line.
+    /// Percent of the bursts that use this line.
     pub weight: f64,
-    /// Share of reads, 0 to 100.
+    /// Percent of the requests that read, 0 to 100.
     pub reads: f64,
-    /// Share of random places, 0 to 100.
+    /// Percent of the requests that go to a random offset, 0 to 100.
     pub random: f64,
-    /// What passes before each burst; nothing when absent.
+    /// Pause before each burst; none when absent.
     #[serde(default, deserialize_with = "super::duration")]
     pub delay: Option<Duration>,
-    /// Requests of a burst; 1 when absent.
+    /// Requests in a burst; 1 when absent.
     #[serde(default)]
     pub burst: Option<u32>,
-    /// What places are multiples of; 0 and absent is a sector of 512 bytes.
+    /// Alignment of offsets. When 0 or absent it is a sector of 512 bytes.
     #[serde(default)]
     pub align: Option<Size>,
-    /// Bytes that answer each request in the other direction; none when absent.
+    /// Bytes of the reply to each request, in the other direction; no reply when
+    /// absent.
     #[serde(default)]
     pub reply: Option<Size>,
 }

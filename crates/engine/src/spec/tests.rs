@@ -1,4 +1,4 @@
-//! What is read, and where mistakes are placed.
+//! Which texts parse, and where errors place a mistake.
 
 use super::*;
 

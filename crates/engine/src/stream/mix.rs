@@ -1,4 +1,4 @@
-//! A workload made ready for drawing, and the order of requests in an action.
+//! A workload prepared for drawing, and the order of requests in an action.
 
 use std::sync::Arc;
 
@@ -10,56 +10,58 @@ use crate::random::{GOLDEN_GAMMA, below, draw};
 use crate::record::OpKind;
 use crate::trace::Trace;
 
-/// Probabilities are scaled to this, and compared with draws of 63 bits, so
-/// that 0 % never and 100 % always happens.
+/// The scaled probability of 100 %. Draws of 63 bits are compared with scaled
+/// probabilities, so that 0 % never happens and 100 % always happens.
 pub(super) const CERTAIN: u64 = 1 << 63;
 
-/// No file is as large, and locks from here on still end below 2^63.
+/// The first offset of locks past the end. No file is as large, and these locks
+/// still end below 2^63.
 const PAST_END: u64 = 1 << 62;
 
-/// A workload made ready for drawing; all clients share one.
+/// A workload prepared for drawing. All clients share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
     drawn: Vec<Drawn>,
-    /// What is drawn, then what is not.
+    /// The actions that are drawn, then the others.
     actions: Vec<Action>,
-    /// Below the n-th of these, a draw has at most the n-th size.
+    /// Upper bounds of draws. A draw below the n-th bound has the n-th size or an
+    /// earlier one.
     sizes_below: Vec<u64>,
     sizes: Vec<RequestSize>,
     pub(super) access: Access,
     pub(super) files: FileSet,
     pub(super) turns: Turns,
-    /// Where clients are divided.
+    /// The readers and writers, if clients are divided.
     roles: Option<Roles>,
-    /// What is replayed instead.
+    /// The trace, if the workload is a replay.
     trace: Option<Arc<Trace>>,
-    /// Whether each write goes on with a FLUSH.
+    /// Whether a FLUSH follows each write.
     flushes_each_write: bool,
 }
 
-/// What the stream has to know of an action.
+/// The properties of an action that the stream needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drawn {
-    /// Below this, a draw is this action or one before.
+    /// Upper bound of draws of this action or an earlier one.
     below: u64,
     pub(super) action: u8,
     pub(super) kind: OpKind,
     pub(super) range: Range,
 }
 
-/// What else than a draw decides on what comes next. One value, so that streams
-/// of draws alone, which are most, pay for one look at it.
+/// The rule that decides on the next request, other than a draw. It is one value,
+/// so that streams of draws only, which are the most frequent, need a single check.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Turns {
-    /// Nothing does.
+    /// Nothing else; every request is drawn.
     Draws,
-    /// Writes do, by their number.
+    /// The number of writes, after which a FLUSH follows.
     Flushes(FlushRule),
-    /// Lines of a pattern say all.
+    /// The lines of a pattern alone.
     Lines(Box<Lines>),
 }
 
-/// What clients do where each does but one thing.
+/// The two mixes of clients that only read or only write.
 #[derive(Clone, Debug, PartialEq)]
 struct Roles {
     readers_percent: f64,
@@ -67,28 +69,28 @@ struct Roles {
     writer: Arc<Mix>,
 }
 
-/// A FLUSH after so many writes.
+/// A FLUSH after a number of writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FlushRule {
     pub(super) every_writes: u32,
     pub(super) action: u8,
 }
 
-/// How a request of an action went.
+/// The result of a request of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Went {
-    /// The server did what it was asked.
+    /// The server did it.
     Well,
-    /// The server took it up, and will answer later.
+    /// The server accepted it and will answer later.
     Pending,
-    /// The server did not.
+    /// The server did not do it.
     Wrong,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RequestSize {
     pub(super) bytes: u32,
-    /// Multiples of `bytes` at which a request fits into a file.
+    /// The number of multiples of `bytes` at which a request fits into a file.
     slots: u64,
 }
 
@@ -101,8 +103,8 @@ impl RequestSize {
     }
 }
 
-/// What a draw is for. The draws of one request are that many positions of one
-/// SplitMix64 sequence.
+/// The use of a draw. Each request has `PURPOSES` positions of one SplitMix64
+/// sequence, and each purpose has a position of its own.
 #[derive(Clone, Copy)]
 enum Purpose {
     Kind,
@@ -114,12 +116,12 @@ enum Purpose {
 const PURPOSES: u64 = 4;
 
 impl Mix {
-    /// Prepares a workload out of a valid [`Plan`](crate::plan::Plan).
+    /// Prepares the workload of a valid [`Plan`](crate::plan::Plan).
     #[must_use]
     pub fn new(workload: &Workload) -> Arc<Self> {
         let shares = workload.drawn();
         let below = thresholds(shares.iter().map(|(_, share)| *share), 1.0);
-        // A plan has at most OPERATIONS_MAX of them.
+        // The index fits: a plan has at most OPERATIONS_MAX actions.
         let drawn: Vec<_> = (0u8..)
             .zip(shares.iter().zip(below))
             .map(|(at, ((action, _), below))| Drawn {
@@ -172,7 +174,7 @@ impl Mix {
         Arc::new(Self { roles, ..all })
     }
 
-    /// The same of one kind only.
+    /// Returns this mix with the actions of one kind only.
     fn only(&self, kind: OpKind) -> Self {
         let drawn = self.drawn.iter().filter(|drawn| drawn.kind == kind);
         let alone = |drawn: &Drawn| Drawn {
@@ -185,7 +187,7 @@ impl Mix {
         }
     }
 
-    /// What this client draws from.
+    /// Returns the mix that this client draws from.
     pub(super) fn of_client(self: &Arc<Self>, client: u32) -> Arc<Self> {
         Arc::clone(match &self.roles {
             Some(roles) if is_reader(client, roles.readers_percent) => &roles.reader,
@@ -194,17 +196,17 @@ impl Mix {
         })
     }
 
-    /// Whether any action can be drawn without those before it.
+    /// Whether any action can be drawn without the earlier ones.
     pub(super) fn draws_apart(&self) -> bool {
         self.access == Access::Random && self.lines().is_none()
     }
 
-    /// Whether delays of a pattern say when bursts begin.
+    /// Whether the delays of a pattern determine when bursts begin.
     pub(crate) fn has_delays(&self) -> bool {
         self.lines().is_some_and(Lines::has_delays)
     }
 
-    /// The lines of an access pattern.
+    /// Returns the lines of an access pattern.
     pub(crate) const fn lines(&self) -> Option<&Lines> {
         match &self.turns {
             Turns::Lines(lines) => Some(lines),
@@ -212,21 +214,21 @@ impl Mix {
         }
     }
 
-    /// What is replayed, where nothing is drawn.
+    /// Returns the trace, if the workload is a replay.
     #[must_use]
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
     }
 
-    /// What an operation belongs to.
+    /// Returns the action that an operation belongs to.
     #[must_use]
     pub fn action(&self, operation: &Operation) -> &Action {
         &self.actions[usize::from(operation.action)]
     }
 
-    /// The first request of the first action that begins with this kind, on a
-    /// file and range of it: what a [`Stream`](super::Stream) gives. `None` when
-    /// no action does.
+    /// Returns the first request of the first action that begins with this kind, on
+    /// a range of a file. A [`Stream`](super::Stream) returns such requests. `None`
+    /// if no action begins with this kind.
     #[must_use]
     pub fn operation(
         &self,
@@ -248,18 +250,19 @@ impl Mix {
         })
     }
 
-    /// Everything that can happen; an [`Operation::action`] counts these.
+    /// Returns every action that can occur. [`Operation::action`] is an index of
+    /// this list.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// The request that follows on one that went like this; `None` when the
-    /// action ends with it. What was opened is closed whatever went wrong in
-    /// between, and what was not is not.
+    /// Returns the request after one with this result, or `None` when the action
+    /// ends. An opened file is closed even if a request in between fails. A file
+    /// that was not opened is not closed.
     #[must_use]
     pub fn after(&self, last: &Operation, went: Went) -> Option<Operation> {
-        // Most requests are actions of their own, and need no look at the list.
+        // Most requests are a whole action, so that no look-up is needed.
         match last.kind {
             OpKind::Read | OpKind::Flush => return None,
             OpKind::Write if !self.flushes_each_write => return None,
@@ -269,7 +272,7 @@ impl Mix {
         let at = kinds.iter().position(|kind| *kind == last.kind)?;
         let rest = &kinds[at + 1..];
         let kind = match (last.kind, went) {
-            // One that is answered at once has nothing to cancel.
+            // A notification that is answered at once has nothing to cancel.
             (OpKind::ChangeNotify, Went::Pending) => rest.first(),
             (OpKind::ChangeNotify, _) => None,
             (_, Went::Well) => rest.first(),
@@ -279,22 +282,23 @@ impl Mix {
         kind.map(|&kind| Operation { kind, ..*last })
     }
 
-    /// Action `index` of the client with this key.
+    /// Returns action `index` of the client with this key.
     pub(super) fn drawn(&self, key: u64, index: u64) -> Drawn {
         let share = pick(key, index, Purpose::Kind) >> 1;
-        // Most workloads have two; a search would cost more than it saves.
+        // Most workloads have two actions, for which a binary search would be
+        // slower.
         let at = self.drawn.iter().position(|drawn| share < drawn.below);
         self.drawn[at.unwrap_or(0)]
     }
 
-    /// The size of that action.
+    /// Returns the size of action `index`.
     pub(super) fn size(&self, key: u64, index: u64) -> RequestSize {
         let share = pick(key, index, Purpose::Size) >> 1;
         let at = self.sizes_below.partition_point(|below| *below <= share);
         self.sizes[at]
     }
 
-    /// File and offset of a random request of this size.
+    /// Returns file and offset of a random request of this size.
     pub(super) fn random_place(&self, key: u64, index: u64, size: RequestSize) -> (u32, u64) {
         let file = self.random_file(key, index);
         let slot = below(pick(key, index, Purpose::Slot), size.slots);
@@ -308,13 +312,14 @@ impl Mix {
         }
     }
 
-    /// An offset behind all data. Drawn from 2^61, no two in flight are alike.
+    /// Returns an offset behind all data. It is drawn from 2^61 values, so that no
+    /// two in flight are equal.
     #[expect(clippy::unused_self, reason = "all draws look the same")]
     pub(super) fn past_end(&self, key: u64, index: u64) -> u64 {
         PAST_END | pick(key, index, Purpose::Slot) >> 3
     }
 
-    /// Where a client's sequential access starts.
+    /// Returns where a client's sequential access starts.
     pub(super) fn start(&self, client: u32) -> Cursor {
         let of_lines = self
             .lines()
@@ -333,7 +338,7 @@ impl Mix {
     }
 }
 
-/// Sums of shares of `total`, scaled for comparison with draws.
+/// Returns the sums of shares of `total`, scaled for comparison with draws.
 pub(super) fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
     let mut sum = 0.0;
     let mut below: Vec<u64> = shares
@@ -342,7 +347,7 @@ pub(super) fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u
             scaled(sum / total)
         })
         .collect();
-    // The sum of the shares can miss 1 by a rounding error.
+    // A rounding error can move the sum of the shares away from 1.
     if let Some(last) = below.last_mut() {
         *last = CERTAIN;
     }

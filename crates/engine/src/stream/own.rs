@@ -1,4 +1,5 @@
-//! Streams of operations: those drawn from a workload, and those of others.
+//! Streams of operations: drawn from a workload, or supplied by an embedding
+//! program.
 
 use std::sync::Arc;
 
@@ -6,32 +7,32 @@ use super::{Mix, OpStream, Operation};
 use crate::plan::Plan;
 use crate::record::Origin;
 
-/// What one client does, action by action, without end. Closures are streams.
+/// The endless actions of one client. Closures implement it.
 ///
-/// An [`Operation`] is the first request of an action of the plan's [`Mix`],
-/// which [`Mix::operation`] makes; the further requests of an action follow by
-/// themselves ([`Mix::after`]), so that what was opened is closed.
+/// An [`Operation`] is the first request of an action of the plan's [`Mix`], made
+/// by [`Mix::operation`]. The engine adds the further requests of the action
+/// ([`Mix::after`]), so that every opened file is closed.
 pub trait Stream: 'static {
-    /// The first request of the next action. It is called on a worker thread,
-    /// between operations: what takes long here delays them.
+    /// Returns the first request of the next action. A worker thread calls it
+    /// between operations, so a slow implementation delays them.
     fn next(&mut self) -> Operation;
 }
 
-/// The streams of all clients. Each worker thread has a clone. Closures that make
-/// a client's stream are such.
+/// The streams of all clients. Each worker thread has a clone. Closures that make a
+/// client's stream implement it.
 ///
-/// Where a client's stream depends on nothing but its number, a run does the
-/// same on any number of threads.
+/// If a client's stream depends only on its number, a run does the same work on any
+/// number of threads.
 pub trait Streams: Clone + Send + 'static {
-    /// That of one client.
+    /// The stream of one client.
     type Stream: Stream;
 
-    /// The stream of `client` (from 0), from its first action; once at each load
-    /// point.
+    /// Returns the stream of `client` (from 0), from its first action. It is called
+    /// once per load point.
     fn of_client(&self, client: u32) -> Self::Stream;
 
-    /// Whether these are the operations that `plan` stands for; what the record
-    /// says of them.
+    /// Whether these are the operations of `plan`, or others. The record stores the
+    /// answer.
     fn origin(&self, _plan: &Plan) -> Origin {
         Origin::Own
     }
@@ -51,11 +52,11 @@ impl<F: Fn(u32) -> S + Clone + Send + 'static, S: Stream> Streams for F {
     }
 }
 
-/// The streams that a workload and a seed stand for: what runs when nobody
-/// brings streams of their own.
+/// The streams of a workload and a seed. They run unless an embedding program
+/// supplies its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// What is drawn from.
+    /// The mix to draw from.
     pub mix: Arc<Mix>,
     /// Seed of every draw.
     pub seed: u64,

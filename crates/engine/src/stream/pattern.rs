@@ -1,9 +1,9 @@
-//! Requests of an access pattern; what they mean is [`crate::plan::pattern`]'s.
+//! Requests of an access pattern. [`crate::plan::pattern`] defines their meaning.
 //!
-//! Which line a burst is of depends on (seed, client, number of the burst), all
-//! else that is random about a request on (seed, client, number of the request).
-//! Where bursts begin, and where a request begins that is not random, are folds
-//! over those before.
+//! The line of a burst depends on (seed, client, number of the burst). All other
+//! random properties of a request depend on (seed, client, number of the request).
+//! The beginnings of bursts, and the offsets of sequential requests, are folds over
+//! the earlier ones.
 
 use super::mix::{CERTAIN, thresholds};
 use super::{Cursor, Operation};
@@ -12,15 +12,16 @@ use crate::plan::{AccessLine, FileSet};
 use crate::random::{below, draw};
 use crate::record::OpKind;
 
-/// The lines of a pattern, made ready for drawing.
+/// The lines of a pattern, prepared for drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lines {
-    /// Below the n-th of these, a draw is at most the n-th line.
+    /// Upper bounds of draws. A draw below the n-th bound is the n-th line or an
+    /// earlier one.
     below: Vec<u64>,
     lines: Vec<Line>,
     /// Bytes of the largest request or reply.
     pub(super) largest: u32,
-    /// Which actions of the mix requests are.
+    /// Indices of the actions of the mix that reads and writes belong to.
     read: u8,
     write: u8,
 }
@@ -29,25 +30,26 @@ pub(crate) struct Lines {
 struct Line {
     bytes: u32,
     reply: u32,
-    /// Below this, a draw reads.
+    /// Upper bound of draws that read.
     reads_below: u64,
-    /// Below this, a draw is random.
+    /// Upper bound of draws with a random offset.
     random_below: u64,
     align: u64,
     burst: u32,
     delay: Nanos,
 }
 
-/// How far a client has come.
+/// The position of a client in a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
-    /// Bursts begun; after 2^32 of them, lines come in the same order again.
+    /// Number of bursts begun. After 2^32 bursts the lines repeat in the same
+    /// order.
     bursts: u32,
-    /// That of the last one.
+    /// Index of the line of the current burst.
     line: u8,
-    /// Requests that are left of it.
+    /// Requests that are left in the current burst.
     left: u32,
-    /// Whether the last request is owed its reply.
+    /// Whether the reply to the last request is still missing.
     owes: Owes,
 }
 
@@ -58,19 +60,20 @@ enum Owes {
     Reply,
 }
 
-/// What a client does next.
+/// The next step of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The first request of a burst, after this delay.
     Begins(Nanos),
-    /// A further one.
+    /// A further request of the burst.
     GoesOn,
-    /// The reply to the one before.
+    /// The reply to the previous request.
     Replies,
 }
 
-/// What a draw is for. The draws of one request are that many positions of one
-/// SplitMix64 sequence; those for lines are counted by burst.
+/// The use of a draw. Each request has `PURPOSES` positions of one SplitMix64
+/// sequence, and each purpose has a position of its own. Draws of lines are counted
+/// by burst.
 #[derive(Clone, Copy)]
 enum Purpose {
     Line,
@@ -87,7 +90,8 @@ fn pick(key: u64, index: u64, purpose: Purpose) -> u64 {
 }
 
 impl Lines {
-    /// `read` and `write` are the actions that requests belong to.
+    /// Prepares the lines. `read` and `write` are the actions that requests belong
+    /// to.
     pub(super) fn new(lines: &[AccessLine], read: u8, write: u8) -> Self {
         let weighted = || lines.iter().filter(|line| line.weight > 0.0);
         let total: f64 = weighted().map(|line| line.weight).sum();
@@ -114,12 +118,12 @@ impl Lines {
         }
     }
 
-    /// Whether anything passes before a burst.
+    /// Whether any line has a delay before its bursts.
     pub(crate) fn has_delays(&self) -> bool {
         self.lines.iter().any(|line| line.delay > Nanos(0))
     }
 
-    /// Goes on by one request or reply of the client with this key.
+    /// Moves the client with this key one request or reply further.
     pub(crate) fn step(&self, key: u64, walk: &mut Walk) -> Step {
         if walk.owes == Owes::Reply {
             walk.owes = Owes::Nothing;
@@ -128,7 +132,7 @@ impl Lines {
         let begins = walk.left == 0;
         if begins {
             let share = pick(key, walk.bursts.into(), Purpose::Line) >> 1;
-            // There are at most PATTERN_LINES_MAX.
+            // The index fits: there are at most PATTERN_LINES_MAX lines.
             walk.line = self.below.partition_point(|below| *below <= share) as u8;
             walk.bursts = walk.bursts.wrapping_add(1);
             walk.left = self.lines[usize::from(walk.line)].burst;
@@ -144,8 +148,8 @@ impl Lines {
         }
     }
 
-    /// Request or reply number `index` of the client with this key, which comes
-    /// after one that was a `last`.
+    /// Returns request or reply number `index` of the client with this key. `last`
+    /// is the kind of the previous one.
     pub(super) fn next(
         &self,
         (key, index): (u64, u64),

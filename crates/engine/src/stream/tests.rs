@@ -86,8 +86,8 @@ fn shares_follow_the_weights() {
                 (share - weight).abs() < 0.5,
                 "{name} {seed} {client}: {size} {share}"
             );
-            // Every size uses the same read share; the rarest size has
-            // about 1,000 operations, hence the wider bound.
+            // Every size uses the same read share. The rarest size has about 1,000
+            // operations, hence the wider bound.
             let reads = percent(reads_by_size[size], by_size[size]);
             assert!((reads - read_percent).abs() < 5.0, "{size}: {reads}");
         }
@@ -129,7 +129,7 @@ fn random_offsets_cover_the_file_evenly() {
             .or_default() += 1;
     }
     assert_eq!(counts.len(), 8);
-    // 10,000 expected, standard deviation 94.
+    // The expected count is 10,000, with a standard deviation of 94.
     assert!(
         counts.values().all(|count| count.abs_diff(10_000) < 500),
         "{counts:?}"
@@ -150,8 +150,9 @@ fn the_seed_decides_and_clients_differ() {
     }
 }
 
-/// Frozen, as an independent implementation computed it: a change here makes results of the same seed incomparable, and
-/// needs another version in the plan's digest.
+/// The values are frozen; an independent implementation computed them. A change
+/// makes results with the same seed incomparable, and needs a new version in the
+/// plan's digest.
 #[test]
 fn the_stream_is_frozen() {
     let mix = Mix::new(&plan("file-server").workload);

@@ -1,8 +1,8 @@
-//! What is never printed.
+//! A text that is never printed.
 
 use std::fmt;
 
-/// A secret whose `Debug` and `Display` show nothing.
+/// A secret. Its `Debug` and `Display` output shows nothing of it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +13,7 @@ impl Secret {
         Self(secret.into())
     }
 
-    /// The secret itself, for the authenticator only.
+    /// Returns the secret itself. Only the authenticator may use it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

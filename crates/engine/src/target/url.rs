@@ -1,5 +1,5 @@
-//! The parts of a target URL. No error here repeats a part that could be, or hold,
-//! a password.
+//! Parsers and encoders for the parts of a target URL. No error repeats a part that
+//! could be or contain a password.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -17,7 +17,7 @@ pub(super) fn strip_scheme(text: &str) -> Result<&str, TargetError> {
         && scheme
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
-    // Anything else before the `://` may be a piece of a password.
+    // Any other text before `://` may be a part of a password.
     Err(if is_scheme {
         TargetError::OtherScheme(scheme.to_owned())
     } else {
@@ -25,7 +25,7 @@ pub(super) fn strip_scheme(text: &str) -> Result<&str, TargetError> {
     })
 }
 
-/// `HOST[:PORT]` as a host without brackets and a port.
+/// Splits `HOST[:PORT]` into a host without brackets and a port.
 pub(super) fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
     let (host, port) = match server.strip_prefix('[') {
         Some(bracketed) => {
@@ -62,7 +62,7 @@ pub(super) fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
     Ok((host, port))
 }
 
-/// `SHARE[/PATH]` as a share and a `\`-separated path.
+/// Splits `SHARE[/PATH]` into a share and a `\`-separated path.
 pub(super) fn parse_share(text: &str) -> Result<(String, String), TargetError> {
     let mut segments = text.split('/').filter(|segment| !segment.is_empty());
     let share = decode("share", segments.next().ok_or(TargetError::NoShare)?)?;
@@ -82,7 +82,8 @@ pub(super) fn parse_share(text: &str) -> Result<(String, String), TargetError> {
     Ok((share, folders.join("\\")))
 }
 
-/// Reserved in names of files and shares (MS-FSCC 2.1.5.2, 2.1.6).
+/// Whether a character is reserved in names of files and shares (MS-FSCC 2.1.5.2,
+/// 2.1.6).
 fn is_reserved(character: char) -> bool {
     matches!(
         character,
@@ -114,8 +115,8 @@ pub(super) fn decode(part: &'static str, text: &str) -> Result<String, TargetErr
     }
 }
 
-/// Everything but RFC 3986's unreserved characters, and `$` because the names
-/// of administrative shares end in it.
+/// The characters that are percent-encoded: all but RFC 3986's unreserved
+/// characters and `$`. Names of administrative shares end in `$`.
 const ENCODED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -1,7 +1,8 @@
-//! From operations, one after the other, to a [`Trace`].
+//! Builds a [`Trace`] from operations in their order.
 //!
-//! Handles are numbered anew, by how many are open at a time, so that a client
-//! needs as much room as it has files open and no look-up. Names are kept once.
+//! Handles get new numbers, which are reused after a close. A client therefore
+//! needs only as many entries as it has files open, and no look-up. Each name is
+//! stored once.
 
 mod handles;
 mod paths;
@@ -19,22 +20,22 @@ use paths::{Paths, clean};
 
 /// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
 const DIRECTORY_FILE: u32 = 1;
-/// CreateDisposition FILE_OPEN and FILE_OVERWRITE, which make nothing, and
-/// FILE_OPEN_IF, which may (MS-SMB2 2.2.13). All others end with an empty file.
+/// CreateDisposition values (MS-SMB2 2.2.13). FILE_OPEN and FILE_OVERWRITE create
+/// nothing; FILE_OPEN_IF may. All others end with an empty file.
 const OPEN: u8 = 1;
 const OPEN_IF: u8 = 3;
 const OVERWRITE: u8 = 4;
-/// Locks end below this (MS-SMB2 3.3.5.14), and files do.
+/// Limit of offsets. Locks must end below it (MS-SMB2 3.3.5.14), and files too.
 const OFFSET_MAX: u64 = 1 << 63;
 
-/// Puts a trace together.
+/// Collects the operations of a trace.
 #[derive(Default)]
 pub(crate) struct Builder {
     records: Vec<Record>,
     paths: Paths,
     names: Names,
-    /// Records that set the size of a file which is made for the replay, with its
-    /// place among those.
+    /// Records that set the size of a file of the population, with that file's
+    /// index in the population.
     sized: Vec<(usize, usize)>,
     statuses: Vec<NtStatus>,
     handles: Handles,
@@ -46,7 +47,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Adds an operation that ended in `status`, recorded at this time.
+    /// Adds an operation with its recorded status and time.
     pub(crate) fn push(
         &mut self,
         step: &Step<'_>,
@@ -248,7 +249,8 @@ impl Builder {
             Step::Sleep(pause) if pause > PAUSE_MAX => return Err(StepError::Pause(pause)),
             Step::Sleep(pause) => {
                 let at = self.records.len() as u32;
-                // At most a day, many times over.
+                // A pause is at most a day, which a u64 of nanoseconds holds many
+                // times over.
                 let pause = pause.as_nanos() as u64;
                 match self.pauses.last_mut() {
                     Some((before, sum)) if *before == at => *sum = sum.saturating_add(pause),
@@ -266,9 +268,9 @@ impl Builder {
         Ok(())
     }
 
-    /// A line that is left out.
+    /// Counts a line that is left out.
     pub(crate) fn skip(&mut self, what: &str) {
-        /// What a file could have thousands of.
+        /// Limit of different texts, because a file could have thousands.
         const TOLD_MAX: usize = 100;
         let skipped = &mut self.summary.skipped;
         let what = match skipped.len() < TOLD_MAX || skipped.contains_key(what) {
@@ -278,7 +280,7 @@ impl Builder {
         *skipped.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// Has a file be there before all of it.
+    /// Makes a file of this size exist before the first operation.
     pub(crate) fn expect_file(&mut self, path: &str, size: u64) {
         if let Ok((_, node)) = self.path(path) {
             self.names.found(node, Made::File(0));
@@ -286,21 +288,22 @@ impl Builder {
         }
     }
 
-    /// Operations so far.
+    /// Returns the number of operations so far.
     pub(crate) const fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// What follows may as well come first.
+    /// Begins an episode. Episodes may run in any order.
     pub(crate) fn begin_episode(&mut self) {
         self.episodes.push(self.records.len() as u32);
     }
 
-    /// All that was added, of so many lines of `source`.
+    /// Builds the trace of all operations added. They come from `lines` lines of
+    /// `source`.
     pub(crate) fn finish(mut self, source: String, lines: u64, digest: [u8; 32]) -> Trace {
         for handle in self.handles.left() {
-            // A status and a handle that are known, and room for one more record
-            // than any file may have: nothing can fail.
+            // This cannot fail. The status and the handle are known, and there is
+            // room for one more record than a file may have.
             let _ = self.close_stale(handle);
         }
         let has_times = self.times.len() == self.records.len();
@@ -309,7 +312,8 @@ impl Builder {
         }
         let mut population = self.names.into_population();
         population.own = self.paths.own;
-        // What is set to its size keeps what is read of it later.
+        // A record that sets a file's size must keep the data that later records
+        // read.
         for (record, made) in self.sized {
             if let Made::File(size) = population.made[made].1 {
                 let record = &mut self.records[record];
@@ -345,7 +349,7 @@ impl Builder {
         }
     }
 
-    /// The name was looked for where it was not.
+    /// Notes a failed look-up. If only the name was missing, its parent exists.
     fn missed(&mut self, node: u32, status: NtStatus) {
         if status == NtStatus::OBJECT_NAME_NOT_FOUND {
             self.names.parent_found(node);
@@ -380,12 +384,12 @@ impl Builder {
         Ok(at as u16)
     }
 
-    /// The path with this name, and its node.
+    /// Returns the path with this name, and its node.
     fn path(&mut self, name: &str) -> Result<(u32, u32), StepError> {
         self.paths.find(name, &mut self.names)
     }
 
-    /// Closes what a file has left open.
+    /// Closes a handle that the recording left open.
     fn close_stale(&mut self, handle: Handle) -> Result<(), StepError> {
         let Some(open) = self.handles.close(handle) else {
             return Ok(());

@@ -1,10 +1,10 @@
-//! Operations of a client in the order in which they were recorded, or made up:
-//! what a replay asks of a server.
+//! Traces: operations of a client, recorded or generated, in the order in which a
+//! replay sends them.
 //!
-//! A trace is read or generated once, then immutable and shared by all clients of
-//! a run. A `Record` has 24 bytes; names are kept once each, as SMB2 sends them.
-//! Nothing here knows where records come from ([`crate::loadfile`],
-//! [`crate::netbench`]) or how they look on the wire (the driver).
+//! A trace is read or generated once. It is then immutable, and all clients of a
+//! run share it. A `Record` has 24 bytes. Each name is stored once, in the encoding
+//! of SMB2. Not here: the sources of records ([`crate::loadfile`],
+//! [`crate::netbench`]) and their requests on the wire (the driver).
 
 mod builder;
 mod path;
@@ -29,67 +29,68 @@ pub(crate) use replay::{Player, pause_before};
 pub(crate) use step::{Handle, Step, StepError};
 pub use verb::Verb;
 
-/// Records beyond which a trace is refused: 400 MB of them.
+/// The largest number of records in a trace: 400 MB.
 pub const RECORDS_MAX: usize = 1 << 24;
 
-/// Stands for a handle that no record opened.
+/// The number of a handle that no record opened.
 pub(crate) const NO_HANDLE: u32 = u32::MAX;
 
-/// One operation. What fields mean is the verb's to say.
+/// One operation. The verb determines the meaning of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) verb: Verb,
-    /// Disposition of a create; class of what is asked, set or listed.
+    /// Disposition of a create; class of a query, a set or a listing.
     pub(crate) class: u8,
-    /// Index of the status that was recorded.
+    /// Index of the recorded status.
     pub(crate) status: u16,
-    /// Index of a path, or of a handle.
+    /// Index of a path or of a handle.
     pub(crate) subject: u32,
-    /// First byte; where the end of a file is set, that.
+    /// First byte; the new size where a record sets the end of a file.
     pub(crate) offset: u64,
-    /// Bytes; options of a create; names wanted of a listing.
+    /// Bytes; options of a create; number of names that a listing asks for.
     pub(crate) length: u32,
-    /// Bytes that were moved; the handle a create makes; the path a rename
-    /// leads to; the pattern of a listing.
+    /// Bytes that were moved; handle that a create makes; new path of a rename;
+    /// pattern of a listing.
     pub(crate) extra: u32,
 }
 
-/// What is recorded of whom, and in which order.
+/// The recorded operations of a client, in their order.
 #[derive(Clone)]
 pub struct Trace {
     pub(crate) records: Box<[Record]>,
     pub(crate) paths: Box<[Template]>,
     pub(crate) statuses: Box<[NtStatus]>,
-    /// Handles open at the same time at most.
+    /// The largest number of handles open at the same time.
     pub(crate) handles: u32,
-    /// When each record was made, in nanoseconds from the first; empty where
-    /// nobody wrote it down.
+    /// The time of each record in nanoseconds from the first; empty if the
+    /// recording has no times.
     pub(crate) times: Box<[u64]>,
-    /// Records before which the client slept, the one behind the last among them, and
-    /// for how many nanoseconds.
+    /// The pauses of the client, each with the index of the record after it and its
+    /// length in nanoseconds. A pause at the end has the index after the last
+    /// record.
     pub(crate) pauses: Box<[(u32, u64)]>,
-    /// Where stretches begin that may follow each other in any order; a file is
-    /// one of them.
+    /// The first records of the episodes: stretches that may run in any order. A
+    /// loadfile is one episode.
     pub(crate) episodes: Box<[u32]>,
     pub(crate) population: Population,
     pub(crate) summary: Summary,
-    /// Of whatever it was made from: equal for equal traces.
+    /// SHA-256 of the source of the trace; equal for equal traces.
     pub(crate) digest: [u8; 32],
 }
 
-/// What there is to say of a trace.
+/// A summary of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The file it was read from, or the name of what it was made up by.
+    /// The file that it was read from, or the name of its generator.
     pub source: String,
-    /// Lines of that file; of what was made up, records.
+    /// Lines of that file; for a generated trace, its records.
     pub lines: u64,
-    /// Operations, by the verb of a loadfile. Pauses are among them.
+    /// Number of operations by the verb of a loadfile, including pauses.
     pub operations: BTreeMap<Verb, u64>,
-    /// Lines left out, by what they begin with.
+    /// Number of lines left out, by the text that they begin with.
     pub skipped: BTreeMap<String, u64>,
-    /// Handles closed at the end, or before they are opened again, because the
-    /// file leaves them open. Not among `operations`.
+    /// Handles that the replay closes at the end, or before they are opened again,
+    /// because the file leaves them open. `operations` does not include them.
     pub closed: u64,
     /// Bytes that READs asked for.
     pub bytes_read: u64,
@@ -97,18 +98,18 @@ pub struct Summary {
     pub bytes_written: u64,
     /// Bytes of the largest READ or WRITE.
     pub largest: u32,
-    /// From the first record to the last, where times are known.
+    /// Time from the first record to the last, if times are known.
     pub length: Option<Duration>,
 }
 
 impl Trace {
-    /// What there is to say of it.
+    /// Returns the summary of the trace.
     #[must_use]
     pub const fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// SHA-256, as 64 hexadecimal digits, of what it was made from.
+    /// Returns the SHA-256 of the source of the trace, as 64 hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> String {
         self.digest
@@ -117,25 +118,25 @@ impl Trace {
             .collect()
     }
 
-    /// Records of one pass.
+    /// Returns the number of records in one pass.
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether there are none.
+    /// Whether the trace has no records.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Kinds of operations that occur, each once.
+    /// Returns the kinds of operations that occur, each once.
     #[must_use]
     pub fn kinds(&self) -> Vec<OpKind> {
         let verbs = self.summary.operations.keys();
         let mut kinds: Vec<_> = verbs.filter_map(|verb| verb.kind()).collect();
-        // What is opened although the record says that it could not be, or stays
-        // open at the end, is closed.
+        // The replay also closes files that stay open at the end, and files that it
+        // could open although the recording could not.
         if kinds.contains(&OpKind::Create) {
             kinds.push(OpKind::Close);
         }
@@ -144,37 +145,37 @@ impl Trace {
         kinds
     }
 
-    /// Whether clients sleep.
+    /// Whether clients pause.
     #[must_use]
     pub fn has_pauses(&self) -> bool {
         !self.pauses.is_empty()
     }
 
-    /// Whether it is known when each operation began.
+    /// Whether the time of each operation is known.
     #[must_use]
     pub fn has_times(&self) -> bool {
         !self.times.is_empty()
     }
 
-    /// Bytes of the files that a client's replay finds, as far as it needs any.
+    /// Returns the bytes of the files that a client's replay needs to exist.
     #[must_use]
     pub fn bytes_per_client(&self) -> u64 {
         self.population.bytes()
     }
 
-    /// Files that a client's replay finds.
+    /// Returns the number of files that a client's replay needs to exist.
     #[must_use]
     pub fn files_per_client(&self) -> u32 {
         self.population.files()
     }
 
-    /// The status that was recorded.
+    /// Returns the recorded status.
     pub(crate) fn recorded(&self, record: &Record) -> NtStatus {
         self.statuses[usize::from(record.status)]
     }
 
-    /// Record number `at` as the client with this number (from 0) replays it, in
-    /// the words of a loadfile.
+    /// Describes record number `at` in the syntax of a loadfile, as the client with
+    /// this number (from 0) replays it.
     #[must_use]
     pub fn describe(&self, at: usize, client: u32) -> String {
         let record = &self.records[at];
@@ -216,7 +217,7 @@ impl PartialEq for Trace {
 }
 
 impl fmt::Debug for Trace {
-    /// Without its records, which nobody could read.
+    /// Writes the summary and the digest. The records would be too long to read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trace")
             .field("summary", &self.summary)

@@ -1,23 +1,23 @@
-//! Names in a trace. A client's own are those with `client1` in them, of which
-//! the client with the number n (from 1) makes `clientn`, as dbench does.
+//! Names in a trace. A name that contains `client1` is a client's own. Client
+//! number n (from 1) uses `clientn` in its place, as dbench does.
 
 use smbench_protocol::command::WireName;
 
-/// What stands for a client's name, in any case.
+/// The text that stands for a client's name, in upper or lower case.
 const CLIENT: &str = "client1";
-/// Units of a name; far more than any server takes, and enough left of what fits
-/// a request for where the run is.
+/// The longest name in UTF-16 units. It is far longer than servers accept, and
+/// still leaves room in a request for the path of the run's directory.
 const UNITS_MAX: usize = 8192;
 
-/// A name in which a client's number is still to be put.
+/// A name with a gap for a client's number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
-    /// Between each two of them belongs the number.
+    /// The pieces of the name. The number goes between each two of them.
     pieces: Box<[WireName]>,
 }
 
 impl Template {
-    /// Of a name that [`clean`] has looked at.
+    /// Makes a template from a name that [`clean`] has checked.
     pub(super) fn new(name: &str) -> Self {
         let mut pieces = Vec::new();
         let mut rest = name;
@@ -35,12 +35,12 @@ impl Template {
         }
     }
 
-    /// Whether clients have one each.
+    /// Whether each client has a name of its own.
     pub(super) const fn is_own(&self) -> bool {
         self.pieces.len() > 1
     }
 
-    /// The name, below `root`, of the client with this number.
+    /// Returns the parts of the name for the client with this number, below `root`.
     pub(crate) fn parts<'a>(
         &'a self,
         root: &'a WireName,
@@ -49,7 +49,8 @@ impl Template {
         std::iter::once(root).chain(self.pattern(number))
     }
 
-    /// The name of that client, by itself.
+    /// Returns the parts of the name for the client with this number, without a
+    /// root.
     pub(crate) fn pattern<'a>(
         &'a self,
         number: &'a WireName,
@@ -59,7 +60,7 @@ impl Template {
         first.chain(others.flat_map(move |piece| [number, piece]))
     }
 
-    /// The same as text, for the client with this number from 0.
+    /// Returns the name as text, for the client with this number from 0.
     pub(crate) fn display(&self, client: u32) -> String {
         let number = (u64::from(client) + 1).to_string();
         let pieces: Vec<_> = self.pieces.iter().map(ToString::to_string).collect();
@@ -73,7 +74,7 @@ fn find_client(name: &str) -> Option<usize> {
         .position(|window| window.eq_ignore_ascii_case(client))
 }
 
-/// The name below the directory of the run; why it is none.
+/// Returns the name below the directory of the run, or why it is not valid.
 pub(super) fn clean(name: &str) -> Result<String, &'static str> {
     let parts: Vec<_> = name
         .split(['\\', '/'])
@@ -101,7 +102,7 @@ mod tests {
         for (name, of_7, own) in [
             (r"clients\client1\a.txt", r"clients\client7\a.txt", true),
             (r"CLIENTS\CLIENT1\A", r"CLIENTS\CLIENT7\A", true),
-            // As dbench does it.
+            // dbench replaces these in the same way.
             (r"client10", r"client70", true),
             (r"client1client1", r"client7client7", true),
             (r"clients\common", r"clients\common", false),

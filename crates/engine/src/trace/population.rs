@@ -1,22 +1,22 @@
-//! What a replay expects to find: files and directories that are opened, asked
-//! about or deleted before anything has made them.
+//! The population: the files and directories that must exist before a replay
+//! begins. Records open, query or delete them before any record makes them.
 //!
-//! dbench has clients make what they miss when they open it. Here it is there
-//! before the load begins, so that no operation is one that was not recorded.
+//! dbench lets clients create missing files when they open them. Here they exist
+//! before the load begins, so that every operation is a recorded one.
 
-/// What is there before a client begins, each after the directory it is in.
+/// The names to make before a client begins. Each comes after its directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Population {
-    /// Indices of paths.
+    /// Indices of paths, and what to make.
     pub(crate) made: Vec<(u32, Made)>,
-    /// Indices of the paths below which everything is one client's alone.
+    /// Indices of the topmost paths that belong to one client.
     pub(crate) own: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
     Directory,
-    /// With so many bytes.
+    /// A file of this number of bytes.
     File(u64),
 }
 
@@ -38,33 +38,33 @@ impl Population {
     }
 }
 
-/// Whether something is there, as far as the records before tell.
+/// Whether a name exists, as far as the earlier records show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Unknown,
-    /// Since this record.
+    /// Exists since this record.
     There(u64),
     Gone(u64),
 }
 
-/// A name, whatever its case.
+/// A name, regardless of case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
     parent: Option<u32>,
-    /// The path that had it first.
+    /// The first path with this name.
     path: u32,
     state: State,
-    /// The record that deleted it and all below it.
+    /// The record that deleted this name and everything below it.
     deleted_tree: u64,
-    /// Where in the population what has this name now is: not once it was emptied,
-    /// or deleted and made anew.
+    /// Index in the population of the file that has this name now. `None` after the
+    /// file was emptied, or deleted and made again.
     made: Option<usize>,
-    /// The end of what was read and written of it since it was empty.
+    /// The end of the data read and written since the file was last empty.
     end: u64,
 }
 
-/// The name space of a client while its records are looked through.
+/// The name space of a client while its records are read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     nodes: Vec<Node>,
@@ -73,7 +73,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A name that has not been seen before.
+    /// Adds a name that has not occurred before.
     pub(super) fn add(&mut self, parent: Option<u32>, path: u32) -> u32 {
         self.nodes.push(Node {
             parent,
@@ -83,7 +83,7 @@ impl Names {
         (self.nodes.len() - 1) as u32
     }
 
-    /// Goes on to the next record.
+    /// Moves to the next record.
     pub(super) const fn pass(&mut self) {
         self.now += 1;
     }
@@ -109,9 +109,10 @@ impl Names {
         state
     }
 
-    /// It was found, or its parent was. Where its directory came only with the
-    /// records it cannot have been there before them, so nothing is made for it: the
-    /// replay goes otherwise there.
+    /// Notes that a name was found, itself or as the directory of another name. If
+    /// the records themselves made its directory, the name cannot have existed
+    /// before them. Nothing is then made for it, and the replay differs from the
+    /// recording there.
     pub(super) fn found(&mut self, at: u32, made: Made) {
         self.parent_found(at);
         match (self.state(at), self.made(at)) {
@@ -124,19 +125,20 @@ impl Names {
                     self.node(at).made = Some(place);
                 }
             }
-            // What others are in is a directory, whatever it was taken for.
+            // A name that contains others is a directory, even if it was taken for
+            // a file.
             (_, Some(place)) if made == Made::Directory => {
                 self.population.made[place].1 = made;
             }
-            // Nobody knows how it came back: with a directory that was renamed, perhaps.
-            // It is not what was there before.
+            // The recording does not show how the name came back, perhaps with a
+            // renamed directory. It is not the same file as before.
             (State::Gone(_), _) => self.appeared(at),
             _ => {}
         }
     }
 
-    /// It was opened, or made if it was not there. Unless it is known to be gone
-    /// it is taken to have been there, with what is read of it.
+    /// Notes that a name was opened, or made if it was missing. Unless it is known
+    /// to be deleted, it is assumed to have existed with the data read from it.
     pub(super) fn found_or_made(&mut self, at: u32, made: Made) {
         match self.state(at) {
             State::Gone(_) => self.created(at),
@@ -144,8 +146,8 @@ impl Names {
         }
     }
 
-    /// It was made, or emptied. A directory that is there already stays as it is:
-    /// of old files nobody knows that it could not be made.
+    /// Notes that a name was made or emptied. A directory that already exists stays
+    /// unchanged, because old loadfiles do not show that making it failed.
     pub(super) fn created(&mut self, at: u32) {
         self.parent_found(at);
         let made = self.made(at).map(|place| self.population.made[place].1);
@@ -154,9 +156,9 @@ impl Names {
         }
     }
 
-    /// What had the one name has the other one.
+    /// Notes that a file was renamed.
     pub(super) fn renamed(&mut self, from: u32, to: u32) {
-        // Another case alone is the same name.
+        // Names that differ only in case are the same name.
         if from == to {
             return;
         }
@@ -167,7 +169,7 @@ impl Names {
         (to.end, to.made) = (end, made);
     }
 
-    /// Whether it is made for a replay, under this name.
+    /// Whether the name is made for a replay under this path.
     fn was_there(&self, at: u32) -> bool {
         let path = self.nodes[at as usize].path;
         self.made(at)
@@ -180,22 +182,22 @@ impl Names {
         }
     }
 
-    /// It is there from now on, with nothing in it.
+    /// Notes that the name exists from now on, and is empty.
     pub(super) fn appeared(&mut self, at: u32) {
         let now = self.now;
         let node = self.node(at);
         (node.state, node.made, node.end) = (State::There(now), None, 0);
     }
 
-    /// Neither it nor anything below it is there any more.
+    /// Notes that the name and everything below it no longer exist.
     pub(super) fn vanished(&mut self, at: u32) {
         let now = self.now;
         let node = self.node(at);
         (node.state, node.deleted_tree) = (State::Gone(now), now);
     }
 
-    /// Data up to `end` was there to be read; of what is deleted as well, while it is
-    /// open.
+    /// Notes that data up to `end` could be read. This includes a deleted file that
+    /// is still open.
     pub(super) fn read_to(&mut self, at: u32, end: u64) {
         let known = self.nodes[at as usize].end;
         if let (Some(place), true) = (self.nodes[at as usize].made, end > known)
@@ -211,7 +213,7 @@ impl Names {
         node.end = node.end.max(end);
     }
 
-    /// Its place among what is made for a replay, if it still is that.
+    /// Returns its index in the population, if it is still that file.
     pub(super) fn made(&self, at: u32) -> Option<usize> {
         match self.state(at) {
             State::There(_) => self.nodes[at as usize].made,
@@ -219,7 +221,7 @@ impl Names {
         }
     }
 
-    /// The end of a file, as far as is known.
+    /// Returns the end of a file, as far as known.
     pub(super) fn end(&self, at: u32) -> u64 {
         self.nodes[at as usize].end
     }

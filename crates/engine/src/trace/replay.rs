@@ -1,4 +1,4 @@
-//! Each client's way through a trace: record by record, over and over.
+//! Players: each client's position in a trace, through any number of passes.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub struct Replays {
 }
 
 impl Replays {
-    /// Those of a plan's replay and seed.
+    /// Makes the operations of a plan's replay and seed.
     #[must_use]
     pub const fn new(replay: Replay, seed: u64) -> Self {
         Self { replay, seed }
     }
 
-    /// The way of `client` (from 0), from its begin.
+    /// Returns the player of `client` (from 0) at its first operation.
     pub(crate) fn player(&self, client: u32) -> Player {
         let trace = Arc::clone(&self.replay.trace);
         let key = finalise(finalise(self.seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client));
@@ -37,30 +37,30 @@ impl Replays {
         player
     }
 
-    /// The operations of `client`, from the first; without end unless the replay
-    /// ends after some number of loops.
+    /// Returns the operations of `client`, from the first. They are endless unless
+    /// the replay ends after a number of loops.
     pub fn of_client(&self, client: u32) -> impl Iterator<Item = Operation> + use<> {
         let mut player = self.player(client);
         std::iter::from_fn(move || player.next())
     }
 }
 
-/// Where a client is.
+/// The position of a client in a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Player {
     trace: Arc<Trace>,
     key: u64,
-    /// Episodes begun.
+    /// Number of episodes begun.
     turn: u64,
     at: u32,
-    /// Behind the last record of the episode.
+    /// Index after the last record of the episode.
     end: u32,
-    /// Episodes still to come; `None` is without end.
+    /// Number of episodes left; `None` for endless.
     left: Option<u64>,
 }
 
 impl Player {
-    /// The next operation; `None` at the end.
+    /// Returns the next operation; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<Operation> {
         if self.at == self.end {
             self.begin_episode()?;
@@ -75,8 +75,8 @@ impl Player {
         self.trace.episodes.len() as u64
     }
 
-    /// Goes on to another one: each once in every turn through all, in an order
-    /// that is the client's own.
+    /// Moves to the next episode. Each turn contains every episode once, in an
+    /// order of the client's own.
     fn begin_episode(&mut self) -> Option<()> {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(1)?;
@@ -90,8 +90,9 @@ impl Player {
         Some(())
     }
 
-    /// A permutation of the episodes for each turn through all of them: an affine
-    /// map modulo their number, which is one where the factor is coprime to it.
+    /// Returns the next episode. Each turn through all episodes has its own
+    /// permutation, an affine map modulo their number. It is a permutation because
+    /// the factor is coprime to that number.
     fn pick(&self) -> u64 {
         let count = self.episodes();
         if count == 1 {
@@ -103,7 +104,7 @@ impl Player {
         while gcd(step, count) != 1 {
             step = (step + 1) % count;
         }
-        // Below 2^24 each.
+        // Each factor is below 2^24, so the product cannot overflow.
         (start + at * step) % count
     }
 }
@@ -115,8 +116,8 @@ const fn gcd(one: u64, other: u64) -> u64 {
     }
 }
 
-/// Record number `at` as the loop knows operations: which record it is stands
-/// for the file.
+/// Returns record number `at` as an operation. Its `file` is the number of the
+/// record.
 fn operation(record: &Record, at: u32) -> Option<Operation> {
     let kind = record.verb.kind()?;
     let (offset, length) = match kind.direction() {
@@ -132,8 +133,8 @@ fn operation(record: &Record, at: u32) -> Option<Operation> {
     })
 }
 
-/// How long a client sleeps before record number `at`, or behind all that are before
-/// it.
+/// Returns the pause before record number `at` in nanoseconds. The number after the
+/// last record gives the pause at the end.
 pub(crate) fn pause_before(trace: &Trace, at: u32) -> u64 {
     let pauses = &trace.pauses;
     match pauses.binary_search_by_key(&at, |(before, _)| *before) {
@@ -143,7 +144,7 @@ pub(crate) fn pause_before(trace: &Trace, at: u32) -> u64 {
 }
 
 impl Replay {
-    /// A replay without end, as fast as possible.
+    /// Makes an endless replay, as fast as possible.
     #[must_use]
     pub const fn new(trace: Arc<Trace>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! One operation as it is recorded, and why one cannot be replayed.
+//! A recorded operation, and the reasons why one cannot be replayed.
 
 use std::time::Duration;
 
@@ -7,17 +7,18 @@ use thiserror::Error;
 use super::{RECORDS_MAX, Verb};
 use crate::plan::REQUEST_BYTES_MAX;
 
-/// Statuses that a record can refer to.
+/// The largest number of different statuses.
 pub(super) const STATUSES_MAX: usize = u16::MAX as usize;
-/// Handles open at a time: far more than any client had.
+/// The largest number of handles open at the same time: far more than any client
+/// had.
 pub(super) const HANDLES_MAX: u32 = 1 << 20;
-/// The longest sleep.
+/// The longest pause.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(86_400);
 
-/// A handle as whoever recorded it numbered it.
+/// A handle with the number of the recording.
 pub(crate) type Handle = i64;
 
-/// One operation, as it is recorded.
+/// A recorded operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step<'a> {
     Create {
@@ -81,7 +82,7 @@ pub(crate) enum Step<'a> {
     Sleep(Duration),
 }
 
-/// Why an operation cannot be replayed, as a lower-case clause.
+/// The reason why an operation cannot be replayed, as a lower-case clause.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum StepError {
     #[error("handle {0} is not open here")]

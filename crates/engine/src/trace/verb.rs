@@ -1,4 +1,4 @@
-//! What a client did, by the verbs of dbench's loadfiles.
+//! Verbs of dbench's loadfiles: the operations of a recorded client.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ macro_rules! verbs {
             /// Every verb.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$verb),+];
 
-            /// As loadfiles have it.
+            /// Returns the name in loadfiles.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -25,8 +25,8 @@ macro_rules! verbs {
                 }
             }
 
-            /// What its operations are counted as; `None` where nothing is asked
-            /// of the server.
+            /// Returns the kind under which its operations are counted; `None` for
+            /// a verb without a request to the server.
             #[must_use]
             pub const fn kind(self) -> Option<OpKind> {
                 match self {
@@ -54,30 +54,30 @@ verbs! {
     Unlock = "UnlockX", Some(OpKind::Unlock);
     /// Deletes a file by its name.
     Unlink = "Unlink", Some(OpKind::Unlink);
-    /// Gives a file or a directory another name.
+    /// Renames a file or a directory.
     Rename = "Rename", Some(OpKind::RenamePath);
     /// Makes a directory.
     Mkdir = "Mkdir", Some(OpKind::Mkdir);
-    /// Deletes a directory that is empty.
+    /// Deletes an empty directory.
     Rmdir = "Rmdir", Some(OpKind::Rmdir);
-    /// Deletes a directory and all that is in it.
+    /// Deletes a directory and everything below it.
     Deltree = "Deltree", Some(OpKind::Deltree);
-    /// Asks about a file by its name.
+    /// Queries a file by its name.
     QueryPath = "QUERY_PATH_INFORMATION", Some(OpKind::QueryPath);
-    /// QUERY_INFO about a file that is open.
+    /// QUERY_INFO of an open file.
     QueryFile = "QUERY_FILE_INFORMATION", Some(OpKind::QueryFile);
-    /// QUERY_INFO about the file system.
+    /// QUERY_INFO of the file system.
     QueryFs = "QUERY_FS_INFORMATION", Some(OpKind::QueryFs);
-    /// SET_INFO of a file that is open.
+    /// SET_INFO of an open file.
     SetFile = "SET_FILE_INFORMATION", Some(OpKind::SetFile);
-    /// Lists the names of a directory that fit a pattern.
+    /// Lists the names of a directory that match a pattern.
     Find = "FIND_FIRST", Some(OpKind::FindFirst);
-    /// Nothing for a while.
+    /// A pause without a request.
     Sleep = "Sleep", None;
 }
 
 impl Verb {
-    /// The verb of this name.
+    /// Returns the verb with this name.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.name() == name)
     }

@@ -9,7 +9,7 @@ const BLOCK: u64 = BLOCK_BYTES as u64;
 const BLOCKS: u64 = 4;
 const CLIENT: u32 = 3;
 const SALT: Salt = Salt(7);
-/// Nothing was found wrong, and all could be judged.
+/// Nothing is wrong, and everything could be judged.
 const FINE: Result<Verdict, Mismatch> = Ok(Verdict::Checked);
 const OPEN: Result<Verdict, Mismatch> = Ok(Verdict::Unjudged);
 
@@ -102,7 +102,8 @@ fn failed(ledger: &mut Ledger, span: Span) {
     ledger.write_failed(0, span.offset(), span.length());
 }
 
-/// What a read of block 1 says that finds this stamp, sent at `epoch`.
+/// Returns the verdict on a read of block 1, sent at `epoch`, that finds this
+/// stamp.
 fn judge_at(ledger: &Ledger, stamp: Stamp, epoch: Epoch) -> Result<Verdict, Mismatch> {
     let mut data = [0; BLOCK_BYTES];
     fill(&mut data, ONE.offset(), stamp);
@@ -161,8 +162,8 @@ fn overlapping_writes_may_land_in_any_order() {
     let b = issue(&mut ledger, ONE);
     assert_eq!(judge(&ledger, old), FINE);
     done(&mut ledger, ONE);
-    // Whichever of the two was answered, the old content is gone; the other
-    // may still land, before or after a third.
+    // One of the two was answered, so the old content is gone. The other one may
+    // still take effect, before or after a third.
     assert_eq!(judge(&ledger, old), stale(a, old));
     let c = issue(&mut ledger, ONE);
     for possible in [a, b, c] {
@@ -203,7 +204,8 @@ fn a_failed_write_may_have_taken_effect_or_not() {
     assert_eq!(judge(&ledger, stored), FINE);
     assert_eq!(judge(&ledger, lost), FINE);
     assert_eq!(judge(&ledger, PREPARED), stale(stored, PREPARED));
-    // Beside one that succeeded, either may have come last.
+    // Of a failed and a successful write in flight together, either may have come
+    // last.
     let failing = issue(&mut ledger, ONE);
     let storing = issue(&mut ledger, ONE);
     failed(&mut ledger, ONE);
@@ -246,7 +248,7 @@ fn a_torn_block_is_made_of_what_may_be_there() {
     };
     for (front, back) in [(old, new), (new, old)] {
         assert_eq!(read(&ledger, &torn(front, back, 256)), FINE);
-        // Which version is at the other side cannot be seen.
+        // The version on the other side of the tear is unknown.
         assert_eq!(read(&ledger, &torn(front, back, 32)), OPEN);
         assert_eq!(read(&ledger, &torn(front, back, 504)), OPEN);
     }
@@ -364,7 +366,7 @@ fn shared_files_must_only_be_sound() {
     assert_eq!(read(&torn), FINE);
     torn[300] ^= 1;
     assert!(read(&torn).is_err());
-    // Torn in the stamp itself, so that one side is unknown.
+    // The tear is in the stamp itself, so that one side is unknown.
     let mut torn = front;
     torn[32..].copy_from_slice(&back[32..]);
     assert_eq!(read(&torn), OPEN);
@@ -374,7 +376,8 @@ fn shared_files_must_only_be_sound() {
         unwritten.read_done(0, ONE.offset(), data, epoch)
     };
     assert_eq!(read_only(&front), FINE);
-    // Nobody writes, so nothing can be torn: what looks like it is damage.
+    // No client writes, so no block can be torn. A block that looks torn is
+    // damaged.
     for place in [8, 20, 32, 39, 300, 488, 511] {
         let mut damaged = front;
         damaged[place] ^= 1;
@@ -385,15 +388,15 @@ fn shared_files_must_only_be_sound() {
     assert!(read(&front).is_err());
 }
 
-/// A step of a random history; indices pick among what is in flight.
+/// A step of a random history. Indices choose among the requests in flight.
 #[derive(Clone, Debug)]
 enum Step {
     Write(Span),
     Read(Span),
     /// The server lets a request take effect.
     Apply(prop::sample::Index),
-    /// The server answers a read from the midst of a write: blocks that both
-    /// touch are the write's from some byte on, or up to it.
+    /// The server answers a read in the middle of a write. In blocks that both
+    /// touch, the write is visible from some byte on, or up to it.
     Tear(prop::sample::Index, prop::sample::Index, usize, bool),
     /// The answer arrives; a write may be answered with an error.
     Answer(prop::sample::Index, bool),
@@ -425,7 +428,7 @@ enum Request {
     },
 }
 
-/// Ledger, model and what is in flight between them.
+/// A ledger, a model of a server, and the requests in flight between them.
 struct History {
     ledger: Ledger,
     model: Model,
@@ -493,7 +496,7 @@ impl History {
         *seen = Some(data);
     }
 
-    /// Answers a request; one that succeeds has taken effect by then.
+    /// Answers a request. A successful one has taken effect before.
     fn answer(&mut self, at: usize, fails: bool) -> Result<(), Mismatch> {
         let is_write = matches!(self.flying[at], Request::Write { .. });
         if !(fails && is_write) {
@@ -543,7 +546,7 @@ impl History {
         Ok(())
     }
 
-    /// Runs all steps and answers what is left.
+    /// Runs all steps and answers the remaining requests.
     fn run(steps: &[Step]) -> Result<Self, Mismatch> {
         let mut history = Self::new();
         for step in steps {

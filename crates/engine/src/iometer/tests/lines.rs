@@ -1,11 +1,12 @@
-//! Whose value is whose.
+//! Which key a value belongs to.
 
 use std::time::Duration;
 
 use super::{Note, minimal, parse};
 
-/// An empty value is that of its own key, and no value is taken from behind another
-/// key; lines that name columns, and empty lines above a value, are none.
+/// An empty value belongs to its own key, and no key takes a value from behind
+/// another key. Lines that name columns, and empty lines above a value, are not
+/// values.
 #[test]
 fn a_value_is_that_of_the_key_above_it() {
     let setup = |lines: &str| {
@@ -35,14 +36,14 @@ fn a_value_is_that_of_the_key_above_it() {
         assert_eq!(config.setup.run_time, half, "{above}");
         assert_eq!(config.notes, []);
     }
-    // Blank above the columns, and columns that are named without a tab.
+    // An empty line is above the columns, and columns are named without a tab.
     for time in [
         "'Run Time\n\n'\thours\n\t0 10 30\n",
         "'Run Time\n'hours\n0 10 30\n",
     ] {
         assert_eq!(setup(time).setup.run_time, half, "{time}");
     }
-    // A key that nobody knows keeps its blank to itself as well.
+    // An unknown key also keeps its empty value.
     let config = setup("'Test Description\n\t\n'Colour\n\tred\n'Run Time\n");
     assert_eq!(
         (config.setup.description, config.setup.run_time),

@@ -1,9 +1,9 @@
-//! Workers that are not all alike.
+//! Workers that differ from each other.
 
 use super::{SEVERAL, parse};
 
-/// What is told of the file with this instead of that in its second worker and
-/// behind it: the lines, and what is said of them.
+/// Replaces `from` by `to` in the second worker or after it. Returns the notes: the
+/// line and the text of each.
 fn told(from: &str, to: &str) -> Vec<(String, String)> {
     let text = str::from_utf8(SEVERAL).unwrap();
     let (first, second) = text.split_once("\tWorker 2\n").unwrap();
@@ -89,7 +89,7 @@ fn what_a_worker_does_otherwise_than_the_first_is_told_by_line() {
     assert_eq!(both, ["targets o", "2 targets"], "{told_of_both:?}");
 }
 
-/// Nothing is made of what makes no difference, nor of what is left out.
+/// Settings without an effect get no note, and neither do parts that are left out.
 #[test]
 fn what_is_harmless_is_not_told() {
     for (from, to) in [

@@ -1,12 +1,12 @@
-//! Words that the parameters of operations can be, as MS-SMB2 and MS-FSCC have
-//! them. In a profile and a result they are written in snake case.
+//! Values of operation parameters, with the names of MS-SMB2 and MS-FSCC. Profiles
+//! and results write them in snake case.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::OpKind;
 
-/// What a CREATE of a mix opens. A scratch name belongs to one slot of one
-/// client, so that nothing else gets in its way.
+/// The kind of name that a CREATE of a mix opens. A scratch name belongs to one
+/// slot of one client, so that no other operation interferes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -22,17 +22,17 @@ pub enum Subject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CreateDisposition {
-    /// Replaces what is there, or makes it.
+    /// Replaces the file, or creates it.
     Supersede,
-    /// Fails where there is nothing.
+    /// Opens; fails if the name does not exist.
     Open,
-    /// Fails where there is something.
+    /// Creates; fails if the name exists.
     Create,
-    /// Opens, or makes.
+    /// Opens or creates.
     OpenIf,
-    /// Empties; fails where there is nothing.
+    /// Truncates; fails if the name does not exist.
     Overwrite,
-    /// Empties, or makes.
+    /// Truncates or creates.
     OverwriteIf,
 }
 
@@ -50,9 +50,8 @@ pub enum Attribute {
     Temporary,
 }
 
-/// CreateOptions that tell the server what an open is for, beside those that have a
-/// parameter of their own (MS-SMB2 2.2.13). The rest are ignored or refused by SMB2
-/// servers.
+/// CreateOptions that state the purpose of an open (MS-SMB2 2.2.13). Options with a
+/// parameter of their own are not here. SMB2 servers ignore or refuse the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CreateOption {
@@ -68,7 +67,7 @@ pub enum CreateOption {
     NoRecall,
 }
 
-/// What a QUERY_INFO asks about (MS-FSCC 2.4, 2.5).
+/// The information that a QUERY_INFO asks for (MS-FSCC 2.4, 2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryClass {
@@ -105,7 +104,7 @@ pub enum QueryClass {
 }
 
 impl QueryClass {
-    /// What the request is measured as.
+    /// Returns the kind under which the request is measured.
     #[must_use]
     pub const fn kind(self) -> OpKind {
         match self {
@@ -128,7 +127,8 @@ impl QueryClass {
     }
 }
 
-/// What a SET_INFO changes. The file's size and content stay as they are.
+/// The information that a SET_INFO changes. The file's size and content stay the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetClass {
@@ -138,16 +138,17 @@ pub enum SetClass {
     Allocation,
     /// FileEndOfFileInformation.
     EndOfFile,
-    /// FileRenameInformation, of a scratch file made and deleted around it.
+    /// FileRenameInformation, of a scratch file that is made before and deleted
+    /// after it.
     Rename,
-    /// FileDispositionInformation, of a scratch file made before.
+    /// FileDispositionInformation, of a scratch file that is made before it.
     Delete,
-    /// The DACL, of a scratch file made and deleted around it.
+    /// The DACL, of a scratch file that is made before and deleted after it.
     Security,
 }
 
 impl SetClass {
-    /// What the request is measured as.
+    /// Returns the kind under which the request is measured.
     #[must_use]
     pub const fn kind(self) -> OpKind {
         match self {
@@ -158,14 +159,14 @@ impl SetClass {
         }
     }
 
-    /// Whether it is done to a scratch file that is made for it.
+    /// Whether the request works on a scratch file that is made for it.
     #[must_use]
     pub const fn is_chain(self) -> bool {
         !matches!(self.kind(), OpKind::SetFile)
     }
 }
 
-/// What a QUERY_DIRECTORY tells of each name (MS-FSCC 2.4).
+/// The information that a QUERY_DIRECTORY returns for each name (MS-FSCC 2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DirectoryClass {
@@ -187,27 +188,27 @@ pub enum DirectoryClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// A file comes, goes or is renamed.
+    /// A file is created, deleted or renamed.
     FileName,
-    /// A directory does.
+    /// A directory is created, deleted or renamed.
     DirName,
-    /// Attributes.
+    /// Attributes change.
     Attributes,
-    /// A file's size.
+    /// A file's size changes.
     Size,
-    /// The time of the last write.
+    /// The time of the last write changes.
     LastWrite,
-    /// The time of the last access.
+    /// The time of the last access changes.
     LastAccess,
-    /// The time of creation.
+    /// The time of creation changes.
     Creation,
-    /// Extended attributes.
+    /// Extended attributes change.
     Ea,
-    /// A security descriptor.
+    /// A security descriptor changes.
     Security,
-    /// A named stream comes, goes or is renamed.
+    /// A named stream is created, deleted or renamed.
     StreamName,
-    /// A named stream's size.
+    /// A named stream's size changes.
     StreamSize,
     /// A named stream is written.
     StreamWrite,

@@ -1,25 +1,26 @@
-//! What not every dialect has.
+//! Actions and parameters that only some dialects support.
 
 use smbench_protocol::Dialect;
 
 use super::Action;
 
-/// That not every dialect has what an action asks for.
+/// A restriction of an action to some dialects.
 #[derive(Clone, Copy, Debug)]
 pub struct DialectNeed {
-    /// The operation, or one of its parameters.
+    /// The operation or parameter that is restricted.
     pub what: &'static str,
-    /// The dialects that have it, in words.
+    /// The dialects that support it, in words.
     pub needs: &'static str,
-    /// Whether a dialect has it.
+    /// Returns whether a dialect supports it.
     pub has: fn(Dialect) -> bool,
 }
 
-/// What an action asks for that some dialects lack.
+/// Returns the restriction of an action to some dialects, if it has one.
 #[must_use]
 pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
     let (what, needs, has): (_, _, fn(Dialect) -> bool) = match action {
-        // A server of 3.1.1 ends the connection over it (MS-SMB2 3.3.5.15.12).
+        // A server of 3.1.1 ends the connection when it gets this request (MS-SMB2
+        // 3.3.5.15.12).
         Action::ValidateNegotiate => ("operation validate_negotiate", "3.0 or 3.0.2", |dialect| {
             matches!(dialect, Dialect::Smb30 | Dialect::Smb302)
         }),

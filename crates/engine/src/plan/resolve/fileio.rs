@@ -1,18 +1,18 @@
-//! A `fileio` test, judged: what `sysbench fileio` would do, and what the engine
-//! can have it do.
+//! Validates a `fileio` test: what `sysbench fileio` accepts, and what the engine
+//! can do.
 
 use super::{PlanError, Problem, Written};
 use crate::fileio::{Fileio, FileioProblem};
 use crate::plan::{FileSet, Plan, Requests, Scope, SizeWeight, Workload};
 
 impl Written<'_> {
-    /// A test as it is asked for; its options are those of the command line.
+    /// Resolves the workload of a test. Its options come from the command line.
     pub(super) fn fileio(&self, test: &Fileio) -> Result<Workload, PlanError> {
         test.check()
             .map_err(|(field, problem)| self.in_test(field, problem))?;
         Ok(Workload {
             sizes: vec![SizeWeight {
-                // Checked: at most REQUEST_BYTES_MAX.
+                // The check above bounds it to REQUEST_BYTES_MAX.
                 size: test.request().0 as u32,
                 weight: 100.0,
             }],

@@ -1,4 +1,4 @@
-//! From `[[operations]]` tables to actions.
+//! Resolves `[[operations]]` tables into actions.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ use crate::plan::action::{
 use crate::plan::{Plan, Requests};
 use crate::spec::{OpName, OperationSpec};
 
-/// The longest pattern of names, in characters: as long as a name may be.
+/// The longest pattern of names, in characters: the length limit of a name.
 const PATTERN_LEN_MAX: usize = 255;
 
 impl Written<'_> {
-    /// Any commands, by weight.
+    /// Resolves a weighted mix of any commands.
     pub(super) fn mix(&self, operations: &[OperationSpec]) -> Result<Requests, PlanError> {
         let spec = &self.profile.spec;
         let fail = |problem| Err(self.in_profile(problem));
@@ -50,7 +50,7 @@ impl Written<'_> {
         }
     }
 
-    /// Whether some dialect that is offered has every command of the mix.
+    /// Checks that every command of the mix exists in at least one offered dialect.
     pub(super) fn check_dialects(&self, plan: &Plan) -> Result<(), PlanError> {
         let dialects = plan.session.dialects;
         for action in plan.workload.actions() {
@@ -71,7 +71,7 @@ impl Written<'_> {
     }
 }
 
-/// What a table asks for.
+/// Resolves one table into an action.
 fn action(spec: &OperationSpec) -> Result<Action, Problem> {
     let takes = spec.op.parameters();
     let op = spec.op.text();
@@ -140,7 +140,7 @@ fn value(spec: &OperationSpec, parameter: &'static str, problem: &dyn fmt::Displ
     }
 }
 
-/// A class by its name; serde knows the names, and tells them to who errs.
+/// Parses the class by its name. serde knows the names and lists them in its error.
 fn class<T: DeserializeOwned>(spec: &OperationSpec) -> Result<Option<T>, Problem> {
     let Some(written) = &spec.class else {
         return Ok(None);
@@ -153,7 +153,7 @@ fn class<T: DeserializeOwned>(spec: &OperationSpec) -> Result<Option<T>, Problem
 
 fn needed_class<T: DeserializeOwned>(spec: &OperationSpec) -> Result<T, Problem> {
     class(spec)?.ok_or_else(|| {
-        // No class has an empty name, so the refusal lists those there are.
+        // No class has an empty name, so this error lists the valid names.
         let refusal = T::deserialize(StrDeserializer::<ValueError>::new("")).err();
         let refusal = refusal.map_or_else(String::new, |error| error.to_string());
         let listed = refusal
@@ -180,7 +180,7 @@ fn pattern(spec: &OperationSpec) -> Result<String, Problem> {
     }
 }
 
-/// What a file manager that shows a directory waits for.
+/// The changes that a file manager waits for while it shows a directory.
 const CHANGES_SHOWN: [Change; 5] = [
     Change::FileName,
     Change::DirName,
@@ -231,8 +231,8 @@ fn opening(spec: &OperationSpec) -> Result<Opening, Problem> {
     }
 }
 
-/// Why a CREATE could not be repeated, or makes no sense: which parameter, and
-/// what is wrong.
+/// Returns why a CREATE cannot be repeated or makes no sense: the parameter and the
+/// reason.
 fn objection(opening: &Opening) -> Option<(&'static str, &'static str)> {
     use CreateDisposition as D;
     let Opening {

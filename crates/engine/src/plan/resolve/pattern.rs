@@ -1,4 +1,4 @@
-//! From `[[pattern]]` tables to lines that can run.
+//! Resolves `[[pattern]]` tables into the lines of an access pattern.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::spec::{PatternSpec, RunOptions};
 use crate::units::{Size, format_duration};
 
 impl Written<'_> {
-    /// The workload that an access pattern describes.
+    /// Resolves the workload of an access pattern.
     pub(super) fn pattern(&self, merged: &RunOptions) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;
         let fail = |problem| Err(self.in_profile(problem));
@@ -42,7 +42,8 @@ impl Written<'_> {
         self.check_delays(&lines, merged)?;
         Ok(Workload {
             sizes: Vec::new(),
-            // What nothing else says: all of it random, or some of it in sequence.
+            // Only the lines determine the access: random if all lines are fully
+            // random.
             access: match lines.iter().all(|line| line.random_percent == 100.0) {
                 true => Access::Random,
                 false => Access::Sequential,
@@ -63,7 +64,8 @@ impl Written<'_> {
         }
     }
 
-    /// Nothing else may say when operations begin where delays do.
+    /// Refuses other options that say when operations begin, if any line has a
+    /// delay.
     fn check_delays(&self, lines: &[AccessLine], merged: &RunOptions) -> Result<(), PlanError> {
         if lines.iter().all(|line| line.delay.is_zero()) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! What can be wrong with a profile or an option, each with what would be
-//! right, in one line.
+//! Problems of a profile or an option. Each message is one line and says how to
+//! correct the value.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::plan::pattern::PATTERN_LINES_MAX;
 use crate::plan::{ConnectionsProblem, DriverKind, THINK_TIME_MAX};
 use crate::units::{Size, format_duration};
 
-/// Where a refused value was written.
+/// The place where a refused value is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a profile, by its name or path.
+    /// A profile, by its name or path.
     Profile(String),
-    /// In a command-line option, by its field in
+    /// A command-line option, by its field in
     /// [`RunOptions`](crate::spec::RunOptions).
     Option(&'static str),
 }
@@ -34,52 +34,52 @@ impl fmt::Display for Place {
     }
 }
 
-/// A spec that cannot run.
+/// A spec that cannot run: the problem and its place.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct PlanError {
-    /// Where the value stands.
+    /// The place of the value.
     pub place: Place,
-    /// What is wrong with it.
+    /// The problem with the value.
     pub problem: Problem,
 }
 
-/// What is wrong with a value, and what would be right.
+/// A problem with a value, and how to correct it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// An option of a `fileio` test.
+    /// A problem with an option of a `fileio` test.
     #[error(transparent)]
     Fileio(#[from] FileioProblem),
-    /// No read share.
+    /// The share of reads is missing.
     #[error("read_percent is missing: give the share of reads, 0 to 100, or [[operations]] tables")]
     NoReadPercent,
-    /// Two ways to say what is asked for.
+    /// Two mixes of operations are given.
     #[error("{0} and [[operations]] are both given: drop one of them")]
     TwoMixes(&'static str),
-    /// Something that lines of a pattern say, or cannot have.
+    /// A key is given that a pattern replaces or cannot have.
     #[error("{0} and [[pattern]] are both given: drop one of them")]
     BesidePattern(&'static str),
-    /// A pattern beyond measure.
+    /// The pattern has too many lines.
     #[error("there are {0} [[pattern]] tables: at most {PATTERN_LINES_MAX} are possible")]
     TooManyLines(usize),
-    /// A line of a pattern that makes no sense.
+    /// A line of a pattern is not valid.
     #[error("[[pattern]] table {at}: {problem}")]
     PatternLine {
-        /// Which one, from 1.
+        /// The number of the line, from 1.
         at: usize,
-        /// What is wrong with it, and what would be right.
+        /// The problem with the line, and how to correct it.
         problem: String,
     },
-    /// Weights that leave something over.
+    /// The weights of the pattern do not sum to 100.
     #[error("the weights of the [[pattern]] tables sum to {}, not to 100: change them to add up", rounded(*.0))]
     PatternWeightSum(f64),
-    /// Two ways to say when operations begin.
+    /// Two settings say when operations begin.
     #[error("{0} is given, and the pattern has delays: drop one of them")]
     BesideDelays(&'static str),
-    /// A mix of operations beyond measure.
+    /// The mix has too many operations.
     #[error("there are {0} operations: at most {OPERATIONS_MAX} are possible")]
     TooManyOperations(usize),
-    /// A weight that is no share.
+    /// A weight is not a percentage.
     #[error("the weight of operation {op} is {weight}: give a percentage, 0 to 100")]
     OperationWeight {
         /// The operation.
@@ -87,100 +87,100 @@ pub enum Problem {
         /// Its weight.
         weight: f64,
     },
-    /// Weights that leave something over.
+    /// The weights of the operations do not sum to 100.
     #[error("the weights of the operations sum to {}, not to 100: change them to add up", rounded(*.0))]
     OperationWeightSum(f64),
-    /// A parameter that the operation has no use for.
+    /// The operation does not take the parameter.
     #[error("operation {op} takes no {parameter}: {}", listed(.takes))]
     Parameter {
         /// The operation.
         op: &'static str,
-        /// As written.
+        /// The parameter as written.
         parameter: &'static str,
-        /// What it does take.
+        /// The parameters that the operation takes.
         takes: &'static [&'static str],
     },
-    /// A parameter that is needed.
+    /// A required parameter is missing.
     #[error("operation {op} needs a {parameter}: give {expected}")]
     NoParameter {
         /// The operation.
         op: &'static str,
-        /// What is missing.
+        /// The missing parameter.
         parameter: &'static str,
-        /// What it may be.
+        /// The values that it may have.
         expected: String,
     },
-    /// A value that a parameter cannot have.
+    /// A parameter has a value that it cannot have.
     #[error("{parameter} of operation {op}: {problem}")]
     Value {
         /// The operation.
         op: &'static str,
-        /// Which parameter.
+        /// The parameter.
         parameter: &'static str,
-        /// What is wrong with it, and what would be right.
+        /// The problem with the value, and how to correct it.
         problem: String,
     },
-    /// Sizes that nothing has.
+    /// Sizes are given, but no operation has a size.
     #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
     UnusedSizes,
-    /// A command of other dialects.
+    /// None of the offered dialects has the command.
     #[error("{what} needs SMB {needs}, but the dialects are {dialects}: change them or drop it")]
     Dialect {
-        /// The operation, or one of its parameters.
+        /// The operation or parameter.
         what: &'static str,
         /// Dialects that have it.
         needs: &'static str,
         /// Dialects offered.
         dialects: String,
     },
-    /// A read share that is no percentage.
+    /// The share of reads is not a percentage.
     #[error("read_percent is {0}: give the share of reads, 0 to 100")]
     ReadPercent(f64),
-    /// Two load models.
+    /// Two load models are given.
     #[error("rate and think_time are both given: drop one of them")]
     TwoLoadModels,
-    /// An option that means nothing without another.
+    /// An option has no meaning without another option.
     #[error("{0} means nothing without {1}: give that as well, or drop it")]
     Without(&'static str, &'static str),
-    /// A think time beyond measure.
+    /// The think time is too long.
     #[error("think_time is {}: at most {} are possible", format_duration(*.0), format_duration(THINK_TIME_MAX))]
     ThinkTime(Duration),
-    /// Something that a replay cannot have.
+    /// A replay does not support the option.
     #[error("{what} cannot be had in a replay: {why}")]
     InReplay {
-        /// As written.
+        /// The option as written.
         what: &'static str,
-        /// What to do.
+        /// The advice.
         why: &'static str,
     },
-    /// Another load model than that of the recording.
+    /// A load model would replace the pauses of the recording.
     #[error(
         "{0} would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
          them out of the file"
     )]
     Pauses(&'static str),
-    /// Times that nobody recorded.
+    /// The recording has no times.
     #[error("timing is recorded, but {0} has no times: give fast, or a file with times")]
     NoTimes(String),
-    /// No loop at all.
+    /// The number of loops is 0.
     #[error("loops is 0: the least is 1")]
     LoopsZero,
-    /// An empty mix.
+    /// The mix has no sizes.
     #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
     NoSizes,
-    /// A mix beyond measure.
+    /// The mix has too many sizes.
     #[error("there are {0} sizes: at most {SIZES_MAX} are possible")]
     TooManySizes(usize),
-    /// A request without bytes.
+    /// A request size is 0 bytes.
     #[error("a size is 0: the least is 1 byte")]
     SizeZero,
-    /// A request no server takes.
+    /// A request is larger than any server accepts.
     #[error("size {0:#} is more than {max}, the largest request servers take", max = Size(REQUEST_BYTES_MAX))]
     SizeTooLarge(Size),
-    /// The same size in two tables.
+    /// Two tables have the same size.
     #[error("size {0:#} is listed twice: give it once, with the sum of the weights")]
     SizeTwice(Size),
-    /// A request that fits in no file.
+    /// A request is larger than a file.
     #[error("size {size:#} does not fit in a file of {file:#}: enlarge the files or drop the size")]
     SizeAboveFile {
         /// The request size.
@@ -188,7 +188,7 @@ pub enum Problem {
         /// The file size.
         file: Size,
     },
-    /// A weight that is no share.
+    /// A weight is not a percentage.
     #[error("the weight of size {size:#} is {weight}: give a percentage, 0 to 100")]
     Weight {
         /// The request size.
@@ -196,76 +196,77 @@ pub enum Problem {
         /// Its weight.
         weight: f64,
     },
-    /// Weights that leave something over.
+    /// The weights of the sizes do not sum to 100.
     #[error("the weights of the sizes sum to {}, not to 100: change them to add up", rounded(*.0))]
     WeightSum(f64),
-    /// No file to work on.
+    /// The number of files is 0.
     #[error("the file count is 0: the least is 1")]
     NoFiles,
-    /// More files than can be held open.
+    /// There are more files than a client can hold open.
     #[error("the file count is {0}: at most {FILES_MAX} are possible")]
     TooManyFiles(u32),
-    /// Files beyond measure.
+    /// The files are too large together.
     #[error("the files are too large: {clients} clients would need 2^63 bytes or more")]
     FilesTooLarge {
         /// Clients of the largest load point.
         clients: u32,
     },
-    /// A flush after no write.
+    /// The interval of flushes is 0 writes.
     #[error("flush_every_writes is 0: give a number of writes, or leave it out for never")]
     FlushZero,
-    /// A flush that would never come.
+    /// Flushes are asked for, but no write ever occurs.
     #[error(
         "flush_every_writes is set, but read_percent is 100 and nothing is ever written: drop one of them"
     )]
     FlushWithoutWrites,
-    /// Clients that only write, and flushes.
+    /// Flushes are asked for, but some clients only read.
     #[error("flush_every_writes cannot be had with split = \"clients\": drop one of them")]
     SplitFlush,
-    /// Nothing to run.
+    /// There are no load points.
     #[error("there are no load points: give one or more numbers of clients")]
     NoLoadPoints,
-    /// Clients out of bounds.
+    /// The number of clients is out of bounds.
     #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
     Clients(u32),
-    /// Requests in flight out of bounds.
+    /// The number of requests in flight is out of bounds.
     #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
     Outstanding(u32),
-    /// No pass at all.
+    /// The number of passes is 0.
     #[error("repeat is 0: the least is 1")]
     RepeatZero,
-    /// More passes than anybody waits for.
+    /// There are too many passes.
     #[error("repeat is {0}: the most is {REPEAT_MAX}")]
     RepeatTooLarge(u32),
-    /// Threads out of bounds.
+    /// The number of threads is out of bounds.
     #[error("threads is {0}: give 1 to {THREADS_MAX}")]
     Threads(u32),
-    /// Sessions per second out of bounds.
+    /// The number of sessions per second is out of bounds.
     #[error("setup_rate is {0}: give 1 to {SETUP_RATE_MAX} sessions per second")]
     SetupRate(u32),
-    /// Nothing is measured.
+    /// The measured window has no length.
     #[error("duration is zero: the measured window needs a length, such as 30s")]
     DurationZero,
-    /// A window or a ramp beyond measure.
+    /// A window or a ramp is too long.
     #[error("{name} is {}: the longest is {}", format_duration(*.period), format_duration(PERIOD_MAX))]
     PeriodTooLong {
-        /// Which one.
+        /// The name of the period.
         name: &'static str,
-        /// As written.
+        /// The period as written.
         period: Duration,
     },
-    /// Connections that cannot be had.
+    /// A problem with the connections.
     #[error(transparent)]
     Connections(#[from] ConnectionsProblem),
-    /// An option that the chosen client has no setting for.
+    /// The driver has no setting for the option.
     #[error("the driver {driver} {why}")]
     Driver {
-        /// The client.
+        /// The driver.
         driver: DriverKind,
-        /// What it does instead, and what to do.
+        /// What the driver does instead, and the advice.
         why: std::borrow::Cow<'static, str>,
     },
-    /// Verification keeps account of every block.
+    /// Verification would take too much memory, because it has an entry for every
+    /// block.
     #[error(
         "verifying {bytes} of files takes {memory} of memory here, more than {}: use smaller files, fewer clients or no verification",
         Size(VERIFY_MEMORY_MAX)
@@ -276,19 +277,19 @@ pub enum Problem {
         /// Memory of all ledgers.
         memory: Size,
     },
-    /// Verification works on whole blocks.
+    /// Verification needs whole blocks.
     #[error(
         "{what} {size:#} is not a multiple of {BLOCK_BYTES} bytes, which verification needs: change it or turn verification off"
     )]
     Unverifiable {
-        /// A request or the file.
+        /// The request or the file.
         what: &'static str,
         /// Its size.
         size: Size,
     },
 }
 
-/// At most three decimals, so that 99.99999999 from a float sum reads 100.
+/// Rounds to three decimals, so that a float sum of 99.99999999 reads 100.
 pub(super) fn rounded(sum: f64) -> f64 {
     (sum * 1000.0).round() / 1000.0
 }

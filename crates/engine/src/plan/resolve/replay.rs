@@ -1,4 +1,5 @@
-//! What is to be replayed, and what a replay cannot have.
+//! Resolves the recording to replay, and refuses options that a replay does not
+//! support.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::spec::RunOptions;
 use crate::trace::Trace;
 
 impl Written<'_> {
-    /// What the profile has to be replayed.
+    /// Returns the recording of the profile, if it has one.
     pub(super) fn trace(&self, merged: &RunOptions) -> Result<Option<Arc<Trace>>, PlanError> {
         let profile = self.profile;
         let Some(variant) = profile.spec.netbench else {
@@ -39,7 +40,7 @@ impl Written<'_> {
         Ok(Some(Arc::new(netbench::generate(variant, seed))))
     }
 
-    /// A replay of this as it is asked for.
+    /// Resolves a replay of this recording with the options given.
     pub(super) fn replay(
         &self,
         trace: Arc<Trace>,
@@ -73,7 +74,7 @@ impl Written<'_> {
         })
     }
 
-    /// The load model of a replay at the instants that were recorded.
+    /// Resolves the load model of a replay at the recorded instants.
     pub(super) fn recorded(&self, merged: &RunOptions) -> Result<LoadModel, PlanError> {
         let options = self.options;
         let why = "timing is recorded; drop one of them";
@@ -86,8 +87,9 @@ impl Written<'_> {
         }
     }
 
-    /// Pauses of a recording are what its clients waited; a think time or a rate
-    /// would take their place without a word.
+    /// Refuses a rate or a think time for a recording with pauses. The pauses are
+    /// the waits of the recorded clients, and either option would silently replace
+    /// them.
     pub(super) fn check_pauses(
         &self,
         replay: &Replay,

@@ -1,4 +1,4 @@
-//! What runs, what is refused, and in which words.
+//! Which specs resolve, which are refused, and the messages.
 
 mod readme;
 
@@ -24,7 +24,7 @@ pub(super) fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, P
     Plan::resolve(profile, options, target(), Limits::default(), 2)
 }
 
-/// A built-in profile with nothing said on the command line.
+/// Resolves a built-in profile without command-line options.
 pub(in crate::plan) fn plan(name: &str) -> Plan {
     resolve(&profile::load(name).unwrap(), &RunOptions::default()).unwrap()
 }
@@ -56,7 +56,7 @@ fn built_in_defaults_hold_when_nobody_says_otherwise() {
 #[test]
 fn every_builtin_profile_runs_and_can_be_verified() {
     for (name, _) in profile::BUILTIN {
-        // Nobody knows what is in the files of a replay.
+        // The contents of a replay's files are unknown, so they cannot be verified.
         let is_replay = name.starts_with("netbench-like");
         let options = RunOptions {
             verify: (!is_replay).then_some(Verify::ReadBack),
@@ -70,7 +70,7 @@ fn every_builtin_profile_runs_and_can_be_verified() {
     }
 }
 
-/// A replay with other options than it can have, and what is said about it.
+/// Each case is an option that a replay does not support, with its message.
 #[test]
 fn what_a_replay_cannot_have_is_refused() {
     let office = profile::load("netbench-like").unwrap();
@@ -148,7 +148,7 @@ fn what_a_replay_cannot_have_is_refused() {
     );
 }
 
-/// Pauses of a loadfile are its clients' own pace.
+/// Pauses of a loadfile are the pace of its clients, so a second pace is refused.
 #[test]
 fn pauses_of_a_loadfile_go_with_no_other_pace() {
     let lines = "Mkdir \"\\x\" NT_STATUS_OK\nSleep 1500 NT_STATUS_OK\n";
@@ -175,7 +175,7 @@ fn pauses_of_a_loadfile_go_with_no_other_pace() {
     ] {
         let error = resolve(&with(lines), options).unwrap_err();
         assert_eq!(error.to_string(), told);
-        // Without pauses there is nothing to lose.
+        // Without pauses the other pace replaces nothing.
         let plan = resolve(&with(lines.lines().next().unwrap()), options).unwrap();
         assert!(plan.load.is_paced());
     }
@@ -351,7 +351,7 @@ fn credits_must_pay_for_the_largest_request() {
     assert_eq!(plan.connections.credits, Some(16));
 }
 
-/// A wrong option, on the command line and in the profile.
+/// Each case is a wrong option, on the command line and in the profile.
 #[test]
 fn an_option_is_refused_where_it_was_given() {
     for (run, options, field, message) in [

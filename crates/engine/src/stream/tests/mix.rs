@@ -1,4 +1,4 @@
-//! Mixes of any actions: their shares, their chains, their places.
+//! Mixes of any actions: their shares, chains and offsets.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::plan::{Access, Action, Requests, Scope, WeightedAction, Workload};
 use crate::record::OpKind;
 use crate::stream::{Mix, OpStream, Operation, Went};
 
-/// A mix of these actions, equally often.
+/// Returns a mix of these actions, all equally frequent.
 fn mixed(actions: &[Action], files: u32) -> Workload {
     let weight = 100.0 / actions.len() as f64;
     let weighted = |action: &Action| WeightedAction {
@@ -49,7 +49,7 @@ fn actions_hit_their_shares() {
     }
 }
 
-/// The kinds of an action's requests, when its requests go like this.
+/// Returns the kinds of an action's requests, if the requests have these results.
 fn steps(action: &Action, went: impl Fn(OpKind) -> Went) -> Vec<OpKind> {
     let mix = Mix::new(&mixed(std::slice::from_ref(action), 1));
     let mut operation = OpStream::new(&mix, 1, 1).next();

@@ -1,4 +1,4 @@
-//! Access patterns: shares, bursts, places, replies, and the order of it all.
+//! Access patterns: shares, bursts, offsets, replies, and their order.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -50,8 +50,8 @@ fn percent(part: usize, whole: usize) -> f64 {
     100.0 * part as f64 / whole as f64
 }
 
-/// The published patterns are the same whether written as sizes, as they are
-/// shipped, or as lines of an access specification.
+/// The published patterns are the same in both forms: as sizes (as shipped), and as
+/// lines of an access specification.
 #[test]
 fn the_published_patterns_have_their_shares_in_either_form() {
     const OPERATIONS: usize = 200_000;
@@ -91,7 +91,8 @@ fn the_published_patterns_have_their_shares_in_either_form() {
                 let read = all.iter().filter(|op| op.kind == OpKind::Read).count();
                 assert!((percent(read, all.len()) - reads).abs() < 4.0);
             }
-            // 100 % random: that one begins where the one before ended is chance.
+            // All offsets are random, so a request rarely starts where the previous
+            // one ended.
             let follows = operations
                 .windows(2)
                 .filter(|pair| pair[1].offset == pair[0].offset + u64::from(pair[0].length));
@@ -145,13 +146,14 @@ fn places_are_multiples_of_the_alignment_whatever_it_is() {
             assert!(operation.offset + u64::from(operation.length) <= 65_536);
         }
     }
-    // An alignment beyond the file leaves its beginning.
+    // An alignment larger than the file leaves only offset 0.
     let operations = take(&mut stream(&[line(1 << 20, 50.0)], 65_536), 100);
     assert!(operations.iter().all(|op| op.offset == 0));
 }
 
-/// A byte is drawn, rounded up, and what does not fit begins the file: so all
-/// places but the first are equally likely.
+/// A random byte is drawn and rounded up. A request that does not fit moves to the
+/// beginning of the file. All offsets except the first are therefore equally
+/// likely.
 #[test]
 fn random_places_are_those_of_iometer() {
     const OPERATIONS: usize = 80_000;
@@ -164,7 +166,8 @@ fn random_places_are_those_of_iometer() {
     for operation in take(&mut stream(&[line], 32_768), OPERATIONS) {
         *counts.entry(operation.offset).or_default() += 1;
     }
-    // Of the eight intervals of bytes one is rounded up to the end of the file.
+    // The last of the eight intervals of bytes is rounded up to the end of the
+    // file.
     assert_eq!(counts.len(), 8);
     for (offset, count) in counts {
         assert!(count.abs_diff(OPERATIONS / 8) < 500, "{offset}: {count}");
@@ -187,7 +190,7 @@ fn the_random_share_is_drawn_for_each_request() {
     assert!((sequential - 75.0).abs() < 0.5, "{sequential}");
 }
 
-/// Weights are shares of bursts, so that a line with longer ones has more requests.
+/// Weights are shares of bursts, so a line with longer bursts has more requests.
 #[test]
 fn bursts_are_of_one_line_and_weighted_as_such() {
     const BURSTS: usize = 30_000;
@@ -235,7 +238,7 @@ fn a_reply_follows_its_request_in_the_other_direction() {
         assert_ne!(pair[0].kind, pair[1].kind);
         assert_eq!(pair[1].offset, (pair[0].offset + 4096) % (1 << 20));
     }
-    // Reads alone and their replies are half of each.
+    // A pattern of reads with replies is half reads and half writes.
     let only_reads = pattern(&[AccessLine { reply: 512, ..LINE }], 1 << 20);
     assert_eq!(only_reads.drawn().len(), 2);
     assert_eq!(only_reads.drawn()[0].1, 0.5);
@@ -252,7 +255,8 @@ fn lines_without_weight_do_not_occur() {
     assert!(operations.iter().all(|op| op.length == 4096));
 }
 
-/// Delays are those of the bursts that the stream has: both walk alike.
+/// The delays belong to the bursts of the stream, because both step in the same
+/// way.
 #[test]
 fn steps_are_those_of_the_stream() {
     let lines = [
@@ -292,7 +296,8 @@ fn steps_are_those_of_the_stream() {
     }
 }
 
-/// Frozen, as an independent implementation computed it: see the tests of streams.
+/// The values are frozen; an independent implementation computed them. See the
+/// tests of streams.
 #[test]
 fn a_pattern_is_frozen() {
     let lines = [

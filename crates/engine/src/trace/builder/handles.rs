@@ -1,25 +1,25 @@
-//! Handles, numbered by how many are open at a time.
+//! Handles of a trace. Their numbers are reused after a close.
 
 use std::collections::HashMap;
 
 use crate::trace::NO_HANDLE;
 use crate::trace::step::{HANDLES_MAX, Handle, StepError};
 
-/// A file that is open.
+/// An open file.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
-    /// Its number here.
+    /// The number of its handle in the trace.
     pub(super) slot: u32,
-    /// Its name in the name space.
+    /// Its node in the name space.
     pub(super) node: u32,
 }
 
-/// What is open.
+/// The open handles.
 #[derive(Default)]
 pub(super) struct Handles {
     open: HashMap<Handle, Open>,
     free: Vec<u32>,
-    /// Numbers there are.
+    /// The largest number of handles open at the same time.
     pub(super) most: u32,
 }
 
@@ -28,7 +28,8 @@ impl Handles {
         self.open.get(&handle).copied()
     }
 
-    /// The number of a handle. One that is not open can only have been refused.
+    /// Returns the number of a handle. A request with a handle that is not open
+    /// must have failed.
     pub(super) fn slot(&self, handle: Handle, went_well: bool) -> Result<u32, StepError> {
         match self.open.get(&handle) {
             Some(open) => Ok(open.slot),
@@ -37,7 +38,7 @@ impl Handles {
         }
     }
 
-    /// The number of a handle that is open from now on.
+    /// Opens a handle and returns its number.
     pub(super) fn take(&mut self, handle: Handle, node: u32) -> Result<u32, StepError> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -51,14 +52,15 @@ impl Handles {
         Ok(slot)
     }
 
-    /// Has a handle be open no more; what it was, if it was open.
+    /// Closes a handle. Returns its file if it was open.
     pub(super) fn close(&mut self, handle: Handle) -> Option<Open> {
         let open = self.open.remove(&handle)?;
         self.free.push(open.slot);
         Some(open)
     }
 
-    /// What is open, in the order of the numbers, so that it is always the same.
+    /// Returns the open handles in the order of their numbers, so that the result
+    /// is always the same.
     pub(super) fn left(&self) -> impl Iterator<Item = Handle> + use<> {
         let open = self.open.iter();
         let mut left: Vec<_> = open.map(|(&handle, open)| (open.slot, handle)).collect();

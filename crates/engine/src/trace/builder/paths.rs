@@ -1,4 +1,4 @@
-//! Names, each kept once, and where in the name space each is.
+//! Paths of a trace. Each is stored once, with its node in the name space.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::trace::path::{self, Template};
 use crate::trace::population::Names;
 use crate::trace::step::StepError;
 
-/// What no name has, but patterns have (MS-FSCC 2.1.5).
+/// Characters that search patterns may contain, but names may not (MS-FSCC 2.1.5).
 const WILDCARDS: [char; 6] = ['*', '?', '<', '>', '"', '|'];
 
 /// The paths of a trace.
@@ -15,14 +15,15 @@ pub(super) struct Paths {
     pub(super) templates: Vec<Template>,
     /// Paths by name, with their nodes in the name space.
     known: HashMap<String, (u32, u32)>,
-    /// The same whatever their case.
+    /// Nodes by name in lower case, because names ignore case.
     folded: HashMap<String, u32>,
-    /// Paths that stand for everything below them that is a client's own.
+    /// The topmost paths of a client's own. Everything below them belongs to that
+    /// client.
     pub(super) own: Vec<u32>,
 }
 
 impl Paths {
-    /// The path with this name, and its node among `names`.
+    /// Returns the path with this name, and its node among `names`.
     pub(super) fn find(&mut self, name: &str, names: &mut Names) -> Result<(u32, u32), StepError> {
         if let Some(&known) = self.known.get(name) {
             return Ok(known);
@@ -42,7 +43,8 @@ impl Paths {
         let path = self.templates.len() as u32;
         let is_above_own = above.is_some_and(|(path, _)| self.templates[path as usize].is_own());
         let folded = name.to_lowercase();
-        // A pattern stands for files of other names: none can be made for it.
+        // A search pattern stands for files with other names, so no file is made
+        // for it.
         let is_pattern = name.contains(WILDCARDS);
         if template.is_own() && !is_above_own && !is_pattern && !self.folded.contains_key(&folded) {
             self.own.push(path);
@@ -64,7 +66,7 @@ impl Paths {
     }
 }
 
-/// The name as it is kept.
+/// Returns the name in the form in which it is stored.
 pub(super) fn clean(name: &str) -> Result<String, StepError> {
     path::clean(name).map_err(|why| StepError::Name {
         name: name.chars().take(80).flat_map(char::escape_debug).collect(),

@@ -1,4 +1,4 @@
-//! Which operations can be asked for, and how mistakes are told.
+//! Which operations are accepted, and which messages mistakes get.
 
 use super::super::tests::{refusal, resolve};
 use crate::plan::action::{
@@ -15,10 +15,10 @@ fn plan(text: &str) -> Plan {
     resolve(&profile, &RunOptions::default()).unwrap()
 }
 
-/// The one action of a mix of this table.
+/// Returns the one action of a mix with this table.
 fn only(table: &str) -> Action {
     let sizes = "sizes = [{ size = 512, weight = 100 }]";
-    // Sizes are refused where nothing has one.
+    // Sizes are refused if no operation has a size.
     let text = |sizes: &str| format!("{sizes}\noperations = [{{ {table}, weight = 100 }}]");
     let profile = Profile::parse("x.toml", &text(sizes)).unwrap();
     let plan = resolve(&profile, &RunOptions::default()).unwrap_or_else(|_| plan(&text("")));
@@ -267,7 +267,7 @@ fn what_goes_together_and_what_does_not() {
         let found = refusal(&text, &RunOptions::default());
         assert_eq!(found, format!("profile x.toml: {message}"), "{text}");
     }
-    // Nothing is done to files, so there are none.
+    // No operation works on files, so there are none.
     let echo = plan(ECHO);
     assert_eq!((echo.bytes_on_share(), echo.files().count()), (0, 0));
     let past_end = plan("operations = [{ op = \"lock\", past_end = true, weight = 100 }]");
@@ -294,7 +294,7 @@ fn what_a_dialect_lacks_is_refused_where_it_was_chosen() {
         "profile x.toml: write_through needs SMB 2.1 or later, but the dialects are 2.0.2: \
          change them or drop it"
     );
-    // What a range reaches may come to be agreed on.
+    // One dialect of the range has the command, and the server may choose it.
     let profile = Profile::parse("x.toml", interfaces).unwrap();
     assert!(resolve(&profile, &old("2.1..3.0")).is_ok());
 }

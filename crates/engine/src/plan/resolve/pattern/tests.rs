@@ -1,4 +1,4 @@
-//! What a `[[pattern]]` table may say.
+//! Which values a `[[pattern]]` table may have.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn lines_are_taken_as_written_and_the_rest_is_iometers_default() {
     assert_eq!(plan.largest_request(), 4096);
     assert!(plan.writes());
     assert!(plan.workload.uses_files());
-    // It is work of its own.
+    // The digest shows that a pattern is different work.
     let other = resolve(LINE, &RunOptions::default()).unwrap();
     assert_eq!(other.workload.access, Access::Random);
     assert_ne!(plan.digest(), other.digest());
@@ -152,7 +152,7 @@ fn delays_and_another_load_model_do_not_go_together() {
         refusal(&thinking),
         "profile p.toml: think_time is given, and the pattern has delays: drop one of them"
     );
-    // Without delays a pattern is a workload like any other.
+    // Without delays a pattern accepts a rate, like any other workload.
     resolve(LINE, &rate).unwrap();
 }
 

@@ -1,4 +1,5 @@
-//! That the README's profiles run, and that it tells all that they can say.
+//! The profiles in the README run, and the README lists every value that they may
+//! contain.
 
 use super::{plan, resolve};
 use crate::plan::action::{Action, Change, DirectoryClass, QueryClass, SetClass};
@@ -11,7 +12,7 @@ fn the_profiles_in_the_readme_run() {
     let blocks = readme.split("```toml\n").skip(1);
     let texts = blocks.map(|block| block.split_once("```").unwrap().0);
     let plans: Vec<_> = texts
-        // Suites, which the command reads.
+        // A suite is read by the command, not here.
         .filter(|text| !text.contains("[[servers]]"))
         .map(|text| {
             let profile = Profile::parse("README.md", text).unwrap();
