@@ -1,5 +1,5 @@
-//! One study has one direction: `compare`, `show` and the report print the same change
-//! from the same baseline.
+//! A change has the same sign everywhere: `compare`, `show` and the report print
+//! the same change of a study from the same baseline.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,8 @@ use crate::samples::{comparison, curve, study};
 const DEFAULT: &str = "Samba default";
 const TUNED: &str = "Samba tuned";
 
-/// A study of two servers in a folder; the second does twice as much as the first.
+/// Saves a study of two servers in a folder; the second is twice as fast as the
+/// first.
 fn saved(folder: &Path, compared: ComparisonDoc) {
     let mut study = study(&[(DEFAULT, curve(500.0)), (TUNED, curve(1000.0))]);
     study.doc.comparisons = vec![compared];
@@ -28,7 +29,8 @@ fn saved(folder: &Path, compared: ComparisonDoc) {
     }
 }
 
-/// What a table of peaks has for a server: the name of the column and the percentage.
+/// Returns a server's cell in a table of peaks: the name of the column and the
+/// percentage.
 fn printed(table: &Table, server: &str) -> (String, f64) {
     let column = table
         .columns
@@ -60,7 +62,8 @@ fn all_commands_print_the_same_change_of_a_study() {
             DEFAULT,
             -50.0,
         ),
-        // As an earlier release kept it, which printed -50 % beside the tuned server.
+        // As in a document of an earlier release, which printed -50 % in the tuned
+        // server's row.
         (of(ComparisonKind::Gain, None), DEFAULT, TUNED, 100.0),
     ] {
         let folder = tempfile::tempdir().unwrap();
