@@ -307,7 +307,6 @@ mod tests {
             ("right", from_variable(), differs("PATH".to_owned())),
             (&variable, from_variable(), Ok(&variable[..])),
             ("right", from_password_file("right\n"), Ok("right")),
-            ("right", from_password_file("\n"), Ok("right")),
             (
                 "right",
                 from_password_file("stale\n"),

@@ -26,8 +26,8 @@ use crate::password::Sources;
 /// Note that the measured CPU time is not the server's alone.
 const SHARED: &str = "server and load generator share this machine";
 /// Note that figures of the embedded server must not be quoted.
-const IN_MEMORY: &str = "server and load generator share this machine, and files are in memory: for a \
-                         first look, not for quoting";
+const IN_MEMORY: &str =
+    "server and load generator share this machine; files are in memory: not for quoting";
 
 /// A checked run. The plan's target has no password yet.
 #[derive(Debug)]

@@ -117,7 +117,9 @@ mod tests {
             point.generator = Some(GeneratorDoc {
                 limited: false,
                 reason: None,
-                shared_cpus: Some("the server here used the rest".to_owned()),
+                shared_cpus: Some(
+                    "thread 0 waited for a CPU 67 % of the time; the server had it".to_owned(),
+                ),
                 back_pressure: None,
                 machine_busy_share: None,
                 credit_starved_share: 0.0,
@@ -136,13 +138,13 @@ mod tests {
         assert_eq!(judge(&doc), None);
         assert_eq!(ClientLimited::given(true).judge(&doc), None);
         let generator = doc.load_points[1].generator.as_mut().unwrap();
-        generator.reason = Some("worker thread 0 ran 97 % of the time".to_owned());
+        generator.reason = Some("thread 0 ran 97 % of the time".to_owned());
         let (exit, message) = ClientLimited::given(true).judge(&doc).unwrap();
         assert_eq!(exit, Exit::Invalid);
         let clients = doc.load_points[1].clients;
         let expected = format!(
-            "client-limited at 1 of {} load points, first at the one of {clients} clients: worker \
-             thread 0 ran 97 % of the time",
+            "client-limited at 1 of {} load points, first at the one of {clients} clients: thread \
+             0 ran 97 % of the time",
             doc.load_points.len()
         );
         assert_eq!(message, Some(expected));

@@ -65,7 +65,7 @@ impl Row<'_> {
     #[must_use]
     pub fn is_generator_limited(&self) -> bool {
         let mut passes = self.passes.iter();
-        passes.any(|pass| pass.generator_limited == Some(true))
+        passes.any(|pass| pass.is_client_limited())
     }
 
     /// Returns whether a stall at the end of the window is missing from the
@@ -73,23 +73,25 @@ impl Row<'_> {
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         let mut passes = self.passes.iter();
-        passes.any(|pass| pass.stalled == Some(true) && !pass.misses_rate())
+        passes.any(|pass| pass.stall_ns().is_some())
     }
 
-    /// Returns the share of due operations that was sent at the requested rate,
+    /// Returns the share of due operations that was answered at the requested rate,
     /// over all passes, 0 to 1. `None` without a rate, or if the share is not
     /// known.
     #[must_use]
     pub fn reached_share(&self) -> Option<f64> {
-        let (mut due, mut sent) = (0, 0);
+        let (mut due, mut answered) = (0.0, 0.0);
         for pass in &self.passes {
             let offered = pass
                 .offered
                 .filter(|offered| offered.rate_missed.is_some())?;
-            due += offered.operations;
-            sent += offered.sent?;
+            // A pass that also answered what was due before it does not make up for another.
+            let operations = offered.operations as f64;
+            due += operations;
+            answered += offered.reached_share()? * operations;
         }
-        (due > 0).then(|| (sent as f64 / due as f64).min(1.0))
+        (due > 0.0).then(|| answered / due)
     }
 
     /// Returns a figure of the server's CPUs, the mean over passes; `None` unless
@@ -203,7 +205,11 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
         .iter()
         .flat_map(|pass| pass.asked_for())
         .map(OpDoc::response);
-    let is_paced = passes.iter().any(|pass| pass.offered.is_some());
+    // At a rate alone: with think times the two hardly differ.
+    let is_paced = passes.iter().any(|pass| {
+        let offered = pass.offered.as_ref();
+        offered.is_some_and(|offered| offered.rate_missed.is_some())
+    });
     let services = || passes.iter().flat_map(|pass| pass.asked_for());
     let service = is_paced.then(|| pool(services().map(|op| &op.hdr)));
     Row {

@@ -321,7 +321,7 @@ fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
     let point = &place.document()["load_points"][0];
     assert_eq!(point["valid"], true);
     assert_eq!(point["offered"]["rate_missed"], true);
-    assert!(point["offered"]["sent"].as_u64() > Some(0));
+    assert!(point["offered"]["answered"].as_u64() > Some(0));
 
     let allowed = [&options[..], &["--allow-missed-rate"]].concat();
     let said = place.run(&server.url(), server.password(), &allowed);

@@ -64,14 +64,23 @@ const HELD_BACK_MIN: f64 = 0.05;
 pub(super) struct CpuUsers {
     /// Where the server runs.
     pub(super) server: Whereabouts,
-    /// Share of all CPUs, 0 to 1, that programs other than the server and the generator used;
-    /// `None` where the server's use is unknown.
-    pub(super) others: Option<f64>,
+    /// Shares of all CPUs, where the server runs here and its use is known.
+    pub(super) shares: Option<CpuShares>,
+}
+
+/// Shares of all CPUs of this machine, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CpuShares {
+    /// The processes of the server.
+    pub(super) server: f64,
+    /// Programs other than the server and the generator. Time that a hypervisor gave to
+    /// other machines is part of it.
+    pub(super) others: f64,
 }
 
 impl CpuUsers {
-    /// Derives the others' share from `busy`, the share of all CPUs that anyone used in a
-    /// `window` of this length, in seconds.
+    /// Derives the shares from `busy`, the share of all CPUs that anyone used in a window of
+    /// this length, in seconds.
     pub(super) fn of(
         server: Whereabouts,
         (busy, window_s): (Option<f64>, f64),
@@ -80,12 +89,27 @@ impl CpuUsers {
     ) -> Self {
         let own = used.used.as_ref().ok();
         let own = own.filter(|used| used.scope == CpuScope::Processes && window_s > 0.0);
-        let others = busy.zip(own).map(|(busy, server)| {
-            let known = client.cpu_user + client.cpu_system + server.busy;
-            let share = known.as_secs_f64() / (f64::from(server.cores) * window_s);
-            (busy - share).max(0.0)
+        let shares = busy.zip(own).map(|(busy, used)| {
+            let all_s = f64::from(used.cores) * window_s;
+            let client = (client.cpu_user + client.cpu_system).as_secs_f64() / all_s;
+            let server = used.busy.as_secs_f64() / all_s;
+            CpuShares {
+                server,
+                others: (busy - client - server).max(0.0),
+            }
         });
-        Self { server, others }
+        Self { server, shares }
+    }
+
+    /// Whether programs other than the server had the CPUs that a worker waited for, as far
+    /// as that is known. On a machine with many CPUs a few per cent of them are enough for
+    /// that, so their use is also compared with the server's.
+    fn are_others(&self) -> Option<bool> {
+        let CpuShares { server, others } = match self.server {
+            Whereabouts::Elsewhere => return Some(true),
+            Whereabouts::Here => self.shares?,
+        };
+        Some(others > OTHERS_MAX || others > server)
     }
 }
 
@@ -100,79 +124,58 @@ pub(super) struct Verdict {
 
 /// Judges whether the generator had the CPU time that its load needed.
 pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
-    let limited = |reason| Verdict {
-        limited: Some(reason),
-        shared_cpus: None,
-    };
-    let busiest = Busiest::of(generator);
-    if let Some(busiest) = busiest.filter(|busiest| busiest.cpu > BUSY_MAX) {
-        return limited(format!(
-            "worker thread {} ran {} of the time: use more threads, CPUs or machines",
-            busiest.thread,
-            percent(busiest.cpu)
-        ));
+    let workers = || generator.workers.iter().enumerate();
+    let busiest = workers().max_by(|one, other| one.1.cpu_share.total_cmp(&other.1.cpu_share));
+    if let Some((thread, worker)) = busiest
+        && worker.cpu_share > BUSY_MAX
+    {
+        let ran = percent(worker.cpu_share);
+        return Verdict {
+            limited: Some(format!(
+                "thread {thread} ran {ran} of the time; use more threads or machines"
+            )),
+            shared_cpus: None,
+        };
     }
-    let Some(shortage) = busiest.and_then(|busiest| shortage(&busiest, generator)) else {
+    let Some(shortage) = shortage(generator) else {
         return Verdict::default();
     };
-    match (users.server, users.others) {
-        (Whereabouts::Elsewhere, _) => {
-            limited(format!("{shortage}: use more CPUs, or end other programs"))
-        }
-        (Whereabouts::Here, Some(others)) if others > OTHERS_MAX => limited(format!(
-            "{shortage}: programs other than the server used {} of the CPUs",
-            percent(others)
-        )),
-        (Whereabouts::Here, _) => Verdict {
-            limited: None,
-            shared_cpus: Some(format!("{shortage}: the server here used the rest")),
-        },
+    let (limited, shared_cpus) = match users.are_others() {
+        Some(true) => (Some(format!("{shortage}; others had it")), None),
+        Some(false) => (None, Some(format!("{shortage}; the server had it"))),
+        None => (None, Some(format!("{shortage}; who had it is unknown"))),
+    };
+    Verdict {
+        limited,
+        shared_cpus,
     }
 }
 
-/// Describes how a worker lacked a CPU; `None` if it did not.
-fn shortage(busiest: &Busiest, generator: &GeneratorRecord) -> Option<String> {
-    let Some(waiting) = busiest.waiting else {
-        let busy = generator
-            .machine_busy
-            .filter(|&busy| busy > MACHINE_BUSY_MAX)?;
-        return Some(format!("all CPUs were busy {} of the time", percent(busy)));
+/// Describes how a worker lacked a CPU; `None` if none did.
+fn shortage(generator: &GeneratorRecord) -> Option<String> {
+    let workers = generator.workers.iter().enumerate();
+    let waits =
+        workers.filter_map(|(thread, worker)| Some((thread, worker, worker.waiting_share?)));
+    let Some((thread, worker, waiting)) = waits.max_by(|one, other| one.2.total_cmp(&other.2))
+    else {
+        let busy = generator.machine_busy?;
+        let is_full = !generator.workers.is_empty() && busy > MACHINE_BUSY_MAX;
+        return is_full.then(|| format!("CPUs were busy {} of the time", percent(busy)));
     };
-    (waiting > WAITED_MAX || busiest.cpu + waiting > BUSY_MAX).then(|| {
-        format!(
-            "worker thread {} ran {} and waited for a CPU {} of the time",
-            busiest.thread,
-            percent(busiest.cpu),
-            percent(waiting)
-        )
+    (waiting > WAITED_MAX || worker.cpu_share + waiting > BUSY_MAX).then(|| {
+        let waited = percent(waiting);
+        format!("thread {thread} waited for a CPU {waited} of the time")
     })
 }
 
-/// The worker with the least spare time.
-#[derive(Clone, Copy)]
-struct Busiest {
-    thread: usize,
-    cpu: f64,
-    waiting: Option<f64>,
-}
-
-impl Busiest {
-    fn of(generator: &GeneratorRecord) -> Option<Self> {
-        let workers = generator.workers.iter().enumerate();
-        workers
-            .map(|(thread, worker)| Self {
-                thread,
-                cpu: worker.cpu_share,
-                waiting: worker.waiting_share,
-            })
-            .max_by(|one, other| one.taken().total_cmp(&other.taken()))
-    }
-}
-
-impl Busiest {
-    fn taken(&self) -> f64 {
-        self.cpu + self.waiting.unwrap_or(0.0)
-    }
+/// The steps of an operation that a late worker delays, all of which are part of its
+/// latency.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LateSteps {
+    /// The answer is received late.
+    Answer = 1,
+    /// The request, which is due by the clock, is sent late as well.
+    RequestAndAnswer = 2,
 }
 
 /// Returns the percentiles of latency that lateness makes doubtful, in ascending
@@ -180,13 +183,15 @@ impl Busiest {
 pub(super) fn latency_noise(
     lateness: &Histogram<u64>,
     latencies: &Histogram<u64>,
+    steps: LateSteps,
 ) -> Vec<LatencyNoise> {
     // With fewer events the quantile would just be the maximum.
     let is_known = |quantile: &f64| lateness.len() as f64 * (1.0 - quantile) >= 1.0 - 1e-9;
     let noise = |quantile: f64| {
         let latency = latencies.value_at_quantile(quantile);
         let above_shortest = latency.saturating_sub(latencies.min());
-        let late = lateness.value_at_quantile(quantile).min(above_shortest);
+        let late = lateness.value_at_quantile(quantile);
+        let late = late.saturating_mul(steps as u64).min(above_shortest);
         let is_noise = late > WAKE_UP.0 && late as f64 > LATE_MAX * latency as f64;
         is_noise.then_some(LatencyNoise {
             quantile,
@@ -240,30 +245,43 @@ mod tests {
     fn verdict(
         workers: Vec<WorkerRecord>,
         machine_busy: Option<f64>,
-        (server, others): (Whereabouts, Option<f64>),
+        users: CpuUsers,
     ) -> (Option<String>, Option<String>) {
         let generator = GeneratorRecord {
             workers,
             machine_busy,
             ..GeneratorRecord::default()
         };
-        let found = judge(&generator, CpuUsers { server, others });
+        let found = judge(&generator, users);
         (found.limited, found.shared_cpus)
     }
 
-    const ELSEWHERE: (Whereabouts, Option<f64>) = (Whereabouts::Elsewhere, None);
-    const HERE: Whereabouts = Whereabouts::Here;
+    const ELSEWHERE: CpuUsers = CpuUsers {
+        server: Whereabouts::Elsewhere,
+        shares: None,
+    };
+    const UNKNOWN: CpuUsers = CpuUsers {
+        server: Whereabouts::Here,
+        shares: None,
+    };
+
+    fn here(server: f64, others: f64) -> CpuUsers {
+        CpuUsers {
+            server: Whereabouts::Here,
+            shares: Some(CpuShares { server, others }),
+        }
+    }
 
     #[test]
     fn a_generator_with_time_to_spare_is_not_the_limit() {
         let idle = || worker(0.3, Some(0.05));
         for (workers, busy, users) in [
-            (vec![], None, ELSEWHERE),
+            (vec![], Some(1.0), ELSEWHERE),
             (vec![idle(), idle()], Some(0.5), ELSEWHERE),
-            (vec![worker(0.90, None)], Some(0.95), (HERE, Some(0.4))),
-            // Others use the rest of the CPUs, and the generator gets what it needs.
+            (vec![worker(0.90, None)], Some(0.95), here(0.5, 0.4)),
+            // Others have the rest of the CPUs, and the generator what it needs.
             (vec![worker(0.03, Some(0.02))], Some(1.0), ELSEWHERE),
-            (vec![worker(0.07, Some(0.09))], Some(1.0), (HERE, Some(0.4))),
+            (vec![worker(0.07, Some(0.09))], Some(1.0), here(0.5, 0.4)),
         ] {
             assert_eq!(verdict(workers, busy, users), (None, None));
         }
@@ -271,55 +289,40 @@ mod tests {
 
     #[test]
     fn a_saturated_worker_is_the_limit_wherever_the_server_is() {
-        let workers = || vec![worker(0.3, Some(0.05)), worker(0.97, Some(0.02))];
-        let reason = "worker thread 1 ran 97 % of the time: use more threads, CPUs or machines";
-        for users in [ELSEWHERE, (HERE, Some(0.0)), (HERE, None)] {
+        // Also beside one that waited longer than this one ran.
+        let workers = || vec![worker(0.93, Some(0.0)), worker(0.50, Some(0.48))];
+        let reason = "thread 0 ran 93 % of the time; use more threads or machines";
+        for users in [ELSEWHERE, here(0.5, 0.0), UNKNOWN] {
             let (limited, shared) = verdict(workers(), Some(0.99), users);
             assert_eq!((limited.as_deref(), shared), (Some(reason), None));
         }
     }
 
     #[test]
-    fn a_starved_worker_is_the_limit_unless_the_server_has_the_cpus() {
-        let workers = || vec![worker(0.50, Some(0.48)), worker(0.3, Some(0.05))];
-        let starved = "worker thread 0 ran 50 % and waited for a CPU 48 % of the time";
-        let (limited, shared) = verdict(workers(), Some(0.99), ELSEWHERE);
-        assert_eq!(
-            limited.unwrap(),
-            format!("{starved}: use more CPUs, or end other programs")
-        );
-        assert_eq!(shared, None);
-        let (limited, shared) = verdict(workers(), Some(0.99), (HERE, Some(0.34)));
-        assert_eq!(
-            limited.unwrap(),
-            format!("{starved}: programs other than the server used 34 % of the CPUs")
-        );
-        assert_eq!(shared, None);
-        // It need not be the whole time: a worker that waits sends nothing meanwhile.
-        let waited = || vec![worker(0.24, Some(0.49))];
-        let (limited, _) = verdict(waited(), Some(0.77), (HERE, Some(0.5)));
-        assert!(
-            limited
-                .unwrap()
-                .starts_with("worker thread 0 ran 24 % and waited")
-        );
-        for others in [Some(0.08), None] {
-            let (limited, shared) = verdict(workers(), Some(0.99), (HERE, others));
-            assert_eq!(limited, None);
-            assert_eq!(
-                shared.unwrap(),
-                format!("{starved}: the server here used the rest")
-            );
+    fn a_starved_worker_is_judged_by_who_had_the_cpu() {
+        // The second has the least time to spare, the first waited most.
+        let workers = || vec![worker(0.24, Some(0.49)), worker(0.85, Some(0.02))];
+        let waited = "thread 0 waited for a CPU 49 % of the time";
+        for users in [ELSEWHERE, here(0.5, 0.34), here(0.005, 0.016)] {
+            let (limited, shared) = verdict(workers(), Some(0.77), users);
+            assert_eq!(limited.unwrap(), format!("{waited}; others had it"));
+            assert_eq!(shared, None);
         }
+        let (limited, shared) = verdict(workers(), Some(0.77), here(0.5, 0.08));
+        assert_eq!(limited, None);
+        assert_eq!(shared.unwrap(), format!("{waited}; the server had it"));
+        let (limited, shared) = verdict(workers(), Some(0.77), UNKNOWN);
+        assert_eq!(limited, None);
+        assert_eq!(shared.unwrap(), format!("{waited}; who had it is unknown"));
     }
 
     #[test]
     fn a_full_machine_counts_where_it_is_not_known_how_long_workers_waited() {
         let workers = || vec![worker(0.4, None)];
-        let full = "all CPUs were busy 96 % of the time";
+        let full = "CPUs were busy 96 % of the time";
         let (limited, _) = verdict(workers(), Some(0.96), ELSEWHERE);
         assert!(limited.unwrap().starts_with(full));
-        let (limited, shared) = verdict(workers(), Some(0.96), (HERE, Some(0.05)));
+        let (limited, shared) = verdict(workers(), Some(0.96), here(0.5, 0.05));
         assert_eq!(limited, None);
         assert!(shared.unwrap().starts_with(full));
     }
@@ -352,7 +355,8 @@ mod tests {
             }),
         };
         let others = |busy, window_s, used: &ServerCpuRecord| {
-            CpuUsers::of(HERE, (busy, window_s), &client, used).others
+            let users = CpuUsers::of(Whereabouts::Here, (busy, window_s), &client, used);
+            users.shares.map(|shares| shares.others)
         };
         let processes = used(CpuScope::Processes);
         let share = others(Some(0.95), 10.0, &processes).unwrap();
@@ -379,7 +383,8 @@ mod tests {
 
     /// Returns quantiles in percent, and the lateness there in whole microseconds.
     fn noise(late_us: &[(u64, u64)], latency_us: &[(u64, u64)]) -> Vec<(f64, u64)> {
-        let found = latency_noise(&histogram(late_us), &histogram(latency_us));
+        let (late, latency) = (histogram(late_us), histogram(latency_us));
+        let found = latency_noise(&late, &latency, LateSteps::Answer);
         let rounded = |noise: &LatencyNoise| {
             let late_us = noise.late.0 as f64 / 1000.0;
             (noise.quantile * 100.0, (late_us / 10.0).round() as u64 * 10)
@@ -408,6 +413,14 @@ mod tests {
         // A latency cannot be too high by more than it exceeds the shortest.
         let short = [(60, 9000), (90, 700), (300, 300)];
         assert_eq!(noise(&[(10, 294), (600, 6)], &short), [(99.0, 240)]);
+    }
+
+    #[test]
+    fn requests_that_are_due_by_the_clock_can_be_late_as_well() {
+        let (late, latency) = (histogram(&[(300, 300)]), histogram(&[(100, 1), (5000, 99)]));
+        assert_eq!(latency_noise(&late, &latency, LateSteps::Answer), []);
+        let found = latency_noise(&late, &latency, LateSteps::RequestAndAnswer);
+        assert_eq!(found.len(), 4, "600 us of 5 ms: {found:?}");
     }
 
     #[test]

@@ -229,7 +229,6 @@ impl<S: Supply> Member<S> {
     }
 
     fn count(&mut self, due: Nanos, delay: Nanos) {
-        self.punctuality.sent += u64::from(self.is_counted(due + delay));
         if self.is_counted(due) {
             self.punctuality.due += 1;
             self.punctuality.late += u64::from(delay > LATE);
@@ -281,8 +280,13 @@ impl<S: Supply> Member<S> {
     /// closed, whenever it was sent.
     pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
         let (_, close) = self.window;
+        let is_in_flight = slot.sent < close && close <= now;
+        if is_in_flight {
+            let longest = &mut self.punctuality.in_flight_max;
+            *longest = (*longest).max(now.since(slot.sent));
+        }
         if !self.is_paced {
-            if slot.sent < close && close <= now {
+            if is_in_flight {
                 self.leave_unanswered(1, slot.sent, now);
             }
         } else if self.is_counted(slot.due) && self.is_counted(slot.intended) {
@@ -309,7 +313,12 @@ impl<S: Supply> Member<S> {
             return;
         }
         match &mut self.pace {
-            Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
+            Pace::Closed => self.free.push(slot),
+            Pace::Rate(_) | Pace::Recorded(_) => {
+                let (open, close) = self.window;
+                self.punctuality.answered += u64::from(open <= now && now < close);
+                self.free.push(slot);
+            }
             Pace::Bursts(bursts) => {
                 bursts.can_send(now);
                 self.free.push(slot);

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::run::board::Board;
 use crate::run::guest::GuestPanic;
-use crate::run::health::CpuUsers;
+use crate::run::health::{CpuUsers, LateSteps};
 use crate::run::schedule::Schedule;
 use crate::run::setup::Pace;
 use crate::run::worker::{Assignment, Outcome, Report};
@@ -117,7 +117,11 @@ pub(super) async fn measure(
     );
     let clients_s = window_s * f64::from(point.clients);
     let held_back_share = outcome.figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-    let generator = judged(generator, users, held_back_share, &ops);
+    let steps = match plan.load.is_paced() {
+        true => LateSteps::RequestAndAnswer,
+        false => LateSteps::Answer,
+    };
+    let generator = judged(generator, users, held_back_share, (&ops, steps));
     let figures = outcome.figures;
     Ok(LoadPointRecord {
         clients: point.clients,
@@ -275,13 +279,13 @@ fn judged(
     mut generator: GeneratorRecord,
     users: CpuUsers,
     held_back_share: f64,
-    ops: &Tally,
+    (ops, steps): (&Tally, LateSteps),
 ) -> GeneratorRecord {
     let verdict = health::judge(&generator, users);
     generator.limited = verdict.limited;
     generator.shared_cpus = verdict.shared_cpus;
     generator.latency_noise =
-        health::latency_noise(&generator.lateness(), &ops.window_all().service);
+        health::latency_noise(&generator.lateness(), ops.window_all().latency(), steps);
     if generator.limited.is_none() && generator.shared_cpus.is_none() {
         generator.back_pressure = health::back_pressure(held_back_share);
     }

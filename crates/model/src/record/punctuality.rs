@@ -10,8 +10,8 @@ use crate::Nanos;
 pub struct Punctuality {
     /// The number of actions.
     pub due: u64,
-    /// Actions that were sent in the window, whenever they were due.
-    pub sent: u64,
+    /// Actions that ended in the window, whenever they were due.
+    pub answered: u64,
     /// Begun more than a millisecond late: earlier ones of the client had not
     /// been answered, credits lacked, or the generator was slow.
     pub late: u64,
@@ -22,6 +22,8 @@ pub struct Punctuality {
     pub unanswered: u64,
     /// The longest wait of an unanswered action.
     pub unanswered_max: Nanos,
+    /// The longest service time of a request that was in flight when the window closed.
+    pub in_flight_max: Nanos,
     /// The longest delay of an action.
     pub delay_max: Nanos,
 }
@@ -30,11 +32,12 @@ impl Punctuality {
     /// The punctuality of no actions.
     pub const NONE: Self = Self {
         due: 0,
-        sent: 0,
+        answered: 0,
         late: 0,
         dropped: 0,
         unanswered: 0,
         unanswered_max: Nanos(0),
+        in_flight_max: Nanos(0),
         delay_max: Nanos(0),
     };
 }
@@ -45,11 +48,12 @@ impl Add for Punctuality {
     fn add(self, other: Self) -> Self {
         Self {
             due: self.due + other.due,
-            sent: self.sent + other.sent,
+            answered: self.answered + other.answered,
             late: self.late + other.late,
             dropped: self.dropped + other.dropped,
             unanswered: self.unanswered + other.unanswered,
             unanswered_max: self.unanswered_max.max(other.unanswered_max),
+            in_flight_max: self.in_flight_max.max(other.in_flight_max),
             delay_max: self.delay_max.max(other.delay_max),
         }
     }

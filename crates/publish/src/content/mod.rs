@@ -130,10 +130,7 @@ fn reasons(row: &Row<'_>) -> String {
 /// was not the limit.
 fn limits(row: &Row<'_>) -> Option<String> {
     let mut reasons = Vec::new();
-    let limited = row
-        .passes
-        .iter()
-        .filter(|pass| pass.generator_limited == Some(true));
+    let limited = row.passes.iter().filter(|pass| pass.is_client_limited());
     for pass in limited {
         let told = pass
             .generator

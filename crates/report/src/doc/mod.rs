@@ -42,7 +42,7 @@ pub use point::{
     CachingDoc, ClientDoc, DifferenceDoc, DropoutDoc, FailureDoc, LoadPointDoc, OfferedDoc, OpDoc,
     SetupDoc, TotalsDoc, VerificationDoc,
 };
-pub(crate) use point::{is_asked_for, is_of_window};
+pub(crate) use point::{OldReason, is_asked_for, is_of_window};
 pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
 pub(crate) use server_cpu::per;

@@ -22,11 +22,15 @@ pub struct LoadPointDoc {
     pub valid: bool,
     /// Why the numbers may not be quoted; `null` if they may.
     pub invalid_reason: Option<String>,
-    /// Whether a request that was unanswered when the window closed had waited
-    /// longer than every latency of the window. Percentiles, p99.9 included, then
-    /// miss a stall. Absent in documents of releases that did not record it.
+    /// Whether a request that was in flight when the window closed took more than
+    /// twice as long as every service time of the window, and more than 10 ms.
+    /// Percentiles, p99.9 included, then miss a stall. Absent in documents of
+    /// releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<bool>,
+    /// How long that request took, in nanoseconds. Absent unless `stalled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_ns: Option<u64>,
     /// Application bytes read and written in the window, per second, in Mbit/s
     /// (10^6 bits).
     pub throughput_mbps: f64,
@@ -146,13 +150,13 @@ pub struct OfferedDoc {
     pub operations: u64,
     /// Operations due per second: the offered load.
     pub ops_per_s: f64,
-    /// Number of operations sent in the window, no matter when they were due.
+    /// Number of operations answered in the window, no matter when they were due.
     /// Absent, like the next key, in documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<u64>,
-    /// Whether the requested rate was not reached. Fewer operations were then sent
-    /// than were due, by more than 1 %, and by more than are due in 100 ms. Absent
-    /// without a rate.
+    pub answered: Option<u64>,
+    /// Whether the requested rate was not reached. Fewer operations were then
+    /// answered than were due, by more than 1 %, and by more than are due in 100 ms.
+    /// Absent without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_missed: Option<bool>,
     /// Number of operations sent more than a millisecond after they were due.
@@ -173,13 +177,24 @@ pub struct OfferedDoc {
     pub delay_ns_max: u64,
 }
 
+/// Meaning of the reason why the generator was the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OldReason {
+    /// The load point is client-limited. The only meaning since stalls are judged.
+    Limited,
+    /// Answers were handled late.
+    Late,
+    /// The server on the same machine had the CPUs.
+    Shared,
+}
+
 impl OfferedDoc {
-    /// Returns the sent operations as a share of the due ones, 0 to 1; `None` if
+    /// Returns the answered operations as a share of the due ones, 0 to 1; `None` if
     /// that is not known.
     #[must_use]
     pub fn reached_share(&self) -> Option<f64> {
         let due = self.operations.max(1) as f64;
-        Some((self.sent? as f64 / due).min(1.0))
+        Some((self.answered? as f64 / due).min(1.0))
     }
 }
 
@@ -191,13 +206,40 @@ impl LoadPointDoc {
         offered.is_some_and(|offered| offered.rate_missed == Some(true))
     }
 
-    /// Returns the longest wait of a request that was unanswered when the window
-    /// closed, in nanoseconds; `None` if there was none.
+    /// Returns whether the generator limited the throughput. Releases that did not
+    /// judge stalls also said so of late answers and of a server on the same machine
+    /// that had the CPUs.
     #[must_use]
-    pub fn longest_unanswered_ns(&self) -> Option<u64> {
-        let due = self.offered.filter(|offered| offered.unanswered > 0);
-        let due = due.map(|offered| offered.unanswered_ns_max);
-        self.unanswered_ns_max.or(due)
+    pub fn is_client_limited(&self) -> bool {
+        self.generator_limited == Some(true) && self.old_reason() == OldReason::Limited
+    }
+
+    /// Returns what the reason of `generator` meant in the release that wrote it.
+    pub(crate) fn old_reason(&self) -> OldReason {
+        let generator = self.generator.as_ref();
+        let reason = generator.and_then(|generator| generator.reason.as_deref());
+        match reason.filter(|_| self.stalled.is_none()) {
+            Some(reason) if reason.contains(" seen ") && reason.contains(" late or more") => {
+                OldReason::Late
+            }
+            Some(reason) if reason.ends_with("the server here shares them") => OldReason::Shared,
+            _ => OldReason::Limited,
+        }
+    }
+
+    /// Returns how long the request took that shows a stall at the end of the window,
+    /// in nanoseconds; `None` if there was none. Older releases kept the wait alone.
+    #[must_use]
+    pub fn stall_ns(&self) -> Option<u64> {
+        let longest = self.latency_ns.map_or(0, |latency| latency.max);
+        let old = || {
+            self.unanswered_ns_max
+                .filter(|&waited| waited / 2 > longest)
+        };
+        match self.stalled {
+            Some(_) => self.stalled_ns,
+            None => old(),
+        }
     }
 
     /// Returns the operations that the workload asked for. Operations that the

@@ -4,9 +4,9 @@
 //! Each kind of caution is one line for the whole run, with its worst value and its
 //! load points. The document has the figures of every load point.
 
-use crate::doc::{LoadPointDoc, OfferedDoc, PlanDoc, RunDoc};
+use crate::doc::{LoadPointDoc, OldReason, PlanDoc, RunDoc};
 use crate::text::wrapped;
-use crate::units::{self, counted, latency, percent, plain};
+use crate::units::{counted, latency, percent, plain};
 
 /// Highest number of lines of cautions on a terminal.
 const LINES_MAX: usize = 3;
@@ -58,13 +58,16 @@ pub fn cautions(doc: &RunDoc) -> Vec<String> {
 pub(crate) fn brief(doc: &RunDoc) -> String {
     let mut lines = cautions(doc);
     if lines.len() > LINES_MAX {
-        let also: Vec<_> = found(doc)
+        let found = found(doc);
+        let also: Vec<_> = found[LINES_MAX - 1..]
             .iter()
-            .skip(LINES_MAX - 1)
-            .map(|caution| format!("{} {}", caution.name, caution.places))
+            .map(|caution| caution.name)
             .collect();
         lines.truncate(LINES_MAX - 1);
-        lines.push(format!("also {}", also.join(", ")));
+        lines.push(format!(
+            "also {}: the result has the load points",
+            also.join(", ")
+        ));
     }
     lines.iter().map(|line| wrapped(line)).collect()
 }
@@ -74,6 +77,7 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
         let findings: Vec<_> = doc
             .load_points
             .iter()
+            .filter(|point| point.valid)
             .filter_map(|point| Some((point, find(point, &doc.plan)?)))
             .collect();
         let points: Vec<_> = findings.iter().map(|(point, _)| *point).collect();
@@ -89,8 +93,9 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
     KINDS.iter().filter_map(caution).collect()
 }
 
-/// Names load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`.
-fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
+/// Names load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`, `at 9
+/// of 16 load points`.
+pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
     let clients = |points: &mut dyn Iterator<Item = &LoadPointDoc>| {
         let mut clients: Vec<_> = points.map(|point| point.clients).collect();
         clients.sort_unstable();
@@ -98,7 +103,7 @@ fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
         clients
     };
     let these = clients(&mut points.iter().copied());
-    let all = clients(&mut all.iter());
+    let all = clients(&mut all.iter().filter(|point| point.valid));
     if these.len() > 1 && these == all {
         return "at all load points".to_owned();
     }
@@ -111,39 +116,47 @@ fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
         few => few.iter().map(u32::to_string).collect(),
     });
     let runs: Vec<_> = runs.collect();
-    match &these[..] {
-        [1] => "at 1 client".to_owned(),
-        _ => format!("at {} clients", runs.join(", ")),
+    match (&these[..], runs.len()) {
+        ([1], _) => "at 1 client".to_owned(),
+        (_, ..=RUNS_MAX) => format!("at {} clients", runs.join(", ")),
+        _ => format!("at {} of {} load points", these.len(), all.len()),
     }
 }
 
+/// Highest number of runs of load points that are named.
+const RUNS_MAX: usize = 4;
+
 fn client_limited(point: &LoadPointDoc) -> Option<Finding> {
-    let generator = point.generator.as_ref()?;
-    let reason = generator.reason.as_deref()?;
-    point.valid.then(|| Finding {
-        weight: busiest_share(point),
-        text: format!("throughput may be too low, because {}", plain(reason)),
+    let reason = reason_meant_as(point, OldReason::Limited)?;
+    Some(Finding {
+        weight: worst_share(point),
+        text: reason,
     })
 }
 
 fn shared_cpus(point: &LoadPointDoc) -> Option<Finding> {
     let generator = point.generator.as_ref()?;
-    let reason = generator.shared_cpus.as_deref()?;
-    point.valid.then(|| Finding {
-        weight: busiest_share(point),
-        text: plain(reason),
+    let reason = generator.shared_cpus.as_deref().map(plain);
+    Some(Finding {
+        weight: worst_share(point),
+        text: reason.or_else(|| reason_meant_as(point, OldReason::Shared))?,
     })
 }
 
-/// Returns the share of the window in which the worker with the least spare time
-/// ran or waited for a CPU.
-fn busiest_share(point: &LoadPointDoc) -> f64 {
-    let workers = point
-        .generator
-        .iter()
-        .flat_map(|generator| &generator.workers);
-    workers
-        .map(|worker| worker.cpu_share + worker.waiting_share.unwrap_or(0.0))
+/// Returns the reason why the generator was the limit, if it meant this in the release that
+/// wrote the document.
+fn reason_meant_as(point: &LoadPointDoc, meaning: OldReason) -> Option<String> {
+    let reason = point.generator.as_ref()?.reason.as_deref()?;
+    (point.old_reason() == meaning).then(|| plain(reason))
+}
+
+/// Returns the largest share of the window in which a worker ran, or waited for a CPU: the
+/// figure that reasons name.
+fn worst_share(point: &LoadPointDoc) -> f64 {
+    let generator = point.generator.iter();
+    generator
+        .flat_map(|generator| &generator.workers)
+        .map(|worker| worker.cpu_share.max(worker.waiting_share.unwrap_or(0.0)))
         .fold(0.0, f64::max)
 }
 
@@ -162,7 +175,7 @@ fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     (busy > BUSY_WORTH_TELLING).then(|| Finding {
         weight: busy,
         text: format!(
-            "throughput may be too low, because smbench used {} of the time of its {}",
+            "smbench used {} of the time of its {}",
             percent(busy * 100.0),
             counted(threads.into(), "thread")
         ),
@@ -170,19 +183,26 @@ fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
 }
 
 fn latency_noise(point: &LoadPointDoc) -> Option<Finding> {
-    let noise = &point.latency_noise_ns;
-    let mut noise: Vec<_> = noise.iter().collect();
-    noise.sort_by_key(|(_, late)| **late);
-    let ((first, least), (last, most)) = (noise.first()?, noise.last()?);
-    let may_be =
-        |key: &str, late: u64| format!("{} may be {} too high", name(key), latency(late as f64));
-    let text = match first == last {
-        true => may_be(last, **most),
-        false => format!("{}, {}", may_be(first, **least), may_be(last, **most)),
+    let mut noise: Vec<_> = point.latency_noise_ns.iter().collect();
+    // By name: longer names are higher percentiles.
+    noise.sort();
+    let (Some((first, least)), Some((last, most))) = (noise.first(), noise.last()) else {
+        let text = reason_meant_as(point, OldReason::Late)?;
+        return Some(Finding { weight: 0.0, text });
     };
-    point.valid.then(|| Finding {
+    let by = |late: u64| latency(late as f64);
+    let text = match first == last {
+        true => format!("{} and up may be too high, by {}", name(first), by(**least)),
+        false => format!(
+            "{} and up may be too high, by {} to {}",
+            name(first),
+            by(**least),
+            by(**most)
+        ),
+    };
+    Some(Finding {
         weight: **most as f64,
-        text: format!("{text}: answers were handled late"),
+        text,
     })
 }
 
@@ -194,17 +214,15 @@ fn name(key: &str) -> String {
     }
 }
 
-/// Finds requests without an answer when the window closed that had waited longer
-/// than any latency of the window. A missed rate has its own caution.
+/// Returns a request in flight when the window closed that took far longer than those
+/// which the latencies count.
 fn stalled(point: &LoadPointDoc) -> Option<Finding> {
-    let waited = point.longest_unanswered_ns()? as f64;
-    let longest = point.latency_ns.map_or(0, |latency| latency.max);
-    let is_stalled = point.stalled.unwrap_or(waited > longest as f64);
-    (point.valid && is_stalled && !point.misses_rate()).then(|| Finding {
-        weight: waited,
+    let took = point.stall_ns()? as f64;
+    Some(Finding {
+        weight: took,
         text: format!(
-            "when the window closed a request had waited {}, longer than all latencies",
-            latency(waited)
+            "a request in flight when the window closed took {}",
+            latency(took)
         ),
     })
 }
@@ -213,7 +231,7 @@ fn stalled(point: &LoadPointDoc) -> Option<Finding> {
 /// At a rate such clients may have had nothing to do, so rates are left out.
 fn unserved(point: &LoadPointDoc) -> Option<Finding> {
     let without = point.clients.saturating_sub(point.clients_served?);
-    (point.offered.is_none() && point.valid && without > 0).then(|| Finding {
+    (point.offered.is_none() && without > 0).then(|| Finding {
         weight: without.into(),
         text: format!(
             "{without} of {} completed nothing in the window",
@@ -250,26 +268,22 @@ fn starved(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
 
 fn held_back(point: &LoadPointDoc) -> Option<Finding> {
     let generator = point.generator.as_ref();
-    let verdict = generator.and_then(|generator| generator.back_pressure.as_deref());
-    let share = match verdict {
-        Some(_) => point.generator.as_ref()?.held_back_share,
-        None => share_of_time(point, point.held_back_s)?,
+    let share = match generator {
+        Some(generator) if generator.back_pressure.is_some() => generator.held_back_share,
+        _ => share_of_time(point, point.held_back_s)?,
     };
     let has_cpus =
         generator.is_none_or(|generator| !generator.limited && generator.shared_cpus.is_none());
-    let text = verdict.map_or_else(
-        || {
-            let reason = match has_cpus {
-                true => "network or server took requests slowly",
-                false => "sockets took no more, which a generator without a CPU may see late",
-            };
-            format!("{} of the clients' time: {reason}", percent(share * 100.0))
-        },
-        plain,
-    );
+    let who = match has_cpus {
+        true => "; network or server was slow",
+        false => "",
+    };
     Some(Finding {
         weight: share,
-        text,
+        text: format!(
+            "sockets took no more {} of the clients' time{who}",
+            percent(share * 100.0)
+        ),
     })
 }
 
@@ -305,19 +319,14 @@ const LITTLE_TOLERANCE: f64 = 0.05;
 fn imbalance(point: &LoadPointDoc) -> Option<Finding> {
     let concurrency = point.concurrency?;
     let ratio = concurrency.littles_ratio?;
-    // Failed operations were in flight, but have no latency.
-    (point.valid && (ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| {
-        let reason = match point.differences.is_empty() {
-            true => "operations that began before the window or outlast it weigh much in it",
-            false => "what ended otherwise than recorded has no latency",
-        };
-        Finding {
-            weight: (ratio - 1.0).abs(),
-            text: format!(
-                "{:.2} counted, {:.2} by Little's law: {reason}",
-                concurrency.in_flight_mean, concurrency.by_littles_law
-            ),
-        }
+    // Failed operations and those that differ from a recording were in flight, but have no
+    // latency.
+    ((ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| Finding {
+        weight: (ratio - 1.0).abs(),
+        text: format!(
+            "{:.2} requests counted, {:.2} by Little's law",
+            concurrency.in_flight_mean, concurrency.by_littles_law
+        ),
     })
 }
 
@@ -333,86 +342,4 @@ fn unjudged(point: &LoadPointDoc) -> Option<Finding> {
             counted(all, "read")
         ),
     })
-}
-
-/// Names the load points that missed the requested rate, and the largest shortfall.
-/// `None` if all reached it, or if no rate was requested.
-#[must_use]
-pub fn missed_rate(doc: &RunDoc) -> Option<String> {
-    let points = doc.load_points.iter();
-    let missed: Vec<_> = points.filter(|point| point.misses_rate()).collect();
-    let reached =
-        |point: &&&LoadPointDoc| point.offered.and_then(|offered| offered.reached_share());
-    let worst = missed.iter().min_by(|one, other| {
-        let shares = [one, other].map(|point| reached(point).unwrap_or(1.0));
-        shares[0].total_cmp(&shares[1])
-    })?;
-    let (offered, share) = (worst.offered?, reached(&worst)?);
-    let at_worst = match &missed[..] {
-        [_] => String::new(),
-        _ => format!(" at {}", counted(worst.clients.into(), "client")),
-    };
-    Some(format!(
-        "rate not reached {}: {} of {} operations/s ({}){at_worst}",
-        places(&missed, &doc.load_points),
-        units::rate(offered.ops_per_s * share),
-        units::rate(offered.ops_per_s),
-        percent(share * 100.0)
-    ))
-}
-
-/// Describes whether the rate was reached, and how late operations were sent. Empty
-/// for a load without due times. Ends with a newline.
-#[must_use]
-pub fn rate_lines(doc: &RunDoc) -> String {
-    let missed = missed_rate(doc).map(|missed| {
-        format!(
-            "{missed}; latencies are mostly time in a growing queue: lower --rate, or raise \
-             --clients or --outstanding"
-        )
-    });
-    let lines = [missed, reached_rate(doc), sent_late(doc)]
-        .into_iter()
-        .flatten();
-    lines.map(|line| wrapped(&line)).collect()
-}
-
-/// Names the load points that reached the requested rate; `None` if none did.
-fn reached_rate(doc: &RunDoc) -> Option<String> {
-    let is_reached = |point: &&LoadPointDoc| {
-        let offered = point.offered.as_ref();
-        offered.is_some_and(|offered| offered.rate_missed == Some(false))
-    };
-    let reached: Vec<_> = doc.load_points.iter().filter(is_reached).collect();
-    let places = places(&reached, &doc.load_points);
-    (!reached.is_empty()).then(|| format!("rate reached {places}"))
-}
-
-/// Describes the load point with the largest share of operations sent late or
-/// never, among those that reached their rate.
-fn sent_late(doc: &RunDoc) -> Option<String> {
-    let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
-    let amiss = |offered: &OfferedDoc| {
-        let amiss = offered.late.saturating_add(offered.dropped);
-        share(amiss, offered.operations)
-    };
-    let (point, offered) = doc
-        .load_points
-        .iter()
-        .filter(|point| !point.misses_rate())
-        .filter_map(|point| Some((point, point.offered?)))
-        .filter(|(_, offered)| amiss(offered) > 0.0)
-        .max_by(|(_, one), (_, other)| amiss(one).total_cmp(&amiss(other)))?;
-    let of = |part| percent(share(part, offered.operations));
-    let late = (offered.late > 0).then(|| {
-        let delay = latency(offered.delay_ns_max as f64);
-        format!("{} sent over 1 ms late, by up to {delay}", of(offered.late))
-    });
-    let dropped = (offered.dropped > 0).then(|| format!("{} never sent", of(offered.dropped)));
-    let parts: Vec<_> = late.into_iter().chain(dropped).collect();
-    Some(format!(
-        "late at {}: of the operations {}",
-        counted(point.clients.into(), "client"),
-        parts.join(", ")
-    ))
 }

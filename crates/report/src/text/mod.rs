@@ -9,14 +9,16 @@ mod cpu;
 mod header;
 mod operations;
 mod points;
+mod rate;
 mod remarks;
 
 pub(crate) use cautions::brief;
-pub use cautions::{cautions, missed_rate, rate_lines};
+pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use operations::operations;
 pub use points::{load_points, peak_line, repeats, setup_lines};
+pub use rate::{missed_rate, rate_lines, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
 
 use crate::curve::Curve;

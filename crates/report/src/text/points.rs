@@ -40,7 +40,12 @@ impl Shape {
         columns.extend(self.has_rate.then_some("reached"));
         columns.extend_from_slice(match self.is_paced {
             true => &[
-                "resp p50", "serv p50", "resp p99", "serv p99", "resp max", "errors",
+                "resp p50",
+                "serv p50",
+                "resp p99",
+                "serv p99",
+                "resp p99.9",
+                "errors",
             ],
             false => &[
                 "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "us/op",
@@ -71,11 +76,16 @@ impl Shape {
 pub fn load_points(curve: &Curve<'_>) -> Table {
     let shape = Shape::of(curve);
     let mut notes = shape.notes();
-    let any = |mark| curve.rows.iter().any(|row| self::mark(row) == mark);
-    if any("~ ") {
+    let any = |is: fn(&Row<'_>) -> bool| {
+        curve
+            .rows
+            .iter()
+            .any(|row| row.invalid.is_empty() && is(row))
+    };
+    if any(|row| row.is_generator_limited()) {
         notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
     }
-    if any("* ") {
+    if any(|row| row.is_stalled()) {
         notes.push("*: stalled at the end of the window, the latencies miss it".to_owned());
     }
     Table {
@@ -86,12 +96,19 @@ pub fn load_points(curve: &Curve<'_>) -> Table {
     }
 }
 
-fn mark(row: &Row<'_>) -> &'static str {
-    match () {
-        () if !row.invalid.is_empty() => "! ",
-        () if row.is_generator_limited() => "~ ",
-        () if row.is_stalled() => "* ",
-        () => "",
+fn mark(row: &Row<'_>) -> String {
+    if !row.invalid.is_empty() {
+        return "! ".to_owned();
+    }
+    let marks = [(row.is_generator_limited(), '~'), (row.is_stalled(), '*')];
+    let marks: String = marks
+        .iter()
+        .filter(|(is_so, _)| *is_so)
+        .map(|(_, mark)| *mark)
+        .collect();
+    match marks.is_empty() {
+        true => marks,
+        false => marks + " ",
     }
 }
 
@@ -117,6 +134,7 @@ fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
             service(|doc| doc.p50 as f64),
             latency(|doc| doc.p99 as f64),
             service(|doc| doc.p99 as f64),
+            latency(|doc| doc.p999 as f64),
         ]),
         false => cells.extend([
             latency(|doc| doc.mean),
@@ -124,9 +142,10 @@ fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
             latency(|doc| doc.p95 as f64),
             latency(|doc| doc.p99 as f64),
             latency(|doc| doc.p999 as f64),
+            latency(|doc| doc.max as f64),
         ]),
     }
-    cells.extend([latency(|doc| doc.max as f64), Cell::count(row.errors)]);
+    cells.push(Cell::count(row.errors));
     if !shape.is_paced {
         cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
     }
