@@ -1,9 +1,9 @@
 //! Configurations as Iometer writes them, and the messages for malformed ones.
 
-use std::time::Duration;
-
 mod lines;
 mod workers;
+
+use std::time::Duration;
 
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;

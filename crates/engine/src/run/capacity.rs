@@ -9,9 +9,8 @@
 //! Invariant: a run is refused only where the system has said that it has too
 //! little; what it does not tell is left for the run to find out. What is needed
 //! is estimated from below. Not here: open files (see
-//! [`process::reserve_descriptors`](crate::process::reserve_descriptors)).
+//! [`process::reserve_descriptors`](crate::machine::process::reserve_descriptors)).
 
-mod machine;
 #[cfg(test)]
 mod tests;
 
@@ -24,11 +23,12 @@ use smbench_model::plan::Plan;
 use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::process;
-use crate::run::Carrier;
-use crate::run::board::RECORDERS_PER_WORKER;
-use crate::session::{Endpoint, Route};
-use machine::{Memory, Ports};
+use crate::machine::capacity::{Kept, Memory, Ports};
+use crate::machine::process;
+use crate::machine::route::Route;
+use crate::run::carrier::Carrier;
+use crate::smb::session::Endpoint;
+use crate::worker::board::RECORDERS_PER_WORKER;
 
 /// What a session takes of this process's memory, in bytes; measured (4 KiB).
 const SESSION_BYTES: u64 = 4 * 1024;
@@ -132,9 +132,9 @@ pub enum CapacityError {
 
 /// Checks memory and threads.
 pub(super) fn check_process(plan: &Plan, carrier: Carrier) -> Result<(), CapacityError> {
-    threads(plan, &machine::threads_left())?;
+    threads(plan, &crate::machine::capacity::threads_left())?;
     let needed = Needed::by(plan, carrier);
-    memory(plan, &needed, &machine::memory_left())?;
+    memory(plan, &needed, &crate::machine::capacity::memory_left())?;
     address_space(plan, &needed, &process::allocatable())
 }
 
@@ -160,15 +160,6 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
         }
     }
     Ok(())
-}
-
-/// Whether the port of a connection that has ended is of use at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
-    /// For as long as [`TIME_WAIT`].
-    AWhile,
-    /// It is (`net.ipv4.tcp_tw_reuse`).
-    No,
 }
 
 /// The most ports that connections of a plan hold at once on one of `shares`

@@ -23,15 +23,12 @@
 //! without a free CPU may see late that a socket has room again. Then nothing is
 //! concluded.
 
-mod gauge;
-
 use hdrhistogram::Histogram;
 use smbench_model::Nanos;
 use smbench_model::cpu::{CpuScope, ServerCpuRecord};
 use smbench_model::record::{ClientUsage, GeneratorRecord, LatencyNoise};
 
-use crate::session::Whereabouts;
-pub(super) use gauge::Gauge;
+use crate::machine::route::Whereabouts;
 
 /// A worker's share of the window as far as its load went, running and waiting to run.
 const BUSY_MAX: f64 = 0.90;
@@ -66,7 +63,7 @@ pub(super) struct CpuUsers {
 impl CpuUsers {
     /// Derives the others' share from `busy`, the share of all CPUs that anyone used in a
     /// `window` of this length, in seconds.
-    pub(super) fn of(
+    pub(crate) fn of(
         server: Whereabouts,
         (busy, window_s): (Option<f64>, f64),
         client: &ClientUsage,

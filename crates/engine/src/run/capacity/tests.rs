@@ -5,7 +5,7 @@ use smbench_model::target::Target;
 
 use super::*;
 use crate::profile;
-use crate::run::descriptors;
+use crate::run::carrier::descriptors;
 
 fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let profile = profile::load("read-4k").unwrap();
