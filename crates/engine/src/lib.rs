@@ -32,11 +32,8 @@ mod drivers;
 pub mod fileio;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-pub mod iometer;
-pub mod loadfile;
 mod machine;
 pub mod probe;
-pub mod profile;
 pub mod run;
 mod smb;
 pub mod trace;
@@ -44,6 +41,7 @@ mod worker;
 
 pub use drivers::loopback;
 pub use machine::{clock, server_cpu, storage};
+pub use smbench_formats::{iometer, loadfile, profile};
 pub use smbench_model::contents::{block as pattern, verify};
 pub use smbench_model::lists::{clients, sources};
 pub use smbench_model::{login, netbench, operations as stream, plan, record, spec, target, units};

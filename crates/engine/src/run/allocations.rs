@@ -14,6 +14,8 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use smbench_formats::loadfile::Unknown;
+use smbench_formats::{loadfile, profile};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
@@ -35,7 +37,6 @@ use super::{Unobserved, site};
 use crate::drivers::driver::Driver as _;
 use crate::drivers::native;
 use crate::drivers::site::Site;
-use crate::loadfile::Unknown;
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::smb::session::{Endpoint, Session};
@@ -48,7 +49,6 @@ use crate::worker::shared::Shared;
 use crate::worker::supply::Supplies;
 use crate::worker::timeline::Over;
 use crate::worker::work::{put_load_on, runtime};
-use crate::{loadfile, profile};
 
 /// Length of an interval: short enough for many hand-ins, and long enough for the
 /// coordinator of a debug build to merge them.

@@ -3,10 +3,9 @@
 use smbench_model::progress::Point;
 use smbench_model::record::{Outcome, RunRecord};
 
-use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
-use crate::run::point;
+use crate::run::{Observer, point};
 use crate::smb::session::SessionError;
 
 /// Returns the record of a run with its outcome, or the error if nothing was

@@ -6,7 +6,7 @@ use smbench_model::plan::Problem;
 use thiserror::Error;
 
 use crate::machine::server_cpu::MetricsError;
-use crate::run::capacity::CapacityError;
+use crate::run::CapacityError;
 use crate::smb::session::SessionError;
 
 /// The reason why a run measured nothing at all.

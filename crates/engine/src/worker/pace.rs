@@ -219,9 +219,10 @@ impl Pauses {
 
 #[cfg(test)]
 mod tests {
+    use smbench_formats::loadfile;
+    use smbench_formats::loadfile::Unknown;
+
     use super::*;
-    use crate::loadfile;
-    use crate::loadfile::Unknown;
 
     fn arrivals(per_second: f64, spacing: Spacing, client: u32, turn: f64) -> Arrivals {
         let gaps = Gaps::new(1e9 / per_second, spacing, 7, client);

@@ -93,9 +93,10 @@ impl Instants {
 
 #[cfg(test)]
 mod tests {
+    use smbench_formats::loadfile;
+    use smbench_formats::loadfile::Unknown;
+
     use super::*;
-    use crate::loadfile;
-    use crate::loadfile::Unknown;
 
     /// A replay of a loadfile with these times, in seconds.
     fn recorded(times: &[&str], loops: Option<u32>) -> Instants {
