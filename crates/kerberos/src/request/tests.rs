@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::ccache;
 use super::super::messages::{ENC_AS_REP_PART, ENC_TGS_REP_PART, encrypted};
 use super::*;
-use crate::auth::der::{self, Der};
+use crate::der::{self, Der};
 
 const REALM: &str = "EXAMPLE.COM";
 const PASSWORD: &str = "correct horse";

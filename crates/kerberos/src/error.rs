@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::principal::Principal;
-use crate::wire::DecodeError;
+use crate::decode::DecodeError;
 
 /// The reason why there is no ticket, or why the server does not accept it.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::wire::DecodeError;
+use crate::decode::DecodeError;
 
 pub(super) const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::super::der::{self, Der};
-use crate::wire::DecodeError;
+use crate::decode::DecodeError;
+use crate::der::{self, Der};
 
 /// Name type of a user: KRB5-NT-PRINCIPAL (RFC 4120 6.2).
 const NAME_USER: i64 = 1;

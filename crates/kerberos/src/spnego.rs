@@ -3,20 +3,20 @@
 //! Not here: NTLM with a password, because `sspi` wraps its tokens itself.
 
 use super::der::{self, Der, ENUMERATED};
-use crate::wire::DecodeError;
+use crate::decode::DecodeError;
 
 /// Object identifier 1.3.6.1.5.5.2.
 const SPNEGO: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x02];
 /// Object identifier 1.2.840.113554.1.2.2.
-pub(super) const KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02];
+pub const KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02];
 /// Object identifier 1.2.840.48018.1.2.2. This is Kerberos with a typing error
 /// by Windows, which every implementation understands.
-pub(super) const MS_KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 0x01, 0x02, 0x02];
+pub const MS_KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 0x01, 0x02, 0x02];
 /// Object identifier 1.3.6.1.4.1.311.2.2.10.
-pub(super) const NTLM: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a];
+pub const NTLM: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a];
 
 /// Encodes the list of offered mechanisms, which a mechListMIC protects.
-pub(super) fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
+pub fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
     let offered: Vec<_> = offered
         .iter()
         .map(|mechanism| der::oid(mechanism))
@@ -25,19 +25,19 @@ pub(super) fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Wraps the first token of a GSS-API exchange (RFC 2743 3.1).
-pub(super) fn framed(mechanism: &[u8], token: &[u8]) -> Vec<u8> {
+pub fn framed(mechanism: &[u8], token: &[u8]) -> Vec<u8> {
     der::application(0, &[&der::oid(mechanism), token].concat())
 }
 
 /// Unwraps the output of [`framed`]: returns the mechanism and the token.
-pub(super) fn unframed(bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
+pub fn unframed(bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
     let mut inner = Der::new(bytes).expect(der::application_tag(0), "GSS-API token")?;
     let mechanism = inner.oid("GSS-API mechanism")?;
     Ok((mechanism, inner.rest()))
 }
 
 /// Encodes the first message: mechanisms, and a token for the first of them.
-pub(super) fn init(mechanisms: &[u8], token: &[u8]) -> Vec<u8> {
+pub fn init(mechanisms: &[u8], token: &[u8]) -> Vec<u8> {
     let init = der::sequence(&[
         der::context(0, mechanisms),
         der::context(2, &der::octets(token)),
@@ -46,7 +46,7 @@ pub(super) fn init(mechanisms: &[u8], token: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes a later message of the client.
-pub(super) fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
+pub fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
     let octets = |number, bytes: Option<&[u8]>| {
         bytes.map_or_else(Vec::new, |bytes| der::context(number, &der::octets(bytes)))
     };
@@ -55,7 +55,7 @@ pub(super) fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
 
 /// The state of the negotiation as the server reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub enum State {
     Completed,
     Incomplete,
     Rejected,
@@ -65,15 +65,15 @@ pub(super) enum State {
 
 /// A message from the server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Response<'a> {
-    pub(super) state: Option<State>,
-    pub(super) mechanism: Option<&'a [u8]>,
-    pub(super) token: Option<&'a [u8]>,
-    pub(super) mic: Option<&'a [u8]>,
+pub struct Response<'a> {
+    pub state: Option<State>,
+    pub mechanism: Option<&'a [u8]>,
+    pub token: Option<&'a [u8]>,
+    pub mic: Option<&'a [u8]>,
 }
 
 impl<'a> Response<'a> {
-    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut fields = Der::new(bytes)
             .field(1, "SPNEGO response")?
             .sequence("SPNEGO response")?;

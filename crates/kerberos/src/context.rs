@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::super::spnego;
 use super::enctype::{Key, fill_random};
 use super::error::KerberosError;
 use super::messages::{self, ApReplyPart, Authenticator, KrbError, MUTUAL_REQUIRED, usage};
 use super::ticket::{ServiceTicket, Stamp};
-use crate::wire::DecodeError;
+use crate::decode::DecodeError;
+use crate::spnego;
 
 /// Type of the checksum that carries GSS-API flags instead (RFC 4121 4.1.1).
 const CHECKSUM_GSS: i64 = 0x8003;
@@ -30,7 +30,8 @@ mod mic {
 }
 
 /// The client's side of one exchange.
-pub(in super::super) struct Initiator {
+#[doc(hidden)]
+pub struct Initiator {
     ticket: Arc<ServiceTicket>,
     stamp: Stamp,
     subkey: Key,
@@ -47,7 +48,7 @@ enum Server {
 
 impl Initiator {
     /// Starts an exchange and returns the first token to send.
-    pub(in super::super) fn start(
+    pub fn start(
         ticket: Arc<ServiceTicket>,
         now: SystemTime,
     ) -> Result<(Self, Vec<u8>), KerberosError> {
@@ -85,7 +86,7 @@ impl Initiator {
     }
 
     /// Processes the server's token, which proves that the server could read ours.
-    pub(in super::super) fn finish(&mut self, token: &[u8]) -> Result<(), KerberosError> {
+    pub fn finish(&mut self, token: &[u8]) -> Result<(), KerberosError> {
         let (_, token) = spnego::unframed(token)?;
         let (id, message) = token.split_first_chunk().ok_or(DecodeError {
             what: "Kerberos token",
@@ -115,11 +116,11 @@ impl Initiator {
         Ok(())
     }
 
-    pub(in super::super) fn unproven(&self) -> KerberosError {
+    pub fn unproven(&self) -> KerberosError {
         KerberosError::ServerUnproven(self.ticket.service().clone())
     }
 
-    pub(in super::super) const fn is_proven(&self) -> bool {
+    pub const fn is_proven(&self) -> bool {
         matches!(self.server, Server::Proven(_))
     }
 
@@ -132,7 +133,7 @@ impl Initiator {
         }
     }
 
-    pub(in super::super) fn session_key(&self) -> &[u8] {
+    pub fn session_key(&self) -> &[u8] {
         self.key().bytes()
     }
 
@@ -144,7 +145,7 @@ impl Initiator {
     }
 
     /// Makes the first MIC token that the client sends.
-    pub(in super::super) fn mic(&self, data: &[u8]) -> Vec<u8> {
+    pub fn mic(&self, data: &[u8]) -> Vec<u8> {
         let mut token = vec![0xff; mic::HEADER_LEN];
         token[..2].copy_from_slice(&mic::ID);
         token[2] = self.chosen_by_server();
@@ -155,7 +156,7 @@ impl Initiator {
     }
 
     /// Returns whether a MIC token is the server's and protects `data`.
-    pub(in super::super) fn verifies(&self, data: &[u8], token: &[u8]) -> bool {
+    pub fn verifies(&self, data: &[u8], token: &[u8]) -> bool {
         let Some((header, checksum)) = token.split_at_checked(mic::HEADER_LEN) else {
             return false;
         };
@@ -173,11 +174,12 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::super::der::{self, Der};
     use super::super::enctype::Enctype;
     use super::super::principal::Principal;
     use super::super::ticket::Ticket;
     use super::*;
+    use crate::der;
+    use crate::der::Der;
 
     fn now() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::new(1_800_000_000, 123_456_000)

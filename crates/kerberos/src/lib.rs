@@ -10,6 +10,8 @@
 mod ccache;
 mod context;
 mod cts;
+mod decode;
+mod der;
 mod enctype;
 mod error;
 mod file;
@@ -17,10 +19,14 @@ mod keytab;
 mod messages;
 mod principal;
 mod request;
+#[doc(hidden)]
+pub mod spnego;
 mod ticket;
 
 pub use ccache::CredentialCache;
-pub(super) use context::Initiator;
+#[doc(hidden)]
+pub use context::Initiator;
+pub use decode::DecodeError;
 pub use error::KerberosError;
 pub use file::MalformedFile;
 pub use keytab::Keytab;
@@ -31,7 +37,8 @@ pub use ticket::ServiceTicket;
 /// Decodes `bytes` as each message part that is only readable with a key, for
 /// the fuzz targets.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn decode_opened(bytes: &[u8]) {
+#[doc(hidden)]
+pub fn decode_opened(bytes: &[u8]) {
     let _ = messages::ReplyPart::decode(bytes);
     let _ = messages::ApReplyPart::decode(bytes);
     let _ = messages::etype_info(bytes);

@@ -2,11 +2,11 @@
 
 use std::time::SystemTime;
 
-use super::super::der::{self, Der};
 use super::enctype::{Enctype, Key};
 use super::principal::Principal;
 use super::ticket::{Stamp, Ticket};
-use crate::wire::DecodeError;
+use crate::decode::DecodeError;
+use crate::der::{self, Der};
 
 const VERSION: i64 = 5;
 const TICKET: u8 = 1;
@@ -24,20 +24,20 @@ const KRB_ERROR: u8 = 30;
 
 /// Key usage numbers (RFC 4120 7.5.1).
 pub(super) mod usage {
-    pub(in super::super) const AS_REQ_TIMESTAMP: u32 = 1;
-    pub(in super::super) const AS_REP: u32 = 3;
-    pub(in super::super) const TGS_REQ_CHECKSUM: u32 = 6;
-    pub(in super::super) const TGS_REQ_AUTHENTICATOR: u32 = 7;
-    pub(in super::super) const TGS_REP: u32 = 8;
-    pub(in super::super) const AP_REQ_AUTHENTICATOR: u32 = 11;
-    pub(in super::super) const AP_REP: u32 = 12;
+    pub(crate) const AS_REQ_TIMESTAMP: u32 = 1;
+    pub(crate) const AS_REP: u32 = 3;
+    pub(crate) const TGS_REQ_CHECKSUM: u32 = 6;
+    pub(crate) const TGS_REQ_AUTHENTICATOR: u32 = 7;
+    pub(crate) const TGS_REP: u32 = 8;
+    pub(crate) const AP_REQ_AUTHENTICATOR: u32 = 11;
+    pub(crate) const AP_REP: u32 = 12;
 }
 
 /// Types of pre-authentication data (RFC 4120 7.5.2).
 pub(super) mod preauth {
-    pub(in super::super) const TGS_REQ: i64 = 1;
-    pub(in super::super) const ENC_TIMESTAMP: i64 = 2;
-    pub(in super::super) const ETYPE_INFO2: i64 = 19;
+    pub(crate) const TGS_REQ: i64 = 1;
+    pub(crate) const ENC_TIMESTAMP: i64 = 2;
+    pub(crate) const ETYPE_INFO2: i64 = 19;
 }
 
 /// KDC option: the KDC may refer the client to another realm.

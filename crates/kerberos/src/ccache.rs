@@ -180,7 +180,7 @@ pub(super) mod tests {
     }
 
     /// Encodes a cache of format 4 with these tickets and settings between them.
-    pub(in super::super) fn cache(user: &Principal, tickets: &[Ticket]) -> Vec<u8> {
+    pub(crate) fn cache(user: &Principal, tickets: &[Ticket]) -> Vec<u8> {
         file(user, tickets, Version::V4)
     }
 
