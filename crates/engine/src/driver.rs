@@ -27,9 +27,9 @@
 
 pub use smbench_protocol::NtStatus;
 
-pub use crate::run::driver::{
+pub use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
-pub use crate::run::null::{Null, NullDriver};
-pub use crate::run::operation::Dropped;
-pub use crate::session::caching::Acknowledged;
+pub use crate::drivers::dropped::Dropped;
+pub use crate::drivers::null::{Null, NullDriver};
+pub use crate::smb::session::caching::Acknowledged;

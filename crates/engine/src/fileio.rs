@@ -2,4 +2,4 @@
 
 pub use smbench_model::fileio::*;
 
-pub use crate::prepared::{prepare, remove};
+pub use crate::smb::prepared::{prepare, remove};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use smbench_model::fileio::Manifest;
 
-use crate::server_cpu;
+use crate::machine::server_cpu;
 
 /// Reads the manifest that describes prepared files (`fileio`), and writes it
 /// again. Returns `None` if the input is not a manifest.

@@ -27,38 +27,29 @@
 //!
 //! `examples/` has complete programs: `run_a_plan`, `inside_tokio`, `own_target`.
 
-mod prepared;
-
-mod cancel;
-pub mod clock;
 pub mod driver;
+mod drivers;
 pub mod fileio;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-pub mod iometer;
-mod kerberos;
-pub mod loadfile;
-pub mod loopback;
+mod machine;
 pub mod probe;
-mod process;
-pub mod profile;
 pub mod run;
-pub mod server_cpu;
-mod session;
-mod share;
-mod socket;
-pub mod storage;
+mod smb;
 pub mod trace;
+mod worker;
 
+pub use drivers::loopback;
+pub use machine::{clock, server_cpu, storage};
+pub use smbench_formats::{iometer, loadfile, profile};
 pub use smbench_model::contents::{block as pattern, verify};
 pub use smbench_model::lists::{clients, sources};
-pub use smbench_model::operations as stream;
-pub use smbench_model::{login, netbench, plan, record, spec, target, units};
+pub use smbench_model::{login, netbench, operations as stream, plan, record, spec, target, units};
 
-pub use cancel::Cancel;
-pub use kerberos::TicketError;
-pub use session::{SessionError, Who};
-pub use share::Cleanup;
+pub use crate::machine::cancel::Cancel;
+pub use crate::smb::session::{SessionError, Who};
+pub use crate::smb::share::Cleanup;
+pub use crate::smb::tickets::TicketError;
 
 /// Compiles the code in the README.
 #[cfg(doctest)]

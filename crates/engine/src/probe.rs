@@ -11,10 +11,11 @@ use smbench_protocol::{
     Cipher, CipherList, Dialect, Negotiated, SessionIndex, SessionTerms, SigningAlgorithm,
 };
 
-use crate::cancel::Cancel;
-use crate::run::RunError;
-use crate::session::{Endpoint, Session, SessionError};
-use crate::{clock, share};
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
+use crate::run::error::RunError;
+use crate::smb::session::{Endpoint, Session, SessionError, block_on};
+use crate::smb::share;
 pub use trial::{Attempt, Spread, Trials};
 pub use witness::{FlushFinding, FlushPolicy};
 
@@ -240,17 +241,4 @@ pub fn remove_remains(
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::remove_remains(&endpoint, directory).await
     })
-}
-
-pub(crate) fn block_on<T, E: From<SessionError>>(
-    work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| SessionError::System { source })?;
-    let outcome = runtime.block_on(work);
-    // A name look-up that timed out may still be stuck in the resolver.
-    runtime.shutdown_background();
-    outcome
 }

@@ -4,23 +4,21 @@
 //! and the time as arguments. [`kerberos`] describes how to get a ticket.
 
 mod anonymous;
-mod der;
-pub mod kerberos;
 mod negotiated;
 mod ntlm;
-mod spnego;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use smbench_kerberos::DecodeError;
+use smbench_kerberos::KerberosError;
+use smbench_kerberos::ServiceTicket;
 use thiserror::Error;
 
 use self::anonymous::Anonymous;
-use self::kerberos::{KerberosError, ServiceTicket};
 use self::negotiated::KerberosExchange;
 use self::ntlm::Ntlm;
-use crate::wire::DecodeError;
 
 /// An account that logs on with a password. `Debug` does not show the password.
 #[derive(Clone)]

@@ -4,6 +4,7 @@
 //! The module is compiled with the feature `fuzzing` only.
 
 use smb_msg::{SessionSetupResponse, TreeConnectResponse};
+use smbench_kerberos::DecodeError;
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::auth::Logon;
@@ -13,7 +14,6 @@ use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
 use crate::dialect::Dialect;
 use crate::negotiate::{Answer, LARGE_MTU};
 use crate::setup;
-use crate::wire::DecodeError;
 
 /// The session id of every [`connection`].
 pub const SESSION_ID: u64 = 0x51;
@@ -132,5 +132,5 @@ pub fn tree_connect_response(message: &[u8]) -> Result<(), DecodeError> {
 
 /// Decodes `bytes` as each type of encrypted Kerberos message, after decryption.
 pub fn kerberos_opened(bytes: &[u8]) {
-    crate::auth::kerberos::decode_opened(bytes);
+    smbench_kerberos::decode_opened(bytes);
 }

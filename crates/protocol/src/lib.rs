@@ -26,7 +26,7 @@ mod status;
 mod wire;
 
 pub use algorithm::{Cipher, CipherList, SigningAlgorithm, UnknownCipher, UnknownSigning};
-pub use auth::{Account, AuthError, Credentials, Logon, kerberos};
+pub use auth::{Account, AuthError, Credentials, Logon};
 pub use command::FileId;
 pub use command::lease::{LeaseKey, LeaseState, UnknownLease};
 pub use connection::{
@@ -38,5 +38,6 @@ pub use dialect::{Dialect, DialectRange, UnknownDialect};
 pub use handshake::{
     Channels, Handshake, HandshakeError, Opened, Opening, Policy, Progress, SessionConfig,
 };
+pub use smbench_kerberos as kerberos;
 pub use status::NtStatus;
 pub use wire::DecodeError;

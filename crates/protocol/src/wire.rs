@@ -4,18 +4,7 @@
 //! slice directly. So a wrong length ends in a [`DecodeError`] that names the
 //! field and its offset.
 
-use thiserror::Error;
-
-/// A message that does not follow MS-SMB2.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("malformed {what} at byte {offset} of the message")]
-pub struct DecodeError {
-    /// The field or structure that could not be read.
-    pub what: &'static str,
-    /// Offset of the wrong field from the start of the decoded slice. It is at
-    /// most the slice's length.
-    pub offset: usize,
-}
+pub use smbench_kerberos::DecodeError;
 
 /// A cursor over received bytes.
 #[derive(Clone, Copy, Debug)]

@@ -20,13 +20,13 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
 
 use super::unless;
-use crate::cancel::Cancel;
-use crate::clock;
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
 use crate::probe::FlushFinding;
 use crate::probe::witness::Witness;
-use crate::run::RunError;
-use crate::session::{Endpoint, Session, SessionError, random};
-use crate::share::{Workspace, join, leftover, open};
+use crate::run::error::RunError;
+use crate::smb::session::{Endpoint, Session, SessionError, random};
+use crate::smb::share::{Workspace, join, leftover, open};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.
 const TRIES: usize = 32;

@@ -4,7 +4,7 @@
 //! The server's process is the one at the other end of our connection
 //! (proc_pid_fd(5), proc_net_tcp(5)), and it has the file that we write open. The
 //! file leads to the disk and to the disk's count of cache flushes
-//! ([`crate::storage`]). A server that honours a FLUSH flushes that cache before it
+//! ([`crate::machine::storage`]). A server that honours a FLUSH flushes that cache before it
 //! answers. Two controls confirm the observation. Pauses of the same length without
 //! a FLUSH must mostly see no cache flush. An fsync(2) of our own on that file must
 //! see one. If any of these steps is impossible, the finding is unknown, with the
@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::storage::{Disks, Storage};
+use crate::machine::storage::{Disks, Storage};
 
 /// Number of our own syncs that are observed.
 const SYNCS: usize = 8;

@@ -11,9 +11,8 @@
 //! Invariant: a run is refused only if the system has reported too little of a
 //! resource. If the system does not report a resource, the run starts and may fail
 //! later. Needs are estimated from below. Not here: open files (see
-//! [`process::reserve_descriptors`](crate::process::reserve_descriptors)).
+//! [`process::reserve_descriptors`](crate::machine::process::reserve_descriptors)).
 
-mod machine;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +25,12 @@ use smbench_model::plan::Plan;
 use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::process;
-use crate::run::Carrier;
-use crate::run::board::RECORDERS_PER_WORKER;
-use crate::session::{Endpoint, Route};
-use machine::{Memory, Ports};
+use crate::machine::capacity::{Kept, Memory, Ports};
+use crate::machine::process;
+use crate::machine::route::Route;
+use crate::run::carrier::Carrier;
+use crate::smb::session::Endpoint;
+use crate::worker::board::RECORDERS_PER_WORKER;
 
 /// Memory of this process that a session needs, in bytes; measured (4 KiB).
 const SESSION_BYTES: u64 = 4 * 1024;
@@ -134,9 +134,9 @@ pub enum CapacityError {
 
 /// Checks memory and threads.
 pub(super) fn check_process(plan: &Plan, carrier: Carrier) -> Result<(), CapacityError> {
-    threads(plan, &machine::threads_left())?;
+    threads(plan, &crate::machine::capacity::threads_left())?;
     let needed = Needed::by(plan, carrier);
-    memory(plan, &needed, &machine::memory_left())?;
+    memory(plan, &needed, &crate::machine::capacity::memory_left())?;
     address_space(plan, &needed, &process::allocatable())
 }
 
@@ -162,15 +162,6 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
         }
     }
     Ok(())
-}
-
-/// Whether an ended connection keeps its port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
-    /// The port stays in use for [`TIME_WAIT`].
-    AWhile,
-    /// The port can be reused at once (`net.ipv4.tcp_tw_reuse`).
-    No,
 }
 
 /// Returns the largest number of ports that a plan's connections use at once on one

@@ -39,7 +39,7 @@ pub enum Event {
 ///
 /// The run never waits for the reader: an event that finds the channel full is lost
 /// and counted. The final record has all results in any case. Dropping the receiver
-/// does not end the run; [`Cancel`](crate::cancel::Cancel) does.
+/// does not end the run; [`Cancel`](crate::machine::cancel::Cancel) does.
 #[derive(Debug)]
 pub struct Events {
     sender: mpsc::Sender<Event>,

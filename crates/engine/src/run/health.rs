@@ -25,15 +25,12 @@
 //! without a free CPU may notice late that a socket has room again. Then the cause stays
 //! open.
 
-mod gauge;
-
 use hdrhistogram::Histogram;
 use smbench_model::Nanos;
 use smbench_model::cpu::{CpuScope, ServerCpuRecord};
 use smbench_model::record::{ClientUsage, GeneratorRecord, LatencyNoise};
 
-use crate::session::Whereabouts;
-pub(super) use gauge::Gauge;
+use crate::machine::route::Whereabouts;
 
 /// Highest share of the window in which a worker may run or wait to run. If its
 /// load ends before the window does, the share is of the time until then.
@@ -81,7 +78,7 @@ pub(super) struct CpuShares {
 impl CpuUsers {
     /// Derives the shares from `busy`, the share of all CPUs that anyone used in a window of
     /// this length, in seconds.
-    pub(super) fn of(
+    pub(crate) fn of(
         server: Whereabouts,
         (busy, window_s): (Option<f64>, f64),
         client: &ClientUsage,

@@ -17,17 +17,19 @@ use smbench_model::record::{GeneratorRecord, LoadPointRecord, Recorder, SetupRec
 use smbench_model::units::format_duration;
 use tokio::sync::{mpsc, watch};
 
-use crate::run::board::Board;
-use crate::run::guest::GuestPanic;
+use crate::drivers::guest::GuestPanic;
+use crate::machine::{clock, process};
+use crate::run::context::Context;
+use crate::run::error::RunError;
 use crate::run::health::{CpuUsers, LateSteps};
-use crate::run::schedule::Schedule;
-use crate::run::setup::Pace;
-use crate::run::worker::{Assignment, Outcome, Report};
-use crate::run::{Context, Observer, RunError, health};
-use crate::{clock, process};
+use crate::run::{Observer, health};
+use crate::worker::assignment::{Assignment, Outcome, Report};
+use crate::worker::board::Board;
+use crate::worker::schedule::Schedule;
+use crate::worker::setup::Pace;
+pub(crate) use crate::worker::under_load::UnderLoad;
 use crew::{Crew, Observed, tell};
 use failed::failed;
-pub(super) use witness::UnderLoad;
 use witness::{Witness, under_load};
 
 /// Interval between two progress reports to the observer.

@@ -3,41 +3,29 @@
 
 use std::sync::Arc;
 
-use smbench_model::contents::block::Salt;
 use smbench_model::fileio::{Fileio, Home, TestMode};
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::{Direction, OpKind};
-use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
-use smbench_model::sessions::Caching;
 use smbench_model::units::Size;
-use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
-use crate::cancel::Cancel;
+use crate::drivers::native;
+use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
-use crate::run::smb_rs;
-use crate::run::supply::{Operations, Supplies};
-use crate::run::worker::Means;
-use crate::run::{
-    Context, Observer, RunError, capacity, concluded, hiring, measure, native, point,
-};
-use crate::server_cpu::Meter;
-use crate::session::{Endpoint, Session, SessionError, random_u64};
-use crate::share::Workspace;
-use crate::{clock, share};
-
-/// A server and the run's directory on it, for the drivers of the run.
-pub(super) struct Site {
-    pub(super) plan: Arc<Plan>,
-    pub(super) endpoint: Endpoint,
-    pub(super) mix: Arc<Mix>,
-    /// The run's directory on the share.
-    pub(super) directory: String,
-    /// Salt of the contents of files there.
-    pub(super) salt: Salt,
-}
+use crate::drivers::smb_rs;
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
+use crate::machine::server_cpu::Meter;
+use crate::run::context::{Context, hiring};
+use crate::run::coordinator::{concluded, measure};
+use crate::run::error::RunError;
+use crate::run::{Observer, capacity, point};
+use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
+use crate::smb::share::{self, Workspace};
+use crate::worker::assignment::Means;
+use crate::worker::supply::{Operations, Supplies};
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
@@ -146,28 +134,6 @@ pub(super) async fn run(
         record.leftover = Some(share::leftover(&directory, &error));
     }
     concluded(record, measured)
-}
-
-pub(super) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
-    let per_request = u32::from(plan.largest_charge());
-    let connections = &plan.connections;
-    // Each connection carries an equal part of the requests in flight of a group of
-    // clients.
-    let window = plan.outstanding * connections.sessions_per_connection;
-    let share = window.div_ceil(connections.connections_per_session);
-    // One credit more than that is for requests outside the window. With caching,
-    // breaks can also be acknowledged while the window is full.
-    let spare = match plan.caching {
-        Caching::None => 1,
-        _ => 4,
-    };
-    let wanted = per_request.saturating_mul(share).saturating_add(spare);
-    let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
-    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
-        .await?
-        .with_credit_cap(connections.credits)
-        .with_connections_per_session(connections.connections_per_session)
-        .with_sources(connections.sources.as_ref())
 }
 
 /// Returns the test of a run on files that were prepared before.

@@ -1,8 +1,9 @@
 //! Anonymous log-on with NTLM inside SPNEGO: the messages of MS-NLMP 2.2.1
 //! without any proof (3.2.5.1.2).
 
+use smbench_kerberos::spnego::{self, NTLM, Response};
+
 use super::AuthError;
-use super::spnego::{self, NTLM, Response};
 
 const SIGNATURE: &[u8] = b"NTLMSSP\0";
 /// UNICODE, REQUEST_TARGET, NTLM, ALWAYS_SIGN, EXTENDED_SESSIONSECURITY, 128 and

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use smbench_kerberos::Initiator;
+use smbench_kerberos::KerberosError;
+use smbench_kerberos::ServiceTicket;
+use smbench_kerberos::spnego::{self, KERBEROS, MS_KERBEROS, Response, State};
+
 use super::AuthError;
-use super::kerberos::{Initiator, KerberosError, ServiceTicket};
-use super::spnego::{self, KERBEROS, MS_KERBEROS, Response, State};
 
 /// The mechanisms in the order in which Windows offers them.
 const OFFERED: [&[u8]; 2] = [MS_KERBEROS, KERBEROS];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use smbench_engine::loadfile::{self, Unknown};
+use smbench_formats::loadfile::{self, Unknown};
 use smbench_model::Nanos;
 use smbench_model::cpu::ServerCpuRecord;
 use smbench_model::plan::{Replay, Requests, Timing};

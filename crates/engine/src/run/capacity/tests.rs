@@ -1,11 +1,11 @@
+use smbench_formats::profile;
 use smbench_model::limits::Limits;
 use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::spec::RunOptions;
 use smbench_model::target::Target;
 
 use super::*;
-use crate::profile;
-use crate::run::descriptors;
+use crate::run::carrier::descriptors;
 
 fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let profile = profile::load("read-4k").unwrap();

@@ -9,14 +9,15 @@ use smbench_model::progress::{MeasuredInterval, Point, Progress};
 use tokio::sync::mpsc;
 
 use super::PROGRESS_INTERVAL;
-use crate::cancel::Cancel;
-use crate::clock;
-use crate::run::board::Board;
-use crate::run::schedule::{Interval, Place, Schedule};
-use crate::run::timeline::Over;
-use crate::run::worker::Report;
-use crate::run::{Context, Observer};
-use crate::session::SessionError;
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
+use crate::run::Observer;
+use crate::run::context::Context;
+use crate::smb::session::SessionError;
+use crate::worker::assignment::Report;
+use crate::worker::board::Board;
+use crate::worker::schedule::{Interval, Place, Schedule};
+use crate::worker::timeline::Over;
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -43,16 +44,16 @@ pub(super) struct Observed {
     pub(super) schedule: Schedule,
     /// Instant at which the window closed; earlier if the load ended or the run was
     /// cancelled before.
-    pub(super) closed: Nanos,
+    pub(crate) closed: Nanos,
     /// Measured part of the window.
     pub(super) window: Nanos,
 }
 
 /// The workers, as the coordinator sees them.
 pub(super) struct Crew {
-    pub(super) workers: usize,
+    pub(crate) workers: usize,
     pub(super) reports: mpsc::UnboundedReceiver<Report>,
-    pub(super) board: Arc<Board>,
+    pub(crate) board: Arc<Board>,
 }
 
 impl Crew {

@@ -12,19 +12,17 @@ use smbench_model::record::ClientUsage;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::cancel::Cancel;
-use crate::process::{CpuTime, Usage};
-use crate::run::schedule::Schedule;
-use crate::server_cpu::{Meter, Reading};
-use crate::{clock, process};
+use crate::machine::cancel::Cancel;
+use crate::machine::process::{CpuTime, Usage};
+use crate::machine::server_cpu::{Meter, Reading};
+use crate::machine::{clock, process};
+use crate::worker::schedule::Schedule;
+use crate::worker::under_load::UnderLoad;
 
-/// A token that a worker keeps until its load has ended. Without any token left,
-/// there is no load.
-pub(in crate::run) type UnderLoad = mpsc::Sender<Infallible>;
 /// Waits until no token is left.
 pub(super) type LoadGone = mpsc::Receiver<Infallible>;
 
-pub(super) fn under_load() -> (UnderLoad, LoadGone) {
+pub(crate) fn under_load() -> (UnderLoad, LoadGone) {
     mpsc::channel(1)
 }
 

@@ -1,0 +1,15 @@
+//! The interface between the worker loop and a server, and the drivers behind it.
+
+pub(crate) mod backlog;
+pub(crate) mod driver;
+pub(crate) mod dropped;
+pub(crate) mod guest;
+pub(crate) mod links;
+pub mod loopback;
+pub(crate) mod native;
+pub(crate) mod null;
+pub(crate) mod site;
+#[cfg(feature = "smb-rs")]
+pub(crate) mod smb_rs;
+pub(crate) mod socket;
+pub(crate) mod turns;

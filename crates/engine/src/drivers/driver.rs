@@ -1,0 +1,281 @@
+//! Drivers carry out operations. They are the only interface between the worker
+//! loop and the code that talks to a server.
+//!
+//! The loop owns slots, time and the record. A driver owns sockets, sessions and
+//! open files. The loop allocates nothing per operation for a driver.
+//! [`crate::driver`] exports these types to embedding programs.
+
+use std::task::{Context, Poll};
+
+use smbench_model::Nanos;
+use smbench_model::operations::Operation;
+use smbench_model::sessions::Caching;
+use smbench_protocol::NtStatus;
+
+use crate::drivers::dropped::Dropped;
+use crate::smb::session::SessionError;
+use crate::smb::session::caching::Acknowledged;
+
+/// Bytes received from a socket at a time; room for several answers of 64 KiB.
+const RECEIVE_LEN: usize = 256 * 1024;
+
+/// Buffers of a worker thread, lent to one driver at a time. Their contents are
+/// lost by the next call of [`Driver::flush`] or [`Driver::poll_receive`].
+pub struct Scratch {
+    /// Buffer to receive into, 256 KiB.
+    pub input: Box<[u8]>,
+    /// Buffer to encode into, empty at first. [`Driver::flush`] must leave it
+    /// empty: the driver itself must keep the bytes that its socket did not take.
+    pub output: Vec<u8>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            input: vec![0; RECEIVE_LEN].into_boxed_slice(),
+            output: Vec::with_capacity(RECEIVE_LEN),
+        }
+    }
+}
+
+/// An operation submitted to a driver.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Identifies the call in its answer. It is unique among the group's calls in
+    /// flight, and lower than the number of clients times the plan's `outstanding`.
+    pub slot: u32,
+    /// The client's index in the group.
+    pub member: usize,
+    /// The operation to carry out.
+    pub operation: Operation,
+}
+
+/// The server's answer to a call, or a part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// Slot of the call.
+    pub slot: u32,
+    /// Whether further answers to this call follow.
+    pub extent: Extent,
+    /// Result of the operation. Any status other than [`NtStatus::SUCCESS`] counts
+    /// as a failure. The client continues, unless the status says that its session
+    /// is gone.
+    pub status: NtStatus,
+    /// Bytes moved, if the operation moves data and succeeded. A number other than
+    /// [`Operation::length`] is a failure.
+    pub moved: u32,
+    /// The `moved` bytes that a READ returned, if the driver keeps them. The plan's
+    /// [`Verify::ReadBack`](smbench_model::contents::Verify) checks them.
+    pub data: Option<&'a [u8]>,
+}
+
+/// How much of an answer has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// No part yet: the server has accepted the call (STATUS_PENDING).
+    Interim,
+    /// One part; others follow.
+    Part,
+    /// The whole answer, or its last part.
+    Final,
+    /// The server reports that the session has expired, and has not carried out the
+    /// call. The driver reauthenticates, and the loop submits the call again.
+    Expired,
+}
+
+/// Receives the answers and events that a driver reports.
+pub trait Sink {
+    /// Reports an answer to a call, or a part of it.
+    ///
+    /// # Errors
+    /// If the group cannot continue. The driver must return the error at once.
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped>;
+    /// Reports the caching that an open was granted. Called only for opens that
+    /// requested caching.
+    fn granted(&mut self, caching: Caching);
+    /// Reports that the server breaks an oplock or a lease.
+    fn broken(&mut self);
+    /// Reports the answer to the acknowledgement of a break, and how long it took.
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
+    /// Reports that a session found expired at `since` is authenticated again.
+    fn reauthenticated(&mut self, since: Nanos);
+}
+
+/// The reason why a driver did not accept a call. Nothing was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Busy {
+    /// Not enough credits. The call is submitted again when something has been
+    /// received. A group that waits for credits with nothing in flight is dropped,
+    /// unless [`Driver::is_awaited`].
+    Credits,
+    /// Bytes of earlier calls must be sent first. The call is submitted again when
+    /// [`Driver::has_room`].
+    Room,
+    /// The session of the client has expired and is being reauthenticated.
+    Session,
+}
+
+/// A driver with sessions set up and files open.
+#[derive(Clone, Debug)]
+pub struct Opened<D> {
+    /// The driver, ready for calls.
+    pub driver: D,
+    /// Time that each session took to connect and log on, without the opens of
+    /// files in it.
+    pub session_setup: Vec<Nanos>,
+    /// Caching granted for the files held open, if caching was requested.
+    pub granted: Vec<Caching>,
+    /// Number of breaks so far.
+    pub breaks: u64,
+    /// Durations and outcomes of the acknowledgements of breaks.
+    pub acknowledged: Vec<(Nanos, Acknowledged)>,
+    /// Number of TCP connections made for the sessions.
+    pub connections: u32,
+}
+
+impl<D> Opened<D> {
+    /// Makes an opened driver without caching. `session_setup` has the set-up time
+    /// of each session.
+    #[must_use]
+    pub const fn new(driver: D, connections: u32, session_setup: Vec<Nanos>) -> Self {
+        Self {
+            driver,
+            session_setup,
+            granted: Vec::new(),
+            breaks: 0,
+            acknowledged: Vec::new(),
+            connections,
+        }
+    }
+
+    /// Applies `make` to the driver and keeps the rest.
+    pub(crate) fn map<T>(self, make: impl FnOnce(D) -> T) -> Opened<T> {
+        Opened {
+            driver: make(self.driver),
+            session_setup: self.session_setup,
+            granted: self.granted,
+            breaks: self.breaks,
+            acknowledged: self.acknowledged,
+            connections: self.connections,
+        }
+    }
+}
+
+/// Sets up drivers. Each worker thread has a clone.
+pub trait Connector: Clone + Send + 'static {
+    /// The driver that it sets up.
+    type Driver: Driver;
+
+    /// Returns the number of files, including sockets, that the clients of one
+    /// group have open; 0 by default. The engine raises this process's limit on
+    /// open files if that is needed. A run that needs more than the hard limit is
+    /// refused.
+    fn descriptors_per_group(&self) -> u32 {
+        0
+    }
+
+    /// Sets up a driver for the clients with these numbers, within the worker's
+    /// tokio runtime, which has one thread. Called once for each group of each load
+    /// point. All workers call it in parallel, each for up to 32 groups at a time.
+    /// A call that takes longer than [`Limits::setup`](smbench_model::limits::Limits) fails.
+    ///
+    /// # Errors
+    /// The reason why the set-up failed; the load point is then not run.
+    fn open(
+        &self,
+        clients: &[u32],
+    ) -> impl Future<Output = Result<Opened<Self::Driver>, SessionError>>;
+}
+
+/// Carries out the operations of a group of clients. A group is the clients that
+/// share a connection; most often it has one client.
+///
+/// The loop repeats these calls in this order:
+/// 1. [`has_room`] and [`submit`] for each call that is due.
+/// 2. [`flush`] once.
+/// 3. [`poll_receive`], and [`take_answers`] with its result. If nothing had
+///    arrived, the loop continues at [`poll_receive`] later.
+///
+/// All of these run on one thread, within a task of tokio, and must not block. On
+/// the client's side, only the driver's own work is part of a latency: an operation
+/// is sent at the instant before [`submit`], and done at the instant after
+/// [`poll_receive`].
+///
+/// [`has_room`]: Driver::has_room
+/// [`submit`]: Driver::submit
+/// [`flush`]: Driver::flush
+/// [`poll_receive`]: Driver::poll_receive
+/// [`take_answers`]: Driver::take_answers
+pub trait Driver: Sized + 'static {
+    /// Returns whether a call can be accepted before the next flush; `true` by
+    /// default.
+    fn has_room(&self, _scratch: &Scratch) -> bool {
+        true
+    }
+
+    /// Accepts a call. The answer is reported later, in [`Driver::take_answers`],
+    /// even if it is known at once. `data` appends the [`Operation::length`] bytes
+    /// of a WRITE. Call it only when the call is certain to be sent.
+    ///
+    /// # Errors
+    /// The reason why the call cannot be accepted now.
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy>;
+
+    /// Sends the submitted calls, as far as the other side takes them. Must
+    /// register the waker of `context` to be woken when there is more room. Does
+    /// nothing by default.
+    ///
+    /// # Errors
+    /// The reason why these clients cannot continue.
+    fn flush(&mut self, _context: &mut Context<'_>, _scratch: &mut Scratch) -> Result<(), Dropped> {
+        Ok(())
+    }
+
+    /// Waits for data and returns a value that only [`Driver::take_answers`]
+    /// interprets. When it returns `Pending`, it must register the waker of
+    /// `context` for the next data. The loop bounds the wait: an operation not
+    /// answered within [`Limits::operation`](smbench_model::limits::Limits) drops its group.
+    ///
+    /// # Errors
+    /// The reason why these clients cannot continue.
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>>;
+
+    /// Reports everything that is complete in the received data to `sink`, and
+    /// submits the requests that the server waits for. `received` is the result of
+    /// [`Driver::poll_receive`]; `now` is the instant of the receipt.
+    ///
+    /// # Errors
+    /// The reason why these clients cannot continue.
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped>;
+
+    /// Returns whether an answer of the server is outstanding, including answers to
+    /// requests that no call asked for.
+    fn is_awaited(&self) -> bool {
+        false
+    }
+
+    /// Returns the reason why an answer is overdue, if the server is not at fault.
+    fn why_overdue(&self) -> Option<Dropped> {
+        None
+    }
+
+    /// Logs off from the server, within 5 s. By default, drops the driver.
+    fn close(self) -> impl Future<Output = ()> {
+        async { drop(self) }
+    }
+}

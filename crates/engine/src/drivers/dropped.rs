@@ -1,0 +1,77 @@
+//! Reasons why a client did not finish its load point.
+
+use smbench_model::Nanos;
+use smbench_protocol::{NtStatus, ProtocolError};
+use thiserror::Error;
+
+/// The reason why a client did not finish its load point, as a lower-case clause
+/// for the drop-outs in a record.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum Dropped {
+    /// The server closed the connection.
+    #[error("the server closed the connection")]
+    Closed,
+    /// An I/O error of the connection, in the system's words.
+    #[error("the connection broke: {0}")]
+    Io(String),
+    /// Data of the server violates the protocol.
+    #[error("the server broke the protocol with {0}")]
+    Protocol(#[from] ProtocolError),
+    /// The server ended the session.
+    #[error("the server ended the session with {0}")]
+    SessionEnded(NtStatus),
+    /// An operation took longer than [`Limits::operation`](smbench_model::limits::Limits).
+    #[error("no answer to a {kind} within {}", humantime::format_duration((*.limit).into()))]
+    Stalled {
+        /// Name of the operation.
+        kind: &'static str,
+        /// Limit that was exceeded.
+        limit: Nanos,
+    },
+    /// No operation is in flight, and none can be sent for lack of credits.
+    #[error("the server left the client without credits")]
+    NoCredits,
+    /// The session expired, and could not be reauthenticated for this reason.
+    #[error("the session expired: {0}")]
+    NotRenewed(String),
+    /// A further session of the workload could not be set up.
+    #[error("a further session could not be set up: {0}")]
+    LogOn(String),
+    /// An operation waited too long for the reauthentication of its session.
+    #[error(
+        "the session expired while a {kind} was under way, and was not authenticated again within {}",
+        humantime::format_duration((*.limit).into())
+    )]
+    RenewalStalled {
+        /// Name of the operation.
+        kind: &'static str,
+        /// Limit that was exceeded.
+        limit: Nanos,
+    },
+    /// Error text of an external driver.
+    #[error("{0}")]
+    Other(String),
+    /// An external driver answered a slot without a call.
+    #[error("the driver answered slot {0}, in which no call was under way")]
+    Unasked(u32),
+    /// An external stream returned an operation that the plan does not allow.
+    #[error("the stream of operations has {0}")]
+    Unplanned(String),
+    /// Error text of smb-rs.
+    #[cfg(feature = "smb-rs")]
+    #[error("smb-rs failed: {0}")]
+    Client(String),
+    /// smb-rs waits for credits, but no answer of the server is outstanding.
+    #[cfg(feature = "smb-rs")]
+    #[error(
+        "smb-rs ran out of credits: the server granted too few, or smb-rs lost those of interim responses"
+    )]
+    ClientCredits,
+}
+
+impl From<std::io::Error> for Dropped {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.to_string())
+    }
+}

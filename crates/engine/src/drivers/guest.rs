@@ -1,0 +1,166 @@
+//! Wraps a driver of an embedding program, so that it can do no harm. Every wait
+//! has a limit, and no driver keeps a worker thread to itself. A panic in such a
+//! driver or stream is reported as the program's own, not as a bug in smbench.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use tokio::task::coop;
+use tokio::time::timeout;
+
+use crate::drivers::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
+use crate::drivers::dropped::Dropped;
+use crate::smb::session::{LOGOFF_LIMIT, SessionError};
+
+/// The parts that an embedding program can supply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Driver,
+    Stream,
+}
+
+impl Part {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Driver => "driver",
+            Self::Stream => "stream of operations",
+        }
+    }
+}
+
+/// Panic payload of a worker if the code of the embedding program panicked.
+#[derive(Debug)]
+pub(crate) struct GuestPanic {
+    pub(crate) part: Part,
+    /// Message of the panic.
+    pub(crate) said: String,
+}
+
+impl GuestPanic {
+    fn new(part: Part, panic: &(dyn Any + Send)) -> Self {
+        let said = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+            (Some(said), _) => (*said).to_owned(),
+            (_, Some(said)) => said.clone(),
+            (None, None) => "without a message".to_owned(),
+        };
+        Self { part, said }
+    }
+}
+
+/// Runs code of the embedding program. Its state after a panic is not used again,
+/// because the worker ends.
+pub(crate) fn in_guest<T>(part: Part, work: impl FnOnce() -> T) -> T {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done,
+        Err(panic) if panic.is::<GuestPanic>() => resume_unwind(panic),
+        Err(panic) => resume_unwind(Box::new(GuestPanic::new(part, &*panic))),
+    }
+}
+
+/// Awaits a future of the embedding program, and reports a panic as [`in_guest`]
+/// does.
+async fn await_guest<T>(part: Part, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    poll_fn(|context| in_guest(part, || work.as_mut().poll(context))).await
+}
+
+/// Sets up drivers of the embedding program.
+#[derive(Clone)]
+pub(crate) struct Guests<C> {
+    pub(crate) connector: C,
+    /// Time limit for setting up one driver.
+    pub(crate) limit: Duration,
+}
+
+impl<C: Connector> Connector for Guests<C> {
+    type Driver = Guest<C::Driver>;
+
+    fn descriptors_per_group(&self) -> u32 {
+        self.connector.descriptors_per_group()
+    }
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Self::Driver>, SessionError> {
+        match timeout(
+            self.limit,
+            await_guest(Part::Driver, self.connector.open(clients)),
+        )
+        .await
+        {
+            Ok(opened) => Ok(opened?.map(Guest)),
+            Err(_) => Err(SessionError::Other(format!(
+                "the connector was not ready within {}",
+                humantime::format_duration(self.limit)
+            ))),
+        }
+    }
+}
+
+/// A driver of the embedding program.
+pub(crate) struct Guest<D>(D);
+
+impl<D: Driver> Driver for Guest<D> {
+    fn has_room(&self, scratch: &Scratch) -> bool {
+        in_guest(Part::Driver, || self.0.has_room(scratch))
+    }
+
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        in_guest(Part::Driver, || self.0.submit(call, scratch, data))
+    }
+
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        let flushed = in_guest(Part::Driver, || self.0.flush(context, scratch));
+        // All groups share the buffer: remaining bytes would be sent on the
+        // connection of another group.
+        scratch.output.clear();
+        flushed
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        // The budget gives other groups a turn if this driver is always ready.
+        let turn = ready!(coop::poll_proceed(context));
+        let polled = in_guest(Part::Driver, || self.0.poll_receive(context, scratch));
+        if polled.is_ready() {
+            turn.made_progress();
+        }
+        polled
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        in_guest(Part::Driver, || {
+            self.0.take_answers(received, now, scratch, sink)
+        })
+    }
+
+    fn is_awaited(&self) -> bool {
+        in_guest(Part::Driver, || self.0.is_awaited())
+    }
+
+    fn why_overdue(&self) -> Option<Dropped> {
+        in_guest(Part::Driver, || self.0.why_overdue())
+    }
+
+    async fn close(self) {
+        // A driver that exceeds the limit is dropped.
+        let _ = timeout(LOGOFF_LIMIT, await_guest(Part::Driver, self.0.close())).await;
+    }
+}

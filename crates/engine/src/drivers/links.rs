@@ -1,0 +1,440 @@
+//! The connections that the clients of a group share: most often one; several are
+//! used in turn.
+//!
+//! With one connection, requests go through the worker's buffer. With several, each
+//! connection has a buffer of its own, because one buffer cannot hold bytes for
+//! different connections. The loop does not see the difference. A failure of one
+//! connection fails the group.
+
+pub(crate) mod drops;
+
+use std::task::{Context, Poll};
+
+use rustix::net::RecvFlags;
+use smbench_model::Nanos;
+use smbench_model::sessions::Caching;
+use smbench_protocol::frame::Inbound;
+use smbench_protocol::{Connection, SessionIndex};
+
+use crate::drivers::backlog::{self, Backlog};
+use crate::drivers::driver::{Busy, Scratch};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::site::Site;
+use crate::drivers::socket::poll_receive;
+use crate::drivers::turns::after;
+use crate::machine::clock;
+use crate::smb::session::caching::Cache;
+use crate::smb::session::{Session, SessionError};
+
+/// Maximum number of ECHOs sent to earn the credits of a connection's window.
+const EARNING_ECHOS: u32 = 64;
+
+/// A connection, and the bytes that its socket has not taken yet.
+struct Link {
+    session: Session,
+    backlog: Backlog,
+}
+
+/// The connections of a group. Each carries every session of the group.
+pub(super) struct Links {
+    links: Box<[Link]>,
+    /// Index of the connection for the current call.
+    chosen: usize,
+    /// Index of the connection that sent the latest bytes.
+    read: usize,
+    /// Index of the connection that the latest call would have used if it had had
+    /// room. Reset when something is received, because that may bring credits to
+    /// another connection.
+    wanted: Option<usize>,
+    payloads: Payloads,
+}
+
+/// How payloads of READs are handled if their data is not verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Payloads {
+    /// They are received like all other data.
+    Received,
+    /// The kernel drops them.
+    Dropped,
+}
+
+impl Link {
+    /// Returns whether the connection can take another call before the next flush.
+    /// `waiting` is the number of bytes in the worker's buffer.
+    fn has_room(&self, waiting: usize) -> bool {
+        self.backlog.len() + waiting < backlog::FULL_LEN
+    }
+}
+
+/// The connection that received data.
+pub(super) struct Received<'a> {
+    pub(super) inbound: &'a mut Inbound,
+    pub(super) connection: &'a mut Connection,
+    /// Buffer of bytes to be sent on the connection.
+    pub(super) out: &'a mut Vec<u8>,
+}
+
+/// The sessions of a group during set-up.
+pub(super) struct Sessions {
+    /// The connection on which they are set up. Requests can be made in its current
+    /// session.
+    pub(super) first: Session,
+    /// Session of each client.
+    pub(super) indices: Vec<SessionIndex>,
+    /// Set-up time of each session.
+    pub(super) took: Vec<Nanos>,
+}
+
+impl Sessions {
+    /// Opens the first session of these clients, on a connection of its own.
+    pub(crate) async fn open(site: &Site, clients: &[u32]) -> Result<Self, SessionError> {
+        let per_session = site.plan.connections.connections_per_session;
+        let endpoint = site.endpoint.of_connection(number(site, clients, 0));
+        let endpoint = match per_session {
+            1 => endpoint,
+            _ => endpoint.of_one_client(),
+        };
+        let begin = clock::now();
+        let first = Session::open(&endpoint).await?;
+        Ok(Self {
+            first,
+            indices: vec![SessionIndex::FIRST],
+            took: vec![clock::now().since(begin)],
+        })
+    }
+
+    /// Opens the next session on the same connection and makes it the current one.
+    pub(super) async fn open_next(&mut self) -> Result<(), SessionError> {
+        let begin = clock::now();
+        self.indices.push(self.first.open_another().await?);
+        self.took.push(clock::now().since(begin));
+        Ok(())
+    }
+
+    /// Opens the further connections of all sessions.
+    pub(super) async fn connect(
+        &mut self,
+        site: &Site,
+        clients: &[u32],
+    ) -> Result<Vec<Session>, SessionError> {
+        let mut further = Vec::new();
+        for channel in 1..site.plan.connections.connections_per_session {
+            let connection_number = number(site, clients, channel);
+            let added = self.connect_one(connection_number).await;
+            further.push(added.map_err(|source| SessionError::Channel {
+                number: channel + 1,
+                source: Box::new(source),
+            })?);
+        }
+        Ok(further)
+    }
+
+    async fn connect_one(&mut self, number: u32) -> Result<Session, SessionError> {
+        let endpoint = self.first.beside()?.of_connection(number);
+        let mut link = None;
+        for (&index, took) in self.indices.iter().zip(&mut self.took) {
+            let begin = clock::now();
+            let binding = self.first.connection.binding(index);
+            let binding =
+                binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
+            match &mut link {
+                None => link = Some(Session::open_channel(&endpoint, binding).await?),
+                // Sessions are set up in the same order on each connection, so that
+                // a session has the same index on all of them.
+                Some(link) => {
+                    let same = link.bind_another(binding).await?;
+                    debug_assert_eq!(same, index);
+                }
+            }
+            *took = *took + clock::now().since(begin);
+        }
+        link.ok_or_else(|| unreachable!("a group has a client"))
+    }
+}
+
+/// Returns the number of a group's connection among all connections of the load
+/// point.
+fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
+    let connections = &site.plan.connections;
+    let first = clients.first().copied().unwrap_or(0);
+    let group = first / connections.sessions_per_connection;
+    group * connections.connections_per_session + channel
+}
+
+impl Links {
+    /// Takes over the connections once they have the credits for their load.
+    pub(crate) async fn new(
+        sessions: impl IntoIterator<Item = Session>,
+        payloads: Payloads,
+    ) -> Result<Self, SessionError> {
+        let mut links = Vec::new();
+        for mut session in sessions {
+            session.earn_credits(EARNING_ECHOS).await?;
+            if !links.is_empty() {
+                // Acknowledgements on the first connection may still be in flight;
+                // the driver receives their answers.
+                session.settle().await?;
+            }
+            links.push(Link {
+                session,
+                backlog: Backlog::default(),
+            });
+        }
+        Ok(Self {
+            links: links.into_boxed_slice(),
+            chosen: 0,
+            read: 0,
+            wanted: None,
+            payloads,
+        })
+    }
+
+    /// Returns the oplocks and leases granted during set-up, and their breaks, of
+    /// all connections.
+    pub(super) fn take_cache(&mut self) -> Cache {
+        let mut caches = self.links.iter_mut().map(|link| {
+            let session = &mut link.session;
+            let dialect = session.connection.negotiated().dialect;
+            let none = Cache::new(Caching::None, dialect, 0);
+            std::mem::replace(&mut session.cache, none)
+        });
+        let Some(mut first) = caches.next() else {
+            unreachable!("a group has a connection");
+        };
+        caches.for_each(|further| first.absorb(further));
+        first
+    }
+
+    /// Returns the number of connections.
+    pub(super) fn count(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    /// Returns whether any connection can take another call before the next flush.
+    /// If the latest call could use only one connection, returns this for that one.
+    pub(super) fn has_room(&self, scratch: &Scratch) -> bool {
+        let waiting = scratch.output.len();
+        match self.wanted {
+            Some(wanted) => self.links[wanted].has_room(waiting),
+            None => self.links.iter().any(|link| link.has_room(waiting)),
+        }
+    }
+
+    /// Chooses the connection of the next call: the next one in turn that `fits`.
+    pub(super) fn choose(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
+        for _ in 0..self.links.len() {
+            self.chosen = after(self.chosen, self.links.len());
+            if fits(&self.links[self.chosen].session.connection) {
+                return Ok(());
+            }
+        }
+        Err(Busy::Credits)
+    }
+
+    /// Chooses the connection of the next call among those with room before the next
+    /// flush: the next one in turn that `fits`. If one fits but has no room, the
+    /// error is [`Busy::Room`].
+    pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
+        self.wanted = None;
+        for _ in 0..self.links.len() {
+            self.chosen = after(self.chosen, self.links.len());
+            let link = &self.links[self.chosen];
+            match (fits(&link.session.connection), link.has_room(0)) {
+                (true, true) => {
+                    self.wanted = None;
+                    return Ok(());
+                }
+                (true, false) => self.wanted = Some(self.chosen),
+                (false, _) => {}
+            }
+        }
+        Err(match self.wanted {
+            Some(_) => Busy::Room,
+            None => Busy::Credits,
+        })
+    }
+
+    /// Returns the chosen connection and the buffer of bytes to be sent on it.
+    pub(super) fn chosen<'a>(
+        &'a mut self,
+        scratch: &'a mut Scratch,
+    ) -> (&'a mut Connection, &'a mut Vec<u8>) {
+        let is_alone = self.links.len() == 1;
+        let Link { session, backlog } = &mut self.links[self.chosen];
+        let out = match is_alone {
+            true => &mut scratch.output,
+            false => backlog.buffer(),
+        };
+        (&mut session.connection, out)
+    }
+
+    /// Returns the session on the first connection, with its credentials, and the
+    /// buffer of bytes to be sent there.
+    pub(super) fn first<'a>(
+        &'a mut self,
+        scratch: &'a mut Scratch,
+    ) -> (&'a mut Session, &'a mut Vec<u8>) {
+        let is_alone = self.links.len() == 1;
+        let Link { session, backlog } = &mut self.links[0];
+        let out = match is_alone {
+            true => &mut scratch.output,
+            false => backlog.buffer(),
+        };
+        (session, out)
+    }
+
+    /// Returns whether an answer is outstanding on any connection.
+    pub(super) fn is_awaited(&self) -> bool {
+        let mut links = self.links.iter();
+        links.any(|link| link.session.connection.in_flight() > 0)
+    }
+
+    /// Returns the chosen connection.
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.links[self.chosen].session.connection
+    }
+
+    /// Takes the buffer of the chosen connection, to append more bytes. Not for a
+    /// single connection, whose bytes go to the worker's buffer.
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        std::mem::take(self.links[self.chosen].backlog.buffer())
+    }
+
+    /// Puts the buffer back.
+    pub(super) fn put_buffer(&mut self, buffer: Vec<u8>) {
+        *self.links[self.chosen].backlog.buffer() = buffer;
+    }
+
+    /// Sends the waiting bytes on all connections, as far as the sockets take them.
+    pub(super) fn flush(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Dropped> {
+        // If there are several connections, the worker's buffer is empty.
+        self.links.iter_mut().try_for_each(|link| {
+            let Link { session, backlog } = link;
+            let flushed = backlog.flush(&session.stream, context, &mut scratch.output);
+            Ok(flushed?)
+        })
+    }
+
+    /// Waits for bytes from any connection, in turn.
+    pub(super) fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        for _ in 0..self.links.len() {
+            self.read = after(self.read, self.links.len());
+            let session = &mut self.links[self.read].session;
+            let received = match self.payloads {
+                Payloads::Received => {
+                    let whole = RecvFlags::empty();
+                    poll_receive(&session.stream, context, &mut scratch.input, whole)
+                }
+                Payloads::Dropped => drops::receive(session, context, &mut scratch.input),
+            };
+            if let Poll::Ready(received) = received {
+                return Poll::Ready(received);
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Chooses the connection with this number for the next call.
+    pub(super) const fn pick(&mut self, number: usize) {
+        self.chosen = number;
+    }
+
+    /// Returns the number and the session of the chosen connection.
+    pub(super) const fn chosen_session(&mut self) -> (usize, &mut Session) {
+        (self.chosen, &mut self.links[self.chosen].session)
+    }
+
+    /// Returns the connection that sent the latest bytes, and the buffer of bytes
+    /// to be sent on it. For a single connection that buffer is `output`.
+    pub(super) fn received<'a>(&'a mut self, output: &'a mut Vec<u8>) -> Received<'a> {
+        self.wanted = None;
+        let is_alone = self.links.len() == 1;
+        let Link { session, backlog } = &mut self.links[self.read];
+        let Session {
+            inbound,
+            connection,
+            ..
+        } = session;
+        Received {
+            inbound,
+            connection,
+            out: match is_alone {
+                true => output,
+                false => backlog.buffer(),
+            },
+        }
+    }
+
+    /// Logs off these sessions, which ends them on all connections.
+    pub(crate) async fn close(self, sessions: impl IntoIterator<Item = SessionIndex>) {
+        let mut links = self.links.into_iter();
+        // The other connections stay open until the log-off ends.
+        if let Some(first) = links.next() {
+            first.session.log_off_all(sessions).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+    use smbench_model::limits::Limits;
+    use smbench_model::secret::Secret;
+    use smbench_model::sessions::SessionOptions;
+    use smbench_model::target::Target;
+
+    use super::*;
+    use crate::smb::session::Endpoint;
+
+    async fn two(server: &EmbeddedServer) -> Links {
+        let (mut target, _) = Target::parse(&server.url()).unwrap();
+        target.password = Secret::new(server.password());
+        let endpoint = Endpoint::resolve(&target, SessionOptions::default(), Limits::default(), 4);
+        let endpoint = endpoint.await.unwrap();
+        let mut sessions = Vec::new();
+        for _ in 0..2 {
+            sessions.push(Session::open(&endpoint).await.unwrap());
+        }
+        Links::new(sessions, Payloads::Received).await.unwrap()
+    }
+
+    /// Calls `choose_free` so that only the connections with these numbers fit.
+    fn choose(links: &mut Links, fitting: &[usize]) -> Result<(), Busy> {
+        let at = Cell::new(links.chosen);
+        links.choose_free(|_| {
+            at.set((at.get() + 1) % 2);
+            fitting.contains(&at.get())
+        })
+    }
+
+    #[tokio::test]
+    async fn want_of_room_is_told_from_want_of_credits() {
+        let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+        let mut links = two(&server).await;
+        let mut scratch = Scratch::default();
+        assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
+        assert!(links.has_room(&scratch));
+        // The connection with credits has no room, and the other one has only room.
+        links.links[0].backlog.buffer().resize(backlog::FULL_LEN, 0);
+        assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
+        assert!(!links.has_room(&scratch));
+        assert_eq!(choose(&mut links, &[0, 1]), Ok(()));
+        assert_eq!(links.chosen, 1);
+        assert!(links.has_room(&scratch));
+        // Received data may bring credits to the connection that has room.
+        assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
+        let _ = links.received(&mut scratch.output);
+        assert!(links.has_room(&scratch));
+        assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
+    }
+}

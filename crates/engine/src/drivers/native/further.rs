@@ -1,0 +1,164 @@
+//! Further sessions on a client's connection, set up and ended as operations of a
+//! mix. They show the cost of a log-on under load.
+//!
+//! A log-on takes several requests. Its slot is in flight from the first
+//! SESSION_SETUP until the answer to TREE_CONNECT. If the log-on fails earlier, it
+//! is in flight until the answer to LOGOFF. Unlike all other operations a log-on
+//! allocates memory, because proving a password does. No mix has it on its steady
+//! path.
+
+use smbench_protocol::command::bodyless::EmptyResponse;
+use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
+use smbench_protocol::header::Command;
+use smbench_protocol::{
+    Completion, Connection, HandshakeError, NtStatus, Opened, Opening, ProtocolError, SessionIndex,
+};
+
+use super::{Native, Place};
+use crate::drivers::driver::{Answer, Busy, Call, Extent, Scratch};
+use crate::drivers::dropped::Dropped;
+use crate::machine::clock;
+
+/// A session of a slot, in addition to that of its client.
+pub(super) struct Further {
+    /// Number of the session's connection.
+    link: usize,
+    stage: Stage,
+}
+
+enum Stage {
+    Opening(Box<Opening>),
+    Standing(SessionIndex),
+}
+
+impl Native {
+    /// Begins a log-on with the credentials of the client's own session.
+    pub(super) fn log_on(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), Busy> {
+        let (link, session) = self.links.chosen_session();
+        if !session.connection.affords(&[1]) {
+            return Err(Busy::Credits);
+        }
+        let credentials = &self.held[call.member].credentials;
+        match session.begin_log_on(credentials, call.slot, out) {
+            Ok(opening) => {
+                self.places[call.slot as usize].further = Some(Further {
+                    link,
+                    stage: Stage::Opening(Box::new(opening)),
+                });
+                Ok(())
+            }
+            Err(HandshakeError::NoCredit(_)) => Err(Busy::Credits),
+            // The ticket has expired, so the client's own session needs a new one
+            // as well.
+            Err(_) => {
+                self.renewals.found(call.member, clock::now());
+                Err(Busy::Session)
+            }
+        }
+    }
+
+    /// Sends LOGOFF, which also ends the tree connect.
+    pub(super) fn log_off(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+        let further = &self.places[call.slot as usize].further;
+        let Some(Stage::Standing(session)) = further.as_ref().map(|further| &further.stage) else {
+            unreachable!("only a session that stands is logged off");
+        };
+        let connection = self.links.connection();
+        connection.request(*session, Command::Logoff, 1, call.slot, out, |out| {
+            out.extend_from_slice(&EMPTY_BODY);
+        })
+    }
+
+    /// Continues the log-ons that wait for credits, as far as credits allow.
+    #[cold]
+    pub(super) fn resume_log_ons(&mut self, scratch: &mut Scratch) {
+        let Self {
+            unfinished,
+            places,
+            links,
+            ..
+        } = self;
+        unfinished.retain(|&slot| {
+            let further = &mut places[slot as usize].further;
+            let Some(Further {
+                link,
+                stage: Stage::Opening(opening),
+            }) = further
+            else {
+                return false;
+            };
+            links.pick(*link);
+            let (connection, out) = links.chosen(scratch);
+            opening.resume(connection, out) == Opened::Unfinished
+        });
+    }
+
+    /// Returns the number of the connection of a slot's further session.
+    pub(super) fn link_of_further(&self, slot: u32) -> usize {
+        let further = &self.places[slot as usize].further;
+        further.as_ref().map_or(0, |further| further.link)
+    }
+}
+
+/// Progress of a slot's further session after an answer.
+pub(super) enum Came {
+    /// The log-on continues.
+    NotYet,
+    /// The log-on continues when there is a credit for the next request.
+    Unfinished,
+    /// The log-on or log-off has ended.
+    To(Answer<'static>),
+}
+
+/// Processes an answer for the further session of a slot, and appends the next
+/// request.
+pub(super) fn answered(
+    place: &mut Place,
+    connection: &mut Connection,
+    done: &Completion<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Came, Dropped> {
+    let answer = |status| Answer {
+        slot: done.tag,
+        extent: Extent::Final,
+        status,
+        moved: 0,
+        data: None,
+    };
+    let Some(Further { link, stage }) = place.further.take() else {
+        return Ok(Came::To(answer(done.status)));
+    };
+    let mut opening = match stage {
+        Stage::Opening(opening) => opening,
+        Stage::Standing(session) => {
+            connection.forget(session);
+            if done.status == NtStatus::SUCCESS {
+                EmptyResponse::decode(done.message()).map_err(ProtocolError::from)?;
+            }
+            return Ok(Came::To(answer(done.status)));
+        }
+    };
+    let (stage, came) = match opening.receive(connection, done, out) {
+        Ok(Opened::NotYet) => (Stage::Opening(opening), Came::NotYet),
+        Ok(Opened::Unfinished) => (Stage::Opening(opening), Came::Unfinished),
+        Ok(Opened::Ready(session)) => (
+            Stage::Standing(session),
+            Came::To(answer(NtStatus::SUCCESS)),
+        ),
+        // The ticket expired during the log-on, which is tried again with a new
+        // ticket.
+        Err(HandshakeError::Refused { status, .. })
+            if status == NtStatus::NETWORK_SESSION_EXPIRED =>
+        {
+            return Ok(Came::To(Answer {
+                extent: Extent::Expired,
+                ..answer(status)
+            }));
+        }
+        Err(HandshakeError::Refused { status, .. }) => return Ok(Came::To(answer(status))),
+        Err(HandshakeError::Protocol(error)) => return Err(error.into()),
+        Err(other) => return Err(Dropped::LogOn(other.to_string())),
+    };
+    place.further = Some(Further { link, stage });
+    Ok(came)
+}

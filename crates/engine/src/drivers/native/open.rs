@@ -1,0 +1,367 @@
+//! Opens, creates and names everything before the load begins, so that no operation
+//! has to. Opens have the rights that the mix needs, and no more.
+
+use smbench_model::action::{
+    Action, CreateDisposition, Opening, QueryClass, SetClass, Subject, dialect_needed,
+};
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
+use smbench_model::sessions::Caching;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
+use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
+use smbench_protocol::header::Command;
+use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
+
+use super::{Held, Place};
+use crate::drivers::site::Site;
+use crate::smb::session::caching::{Object, Oplock};
+use crate::smb::session::{Session, SessionError};
+
+/// Opens, in the client's session, the files that it uses during the load point.
+/// `member` is the index of the client in its group.
+pub(super) async fn hold(
+    site: &Site,
+    client: u32,
+    member: usize,
+    index: SessionIndex,
+    session: &mut Session,
+) -> Result<(Held, Vec<Caching>), SessionError> {
+    let actions = site.mix.actions();
+    check_dialect(actions, session)?;
+    check_leases(site.plan.caching, session)?;
+    let mut held = Held {
+        session: index,
+        credentials: session.credentials().clone(),
+        files: Box::default(),
+        paths: Box::default(),
+        resume_keys: Box::default(),
+        directory: FileId::default(),
+    };
+    let mut granted = Vec::new();
+    let paths: Vec<_> = (0..site.plan.workload.files.count)
+        .map(|file| path(site, &site.plan.file_name(client, file)))
+        .collect();
+    if actions.iter().any(Action::holds_file) {
+        let rights = held_access(actions);
+        held.files = open_files(session, index, member, &paths, rights, &mut granted).await?;
+    }
+    if actions.iter().any(Action::opens_file) {
+        held.paths = wire_names(&paths)?;
+    }
+    if actions.contains(&Action::CopyChunk) {
+        held.resume_keys = resume_keys(session, &held.files, &paths).await?;
+    }
+    if actions.iter().any(Action::holds_directory) {
+        held.directory = open_directory(session, &site.directory).await?;
+    }
+    Ok((held, granted))
+}
+
+/// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
+pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
+    let target = site.endpoint.target();
+    let path = match site.mix.actions().contains(&Action::TreeConnect) {
+        true => format!(r"\\{}\{}", target.host, target.share),
+        false => String::new(),
+    };
+    WireName::new(&path).map_err(|_| SessionError::Path {
+        doing: format!("connect to '{path}'"),
+    })
+}
+
+/// Returns the search pattern of each action; empty if no action lists a directory.
+pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
+    let actions = site.mix.actions();
+    let pattern = |action: &Action| match action {
+        Action::QueryDirectory { pattern, .. } => pattern.clone(),
+        _ => String::new(),
+    };
+    let patterns: Vec<_> = actions.iter().map(pattern).collect();
+    match patterns.iter().all(String::is_empty) {
+        true => Ok(Box::default()),
+        false => wire_names(&patterns),
+    }
+}
+
+/// Makes a place for each slot of these clients, one client after the other.
+pub(super) async fn places(
+    site: &Site,
+    clients: &[u32],
+    session: &mut Session,
+) -> Result<Box<[Place]>, SessionError> {
+    let actions = site.mix.actions();
+    if site.mix.trace().is_some() {
+        return Ok(clients.iter().map(|_| Place::default()).collect());
+    }
+    if actions.iter().all(is_plain) {
+        return Ok(Box::default());
+    }
+    let uses_scratch = actions.iter().any(Action::uses_scratch);
+    let mut places = Vec::new();
+    for &client in clients {
+        for slot in 0..site.plan.outstanding {
+            let mut place = Place::default();
+            if uses_scratch {
+                let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
+                make_kept(actions, &paths, session).await?;
+                place.paths = wire_names(&paths)?;
+            }
+            places.push(place);
+        }
+    }
+    Ok(places.into_boxed_slice())
+}
+
+/// Returns whether an action is a single request that needs no state.
+fn is_plain(action: &Action) -> bool {
+    matches!(
+        action.first(),
+        OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush
+    )
+}
+
+/// Returns the entries that must exist because an action opens or overwrites them.
+/// The second value is the create option for the kind of the entry.
+pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32)> {
+    let opens = |wanted: Subject| {
+        actions.iter().any(|action| {
+            matches!(
+                action,
+                Action::Create(Opening {
+                    subject,
+                    disposition: CreateDisposition::Open | CreateDisposition::Overwrite,
+                    ..
+                }) if *subject == wanted
+            )
+        })
+    };
+    [
+        (
+            Subject::ScratchFile,
+            ScratchName::KeptFile,
+            options::FILE_NON_DIRECTORY_FILE,
+        ),
+        (
+            Subject::ScratchDirectory,
+            ScratchName::KeptDirectory,
+            options::FILE_DIRECTORY_FILE,
+        ),
+    ]
+    .into_iter()
+    .filter(move |(subject, ..)| opens(*subject))
+    .map(|(_, name, kind)| (name, kind))
+}
+
+/// Creates the entries that must exist.
+async fn make_kept(
+    actions: &[Action],
+    paths: &[String],
+    session: &mut Session,
+) -> Result<(), SessionError> {
+    for (name, kind) in kept(actions) {
+        let path = &paths[name as usize];
+        let doing = format!("make '{path}'");
+        let made = session
+            .create(
+                &doing,
+                &CreateRequest {
+                    disposition: Disposition::OpenIf,
+                    options: kind,
+                    ..request(path, access::FILE_READ_ATTRIBUTES)
+                },
+            )
+            .await?;
+        session.close(&doing, made.file_id).await?;
+    }
+    Ok(())
+}
+
+/// Opens the files. If caching is requested, the caching granted for each file is
+/// added to `granted`.
+async fn open_files(
+    session: &mut Session,
+    index: SessionIndex,
+    member: usize,
+    paths: &[String],
+    desired_access: u32,
+    granted: &mut Vec<Caching>,
+) -> Result<Box<[FileId]>, SessionError> {
+    let mut files = Vec::with_capacity(paths.len());
+    for (file, path) in (0..).zip(paths) {
+        let (oplock, lease) = session.cache.request(member, Object::File(file));
+        let (created, contexts) = session
+            .create_with(
+                &format!("open file '{path}'"),
+                &CreateRequest {
+                    options: options::FILE_NON_DIRECTORY_FILE,
+                    oplock,
+                    contexts: lease.as_slice(),
+                    ..request(path, desired_access)
+                },
+            )
+            .await?;
+        if session.cache.is_on() {
+            let level = created.oplock_level;
+            let oplock = Oplock {
+                level,
+                session: index,
+            };
+            session.cache.hold(created.file_id, oplock);
+            let lease = contexts.lease.map(|lease| lease.state);
+            granted.push(Caching::granted(level, lease));
+        }
+        files.push(created.file_id);
+    }
+    Ok(files.into_boxed_slice())
+}
+
+/// Requests the resume key of each file as the source of copies.
+async fn resume_keys(
+    session: &mut Session,
+    files: &[FileId],
+    paths: &[String],
+) -> Result<Box<[ResumeKey]>, SessionError> {
+    let mut keys = Vec::with_capacity(files.len());
+    for (&file_id, path) in files.iter().zip(paths) {
+        let doing = format!("get ready to copy file '{path}'");
+        let request = IoctlRequest {
+            code: fsctl::FSCTL_SRV_REQUEST_RESUME_KEY,
+            file_id,
+            input: &[],
+            output_max: RESUME_KEY_OUTPUT_MAX,
+        };
+        let reply = session
+            .call(&doing, Command::Ioctl, 0, |out| request.encode(out))
+            .await?;
+        keys.push(match reply.status {
+            NtStatus::SUCCESS => IoctlResponse::decode(&reply.message)
+                .and_then(|response| ResumeKey::decode(response.output))
+                .map_err(|error| session.malformed(&doing, error))?,
+            // The copies will fail, each with its own status.
+            _ => ResumeKey([0; 24]),
+        });
+    }
+    Ok(keys.into_boxed_slice())
+}
+
+pub(super) async fn open_directory(
+    session: &mut Session,
+    path: &str,
+) -> Result<FileId, SessionError> {
+    let opened = session
+        .create(
+            &format!("open directory '{path}'"),
+            &CreateRequest {
+                options: options::FILE_DIRECTORY_FILE,
+                ..request(
+                    path,
+                    access::FILE_LIST_DIRECTORY
+                        | access::FILE_READ_ATTRIBUTES
+                        | access::SYNCHRONIZE,
+                )
+            },
+        )
+        .await?;
+    Ok(opened.file_id)
+}
+
+fn request(path: &str, desired_access: u32) -> CreateRequest<'_> {
+    CreateRequest {
+        name: path,
+        desired_access,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: 0,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Returns the rights for the files held open.
+pub(crate) fn held_access(actions: &[Action]) -> u32 {
+    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
+    for action in actions {
+        rights |= match action {
+            // If an open has only one of these two rights, a server may look up the
+            // size of the file on every write. FLUSH needs one of them as well
+            // (MS-SMB2 3.3.5.11).
+            Action::Write { .. } | Action::WriteFlush | Action::Flush | Action::FinalFlush => {
+                access::FILE_WRITE_DATA | access::FILE_APPEND_DATA
+            }
+            Action::QueryInfo {
+                class: QueryClass::Security,
+            } => access::READ_CONTROL,
+            Action::SetInfo { class } => set_access(*class),
+            _ => 0,
+        };
+    }
+    rights
+}
+
+/// Returns the right that a change needs (MS-SMB2 3.3.5.21.1, 3.3.5.21.3).
+pub(super) const fn set_access(class: SetClass) -> u32 {
+    match class {
+        SetClass::Basic => access::FILE_WRITE_ATTRIBUTES,
+        SetClass::Allocation | SetClass::EndOfFile => access::FILE_WRITE_DATA,
+        SetClass::Rename | SetClass::Delete => access::DELETE,
+        SetClass::Security => access::WRITE_DAC,
+    }
+}
+
+/// Refuses commands that the negotiated dialect does not have.
+fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionError> {
+    let dialect = session.connection.negotiated().dialect;
+    for action in actions {
+        if let Some(need) = dialect_needed(action)
+            && !(need.has)(dialect)
+        {
+            return Err(SessionError::NotInDialect {
+                what: need.what,
+                needs: need.needs,
+                dialect,
+                at: session.share(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses leases if the dialect or the server does not have them.
+fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
+    if !matches!(asked, Caching::Lease(_)) {
+        return Ok(());
+    }
+    let negotiated = session.connection.negotiated();
+    if negotiated.dialect < Dialect::Smb21 {
+        return Err(SessionError::NotInDialect {
+            what: "a lease",
+            needs: "2.1 or later",
+            dialect: negotiated.dialect,
+            at: session.share(),
+        });
+    }
+    if !negotiated.offers_leases() {
+        return Err(SessionError::NoLeases {
+            at: session.share(),
+        });
+    }
+    Ok(())
+}
+
+fn path(site: &Site, name: &str) -> String {
+    format!(r"{}\{name}", site.directory)
+}
+
+fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {
+    let encode = |path: &String| {
+        WireName::new(path).map_err(|_| SessionError::Path {
+            doing: format!("open '{path}'"),
+        })
+    };
+    paths.iter().map(encode).collect()
+}

@@ -1,0 +1,154 @@
+//! Deletes a directory with all its contents, as one operation. It lists the
+//! directory and deletes each listed name, until a listing is empty.
+//!
+//! This allocates, because the names are not known before. Traces have this
+//! operation only at the start and at the end of a client's work.
+
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::options;
+use smbench_protocol::command::query_directory::{
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
+};
+use smbench_protocol::connection::NoCredit;
+use smbench_protocol::directory::{self, Entry};
+use smbench_protocol::{FileId, NtStatus, ProtocolError};
+
+use super::wire::{To, deletion};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::native::request::info::LISTING_LEN;
+use crate::smb::share::join;
+
+/// Maximum number of listings for one tree. It ends the operation if the server
+/// does not remove the names.
+const LISTINGS_MAX: u32 = 100_000;
+/// Maximum depth of nested directories.
+const DEPTH_MAX: usize = 100_000;
+
+/// A tree that is being deleted.
+pub(super) struct Deltree {
+    /// Directories to delete, each after those that contain it.
+    directories: Vec<String>,
+    /// Files to delete in the last of these directories.
+    files: Vec<String>,
+    listed: Vec<Entry>,
+    stage: Stage,
+    listings: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    /// The last directory is being listed.
+    Listing,
+    /// The last file is being deleted.
+    File,
+    /// The last directory is being deleted.
+    Directory,
+}
+
+/// The next step.
+pub(super) enum Next {
+    Send,
+    /// The operation has ended with this status.
+    End(NtStatus),
+}
+
+impl Deltree {
+    pub(crate) fn of(path: String) -> Self {
+        Self {
+            directories: vec![path],
+            files: Vec::new(),
+            listed: Vec::new(),
+            stage: Stage::Listing,
+            listings: 0,
+        }
+    }
+
+    /// Appends the next frame; returns the number of its answers.
+    pub(super) fn send(&self, to: To<'_>, name: &mut WireName) -> Result<u8, NoCredit> {
+        let path = match self.stage {
+            Stage::File => self.files.last(),
+            Stage::Listing | Stage::Directory => self.directories.last(),
+        };
+        let path = path.map_or("", String::as_str);
+        // `set` cannot fail: each name came from a listing, so it is short enough.
+        let _ = name.set(path);
+        match self.stage {
+            Stage::File => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
+            Stage::Directory => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
+            Stage::Listing => to.list(
+                name,
+                &QueryDirectoryRequest {
+                    directory: FileId::RELATED,
+                    class: DirectoryClass::Directory,
+                    flags: query_directory_flags::RESTART_SCANS,
+                    pattern: &WireName::every(),
+                    output_length: LISTING_LEN,
+                },
+            ),
+        }
+    }
+
+    /// Keeps the entries of a listing.
+    pub(super) fn found(&mut self, message: &[u8]) -> Result<(), Dropped> {
+        self.listed = directory::decode_response(message).map_err(ProtocolError::from)?;
+        Ok(())
+    }
+
+    /// Continues after a frame that ended with `status`.
+    pub(super) fn go_on(&mut self, status: NtStatus) -> Next {
+        let is_gone = matches!(
+            status,
+            NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
+        );
+        let is_empty = matches!(status, NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE);
+        match self.stage {
+            _ if is_gone => self.leave(),
+            Stage::Listing if is_empty || status == NtStatus::SUCCESS => self.enter(),
+            Stage::File | Stage::Directory if status == NtStatus::SUCCESS => self.leave(),
+            _ => return Next::End(status),
+        }
+        match self.directories.is_empty() {
+            true => Next::End(NtStatus::SUCCESS),
+            false if self.listings > LISTINGS_MAX || self.directories.len() > DEPTH_MAX => {
+                Next::End(NtStatus::DIRECTORY_NOT_EMPTY)
+            }
+            false => Next::Send,
+        }
+    }
+
+    /// Removes the entry that was deleted from the lists.
+    fn leave(&mut self) {
+        match self.stage {
+            Stage::File => self.files.pop(),
+            Stage::Listing | Stage::Directory => self.directories.pop(),
+        };
+        self.stage = match self.files.is_empty() {
+            true => Stage::Listing,
+            false => Stage::File,
+        };
+    }
+
+    /// Adds the entries of a listed directory. Its files are deleted first, then
+    /// its directories.
+    fn enter(&mut self) {
+        self.listings += 1;
+        let Some(directory) = self.directories.last().cloned() else {
+            return;
+        };
+        let listed = std::mem::take(&mut self.listed);
+        self.stage = match listed.is_empty() {
+            true => Stage::Directory,
+            false => Stage::Listing,
+        };
+        for entry in listed {
+            let path = join(&directory, &entry.name);
+            match entry.is_directory {
+                true => self.directories.push(path),
+                false => {
+                    self.files.push(path);
+                    self.stage = Stage::File;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The CREATE requests of a mix: their names, rights and options.
+
+use smbench_model::action::{
+    Action, Attribute, CreateDisposition, CreateOption, Opening, QueryClass, SetClass, Subject,
+};
+use smbench_model::files::ScratchName;
+use smbench_protocol::Dialect;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::command::create_context::CreateContext;
+
+use crate::drivers::native::open::set_access;
+
+/// Maximum number of contexts in one CREATE.
+pub(super) const CONTEXTS_MAX: usize = 3;
+
+/// The name that a CREATE opens.
+pub(crate) enum Name {
+    /// The name of the operation's file.
+    File,
+    /// A scratch name of the slot.
+    Scratch(ScratchName),
+}
+
+/// Returns the name that the CREATE of an action opens.
+pub(crate) const fn name(action: &Action) -> Name {
+    match action {
+        Action::Create(opening) => match (opening.subject, opening.delete_on_close) {
+            (Subject::WorkFile, _) => Name::File,
+            (_, true) => Name::Scratch(ScratchName::Temporary),
+            (Subject::ScratchFile, false) => Name::Scratch(ScratchName::KeptFile),
+            (Subject::ScratchDirectory, false) => Name::Scratch(ScratchName::KeptDirectory),
+        },
+        Action::CreateReadClose
+        | Action::CreateQueryClose { .. }
+        | Action::CreateSetClose { .. } => Name::File,
+        _ => Name::Scratch(ScratchName::Temporary),
+    }
+}
+
+/// Returns whether the CREATE of an action may request an oplock or a lease. It may
+/// do so only for a file, and not with a durable handle, which has its own oplock.
+pub(super) const fn may_cache(action: &Action) -> bool {
+    !matches!(
+        action,
+        Action::Create(
+            Opening {
+                subject: Subject::ScratchDirectory,
+                ..
+            } | Opening { durable: true, .. }
+        )
+    )
+}
+
+/// Returns the CREATE of an action.
+pub(crate) fn request<'a, N: ?Sized>(
+    action: &Action,
+    name: &'a N,
+    contexts: &'a [CreateContext],
+) -> CreateRequest<'a, N> {
+    match action {
+        Action::Create(opening) => CreateRequest {
+            contexts,
+            ..opened(opening, name)
+        },
+        Action::CreateReadClose => existing(name, access::FILE_READ_DATA),
+        Action::CreateQueryClose {
+            class: QueryClass::Security,
+        } => existing(name, access::READ_CONTROL),
+        Action::CreateQueryClose { .. } => existing(name, 0),
+        Action::CreateSetClose { class } => existing(name, set_access(*class)),
+        // The SET_INFO that follows deletes the file.
+        Action::SetInfo {
+            class: SetClass::Delete,
+        } => CreateRequest {
+            disposition: Disposition::Create,
+            ..existing(name, access::DELETE)
+        },
+        Action::SetInfo { class } => temporary(name, set_access(*class)),
+        Action::CopyChunk => temporary(name, access::FILE_READ_DATA | access::FILE_WRITE_DATA),
+        other => unreachable!("{other:?} creates nothing"),
+    }
+}
+
+/// Returns a CREATE that opens an existing file.
+const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
+    CreateRequest {
+        name,
+        desired_access: rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Returns a CREATE for a file that is deleted on close.
+const fn temporary<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
+    let mut request = existing(name, rights | access::DELETE);
+    request.disposition = Disposition::Create;
+    request.options |= options::FILE_DELETE_ON_CLOSE;
+    request
+}
+
+fn opened<'a, N: ?Sized>(opening: &Opening, name: &'a N) -> CreateRequest<'a, N> {
+    let is_directory = opening.subject == Subject::ScratchDirectory;
+    let disposition = disposition(opening.disposition);
+    let mut rights = access::FILE_READ_DATA;
+    if disposition != Disposition::Open && !is_directory {
+        rights |= access::FILE_WRITE_DATA;
+    }
+    let mut flags = match is_directory {
+        true => options::FILE_DIRECTORY_FILE,
+        false => options::FILE_NON_DIRECTORY_FILE,
+    };
+    if opening.delete_on_close {
+        rights |= access::DELETE;
+        flags |= options::FILE_DELETE_ON_CLOSE;
+    }
+    if opening.write_through {
+        flags |= options::FILE_WRITE_THROUGH;
+    }
+    if opening.unbuffered {
+        flags |= options::FILE_NO_INTERMEDIATE_BUFFERING;
+    }
+    flags |= create_options(&opening.options);
+    CreateRequest {
+        disposition,
+        options: flags,
+        file_attributes: file_attributes(&opening.attributes),
+        // A durable handle needs a batch oplock (MS-SMB2 3.3.5.9.6).
+        oplock: match opening.durable {
+            true => OplockLevel::Batch,
+            false => OplockLevel::None,
+        },
+        ..existing(name, rights)
+    }
+}
+
+/// Returns the create contexts of an action and their number; the rest of the array
+/// is unused. `unique` makes the name of a durable handle.
+pub(super) fn contexts(
+    action: &Action,
+    dialect: Dialect,
+    unique: impl FnOnce() -> [u8; 16],
+) -> ([CreateContext; CONTEXTS_MAX], usize) {
+    let mut contexts = [CreateContext::QueryOnDiskId; CONTEXTS_MAX];
+    let Action::Create(opening) = action else {
+        return (contexts, 0);
+    };
+    let mut len = usize::from(opening.query_on_disk_id);
+    if opening.durable {
+        contexts[len] = match dialect {
+            Dialect::Smb202 | Dialect::Smb21 => CreateContext::Durable,
+            _ => CreateContext::DurableV2 {
+                timeout_ms: 0,
+                flags: 0,
+                create_guid: unique(),
+            },
+        };
+        len += 1;
+    }
+    (contexts, len)
+}
+
+const fn disposition(wanted: CreateDisposition) -> Disposition {
+    match wanted {
+        CreateDisposition::Supersede => Disposition::Supersede,
+        CreateDisposition::Open => Disposition::Open,
+        CreateDisposition::Create => Disposition::Create,
+        CreateDisposition::OpenIf => Disposition::OpenIf,
+        CreateDisposition::Overwrite => Disposition::Overwrite,
+        CreateDisposition::OverwriteIf => Disposition::OverwriteIf,
+    }
+}
+
+fn create_options(wanted: &[CreateOption]) -> u32 {
+    wanted.iter().fold(0, |bits, option| {
+        bits | match option {
+            CreateOption::SequentialOnly => options::FILE_SEQUENTIAL_ONLY,
+            CreateOption::RandomAccess => options::FILE_RANDOM_ACCESS,
+            CreateOption::BackupIntent => options::FILE_OPEN_FOR_BACKUP_INTENT,
+            CreateOption::OpenReparsePoint => options::FILE_OPEN_REPARSE_POINT,
+            CreateOption::NoRecall => options::FILE_OPEN_NO_RECALL,
+        }
+    })
+}
+
+fn file_attributes(wanted: &[Attribute]) -> u32 {
+    match wanted {
+        [] => attributes::FILE_ATTRIBUTE_NORMAL,
+        some => some.iter().fold(0, |bits, attribute| {
+            bits | match attribute {
+                Attribute::Hidden => attributes::FILE_ATTRIBUTE_HIDDEN,
+                Attribute::System => attributes::FILE_ATTRIBUTE_SYSTEM,
+                Attribute::Archive => attributes::FILE_ATTRIBUTE_ARCHIVE,
+                Attribute::Temporary => attributes::FILE_ATTRIBUTE_TEMPORARY,
+            }
+        }),
+    }
+}

@@ -1,0 +1,152 @@
+//! Encodes queries, changes, listings and watches of files and directories, with
+//! the numbers of MS-FSCC and MS-SMB2.
+
+use smbench_model::action::{Change, DirectoryClass, QueryClass, SetClass};
+use smbench_protocol::FileId;
+use smbench_protocol::command::change_notify::{
+    ChangeNotifyRequest, WATCH_TREE, completion_filter,
+};
+use smbench_protocol::command::query_directory::{
+    DirectoryClass as WireClass, QueryDirectoryRequest, query_directory_flags,
+};
+use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, security};
+use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
+use smbench_protocol::command::{FileTime, FileTimes, WireName};
+
+/// Maximum bytes of an answer about one file.
+pub(crate) const ANSWER_LEN: u32 = 16 * 1024;
+/// Maximum bytes of a listing: as many as one credit pays for.
+pub(crate) const LISTING_LEN: u32 = 64 * 1024;
+/// Maximum bytes of an answer with changes; only the first few changes matter.
+const CHANGES_LEN: u32 = 4 * 1024;
+
+/// 2020-01-01 UTC: a time to set. A time of 0 would mean that the server keeps its
+/// own (MS-FSCC 2.4.7).
+pub(crate) const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
+
+/// A self-relative descriptor (MS-DTYP 2.4.6). Its DACL gives full access to
+/// everyone, so that it cannot prevent the clean-up of the run.
+const DESCRIPTOR: [u8; 48] = [
+    // Revision, Sbz1, Control: self-relative, DACL present.
+    1, 0, 0x04, 0x80, // Owner, group, SACL: none.
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // Where the DACL is.
+    20, 0, 0, 0, // ACL: revision, Sbz1, size, one ACE, Sbz2.
+    2, 0, 28, 0, 1, 0, 0, 0, // ACE: allows, no flags, size, FILE_ALL_ACCESS.
+    0, 0, 20, 0, 0xFF, 0x01, 0x1F, 0x00, // S-1-1-0.
+    1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+];
+
+/// Returns a query about a file (MS-FSCC 2.4), its volume (MS-FSCC 2.5) or its
+/// security.
+pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
+    let (info_type, class, additional) = match class {
+        QueryClass::Basic => (InfoType::File, 4, 0),
+        QueryClass::Standard => (InfoType::File, 5, 0),
+        QueryClass::Internal => (InfoType::File, 6, 0),
+        QueryClass::Ea => (InfoType::File, 7, 0),
+        QueryClass::All => (InfoType::File, 18, 0),
+        QueryClass::Stream => (InfoType::File, 22, 0),
+        QueryClass::NetworkOpen => (InfoType::File, 34, 0),
+        QueryClass::AttributeTag => (InfoType::File, 35, 0),
+        QueryClass::FsVolume => (InfoType::FileSystem, 1, 0),
+        QueryClass::FsSize => (InfoType::FileSystem, 3, 0),
+        QueryClass::FsDevice => (InfoType::FileSystem, 4, 0),
+        QueryClass::FsAttribute => (InfoType::FileSystem, 5, 0),
+        QueryClass::FsFullSize => (InfoType::FileSystem, 7, 0),
+        QueryClass::FsSectorSize => (InfoType::FileSystem, 11, 0),
+        QueryClass::Security => (
+            InfoType::Security,
+            0,
+            security::OWNER_SECURITY_INFORMATION
+                | security::GROUP_SECURITY_INFORMATION
+                | security::DACL_SECURITY_INFORMATION,
+        ),
+    };
+    QueryInfoRequest {
+        info_type,
+        class,
+        output_length: ANSWER_LEN,
+        additional,
+        file_id,
+    }
+}
+
+/// Returns a change to a file of `size` bytes that keeps its contents. `renamed` is
+/// the new name, if the change is a rename.
+pub(super) fn set(
+    class: SetClass,
+    file_id: FileId,
+    size: u64,
+    renamed: Option<&WireName>,
+) -> SetInfoRequest<'_> {
+    let info = match class {
+        SetClass::Basic => SetInfo::Basic {
+            times: FileTimes {
+                written: TIME_SET,
+                ..FileTimes::default()
+            },
+            file_attributes: 0,
+        },
+        SetClass::Allocation => SetInfo::Allocation(size),
+        SetClass::EndOfFile => SetInfo::EndOfFile(size),
+        SetClass::Rename => SetInfo::Rename {
+            to: renamed.unwrap_or_else(|| unreachable!("a rename has a scratch name to take")),
+            existing: Existing::Replace,
+        },
+        SetClass::Delete => SetInfo::Disposition(Deletion::Pending),
+        SetClass::Security => SetInfo::Security {
+            parts: security::DACL_SECURITY_INFORMATION,
+            descriptor: &DESCRIPTOR,
+        },
+    };
+    SetInfoRequest { file_id, info }
+}
+
+/// Returns a listing of a directory from its first name.
+pub(super) const fn list(
+    class: DirectoryClass,
+    directory: FileId,
+    pattern: &WireName,
+) -> QueryDirectoryRequest<'_> {
+    QueryDirectoryRequest {
+        directory,
+        class: match class {
+            DirectoryClass::Directory => WireClass::Directory,
+            DirectoryClass::FullDirectory => WireClass::FullDirectory,
+            DirectoryClass::BothDirectory => WireClass::BothDirectory,
+            DirectoryClass::Names => WireClass::Names,
+            DirectoryClass::IdBothDirectory => WireClass::IdBothDirectory,
+            DirectoryClass::IdFullDirectory => WireClass::IdFullDirectory,
+        },
+        flags: query_directory_flags::RESTART_SCANS,
+        pattern,
+        output_length: LISTING_LEN,
+    }
+}
+
+/// Returns a request that waits for changes in a directory.
+pub(super) fn watch(filter: &[Change], recursive: bool, directory: FileId) -> ChangeNotifyRequest {
+    use completion_filter as bits;
+    let completion_filter = filter.iter().fold(0, |all, change| {
+        all | match change {
+            Change::FileName => bits::FILE_NOTIFY_CHANGE_FILE_NAME,
+            Change::DirName => bits::FILE_NOTIFY_CHANGE_DIR_NAME,
+            Change::Attributes => bits::FILE_NOTIFY_CHANGE_ATTRIBUTES,
+            Change::Size => bits::FILE_NOTIFY_CHANGE_SIZE,
+            Change::LastWrite => bits::FILE_NOTIFY_CHANGE_LAST_WRITE,
+            Change::LastAccess => bits::FILE_NOTIFY_CHANGE_LAST_ACCESS,
+            Change::Creation => bits::FILE_NOTIFY_CHANGE_CREATION,
+            Change::Ea => bits::FILE_NOTIFY_CHANGE_EA,
+            Change::Security => bits::FILE_NOTIFY_CHANGE_SECURITY,
+            Change::StreamName => bits::FILE_NOTIFY_CHANGE_STREAM_NAME,
+            Change::StreamSize => bits::FILE_NOTIFY_CHANGE_STREAM_SIZE,
+            Change::StreamWrite => bits::FILE_NOTIFY_CHANGE_STREAM_WRITE,
+        }
+    });
+    ChangeNotifyRequest {
+        directory,
+        flags: if recursive { WATCH_TREE } else { 0 },
+        completion_filter,
+        output_length: CHANGES_LEN,
+    }
+}

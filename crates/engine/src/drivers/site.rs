@@ -1,0 +1,44 @@
+//! A server and the run's directory on it.
+
+use std::sync::Arc;
+
+use smbench_model::contents::block::Salt;
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
+use smbench_model::sessions::Caching;
+use smbench_protocol::credit::MAX_CREDIT_TARGET;
+
+use crate::smb::session::{Endpoint, SessionError};
+
+/// A server and the run's directory on it, for the drivers of the run.
+pub(crate) struct Site {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) mix: Arc<Mix>,
+    /// The run's directory on the share.
+    pub(crate) directory: String,
+    /// Salt of the contents of files there.
+    pub(crate) salt: Salt,
+}
+
+pub(crate) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
+    let per_request = u32::from(plan.largest_charge());
+    let connections = &plan.connections;
+    // Each connection carries an equal part of the requests in flight of a group of
+    // clients.
+    let window = plan.outstanding * connections.sessions_per_connection;
+    let share = window.div_ceil(connections.connections_per_session);
+    // One credit more than that is for requests outside the window. With caching,
+    // breaks can also be acknowledged while the window is full.
+    let spare = match plan.caching {
+        Caching::None => 1,
+        _ => 4,
+    };
+    let wanted = per_request.saturating_mul(share).saturating_add(spare);
+    let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
+    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
+        .await?
+        .with_credit_cap(connections.credits)
+        .with_connections_per_session(connections.connections_per_session)
+        .with_sources(connections.sources.as_ref())
+}

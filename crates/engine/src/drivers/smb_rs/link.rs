@@ -1,0 +1,308 @@
+//! One authenticated session of smb-rs on one connection, with its negotiated
+//! terms.
+
+use std::sync::Arc;
+
+use smb::{Connection, File, Guid, Resource, Session, SrvRequestResumeKeyRequest, Tree, UncPath};
+use smbench_model::plan::Plan;
+use smbench_model::record::ServerFacts;
+use smbench_model::sessions::Mode;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+};
+use smbench_protocol::header::Command;
+use smbench_protocol::{AuthError, HandshakeError, Logon};
+use sspi::{AuthIdentity, Username};
+use tokio::time::timeout;
+
+use super::calls::arguments;
+use super::translate::{cipher, config, dialect_from, signing, status_in};
+use super::transport::{Form, Line, Transport};
+use crate::smb::session::{Endpoint, SessionError, Who};
+
+const SET_UP: &str = "set up a session with smb-rs";
+
+/// A session that is connected to the share.
+pub(super) struct Link {
+    // The fields are in the order in which they must be dropped.
+    pub(super) tree: Tree,
+    pub(super) session: Session,
+    connection: Connection,
+    pub(super) line: Arc<Line>,
+}
+
+impl Link {
+    /// Connects, authenticates and connects to the share.
+    pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        let stream = endpoint.connect().await?;
+        let (transport, line) =
+            Transport::new(stream).map_err(|source| endpoint.io(SET_UP, source))?;
+        bounded(endpoint, SET_UP, Self::set_up(endpoint, transport, line)).await
+    }
+
+    async fn set_up(
+        endpoint: &Endpoint,
+        transport: Transport,
+        line: Arc<Line>,
+    ) -> Result<Self, SessionError> {
+        let target = endpoint.target();
+        let failed = |command| {
+            let line = Arc::clone(&line);
+            move |error: smb::Error| handshake_error(endpoint, &line, command, &error)
+        };
+        let config = config(endpoint.options(), endpoint.credit_target());
+        let guid = Guid::generate();
+        let connection =
+            Connection::from_transport(Box::new(transport), &target.host, guid, config)
+                .await
+                .map_err(failed(Command::Negotiate))?;
+        let session = connection
+            .authenticate(identity(endpoint)?)
+            .await
+            .map_err(failed(Command::SessionSetup))?;
+        let tree = session
+            .tree_connect(&share_path(endpoint)?)
+            .await
+            .map_err(failed(Command::TreeConnect))?;
+        Ok(Self {
+            tree,
+            session,
+            connection,
+            line,
+        })
+    }
+
+    /// Opens an existing file.
+    pub(super) async fn open_file(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        rights: u32,
+    ) -> Result<File, SessionError> {
+        let doing = format!("open file '{path}' with smb-rs");
+        let request = request(path, rights, options::FILE_NON_DIRECTORY_FILE);
+        match self.create(endpoint, &doing, &request).await? {
+            Resource::File(file) => Ok(file),
+            _ => Err(SessionError::Client {
+                doing,
+                at: endpoint.share(),
+                reason: "it is not a file".to_owned(),
+            }),
+        }
+    }
+
+    /// Creates a scratch file or directory if it does not exist.
+    pub(super) async fn make(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        kind: u32,
+    ) -> Result<(), SessionError> {
+        let doing = format!("make '{path}' with smb-rs");
+        let request = CreateRequest {
+            disposition: Disposition::OpenIf,
+            ..request(path, access::FILE_READ_ATTRIBUTES, kind)
+        };
+        let made = self.create(endpoint, &doing, &request).await?;
+        let closed = async {
+            let outcome = match &made {
+                Resource::File(file) => file.close().await,
+                Resource::Directory(directory) => directory.close().await,
+                Resource::Pipe(pipe) => pipe.close().await,
+            };
+            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
+        };
+        bounded(endpoint, &doing, closed).await
+    }
+
+    async fn create(
+        &self,
+        endpoint: &Endpoint,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<Resource, SessionError> {
+        let arguments = arguments(request);
+        let created = async {
+            let outcome = self.tree.create(request.name, &arguments).await;
+            outcome.map_err(|error| client_error(endpoint, &self.line, doing, &error))
+        };
+        bounded(endpoint, doing, created).await
+    }
+
+    /// Returns the resume key of a file as the source of copies.
+    pub(super) async fn resume_key(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        file: &File,
+    ) -> Result<[u8; 24], SessionError> {
+        let doing = format!("get ready to copy file '{path}' with smb-rs");
+        let asked = async {
+            let answer = file.fsctl(SrvRequestResumeKeyRequest(())).await;
+            match answer {
+                Ok(answer) => Ok(answer.resume_key),
+                // The copies will fail, each with its own status.
+                Err(error) if status_in(&error.to_string()).is_some() => Ok([0; 24]),
+                Err(error) => Err(client_error(endpoint, &self.line, &doing, &error)),
+            }
+        };
+        bounded(endpoint, &doing, asked).await
+    }
+
+    /// Sends TREE_DISCONNECT and LOGOFF; failures are ignored.
+    pub(super) async fn log_off(&self) {
+        if self.tree.disconnect().await.is_ok() && self.session.logoff().await.is_ok() {
+            let _ = self.connection.close().await;
+        }
+    }
+}
+
+/// Returns the name of the share for a TREE_CONNECT.
+pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
+    let target = endpoint.target();
+    let path = UncPath::new(&target.host).and_then(|server| server.with_share(&target.share));
+    path.map_err(|_| SessionError::Path {
+        doing: format!(r"connect to '\\{}\{}'", target.host, target.share),
+    })
+}
+
+/// Returns a CREATE that opens an existing name.
+fn request(path: &str, desired_access: u32, kind: u32) -> CreateRequest<'_> {
+    CreateRequest {
+        name: path,
+        desired_access,
+        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+        share_access: share::ALL,
+        disposition: Disposition::Open,
+        options: kind,
+        oplock: OplockLevel::None,
+        contexts: &[],
+    }
+}
+
+/// Returns the terms that smb-rs negotiates with the server. Fails if they are not
+/// the requested ones.
+pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFacts, SessionError> {
+    let link = Link::open(endpoint).await?;
+    // This is the last message about the share, which may require encryption
+    // although the session does not.
+    let disconnected = async {
+        let outcome = link.tree.disconnect().await;
+        outcome.map_err(|error| client_error(endpoint, &link.line, SET_UP, &error))
+    };
+    bounded(endpoint, SET_UP, disconnected).await?;
+    let form = link.line.form();
+    let Some(info) = link.connection.conn_info() else {
+        unreachable!("a connection that has a session was negotiated");
+    };
+    let negotiation = &info.negotiation;
+    let dialect = dialect_from(negotiation.dialect_rev);
+    // Without this capability smb-rs sends a request only after the answer to the
+    // previous one.
+    if plan.outstanding > 1 && !negotiation.caps.large_mtu() {
+        return Err(incapable(
+            endpoint,
+            "with this server it sends one request at a time; use --outstanding 1 or --driver native",
+        ));
+    }
+    if plan.session.encryption == Mode::Off && form == Form::Encrypted {
+        return Err(handshake(endpoint, HandshakeError::EncryptionRequired));
+    }
+    if plan.session.signing == Mode::Required && form == Form::Plain {
+        return Err(incapable(endpoint, "it does not sign this session"));
+    }
+    let facts = ServerFacts {
+        url: plan.target.redacted(),
+        is_here: endpoint.here().is_some(),
+        // smb-rs refuses guest sessions.
+        logon: Some(Logon::Ntlm),
+        dialect: Some(dialect),
+        signing: (form == Form::Signed).then(|| signing(dialect, negotiation.signing_algo)),
+        encryption: (form == Form::Encrypted).then(|| cipher(negotiation.encryption_cipher)),
+        max_read: negotiation.max_read_size,
+        max_write: negotiation.max_write_size,
+        max_transact: negotiation.max_transact_size,
+    };
+    let _ = timeout(crate::smb::session::LOGOFF_LIMIT, link.log_off()).await;
+    Ok(facts)
+}
+
+/// Returns the identity for the log-on.
+fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
+    let target = endpoint.target();
+    let domain = Some(target.domain.as_str()).filter(|domain| !domain.is_empty());
+    let username = Username::new(&target.user, domain)
+        .map_err(|_| handshake(endpoint, AuthError::UserName.into()))?;
+    Ok(AuthIdentity {
+        username,
+        password: target.password.expose().to_owned().into(),
+    })
+}
+
+/// Returns the error for an option that smb-rs cannot honour.
+fn incapable(endpoint: &Endpoint, reason: &str) -> SessionError {
+    SessionError::Client {
+        doing: SET_UP.to_owned(),
+        at: endpoint.at(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Runs `work` within the time limit of set-up requests.
+async fn bounded<T>(
+    endpoint: &Endpoint,
+    doing: &str,
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    let limit = endpoint.limits().setup;
+    match timeout(limit, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(SessionError::Timeout {
+            doing: doing.to_owned(),
+            at: endpoint.at(),
+            limit,
+        }),
+    }
+}
+
+fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
+    let target = endpoint.target();
+    SessionError::Handshake {
+        at: endpoint.at(),
+        who: Who::User(target.user.clone()),
+        share: target.share.clone(),
+        source,
+    }
+}
+
+/// Uses the text of the native handshake if the error has a status.
+fn handshake_error(
+    endpoint: &Endpoint,
+    line: &Line,
+    command: Command,
+    error: &smb::Error,
+) -> SessionError {
+    match status_in(&error.to_string()) {
+        Some(status) => handshake(endpoint, HandshakeError::Refused { command, status }),
+        None => client_error(endpoint, line, SET_UP, error),
+    }
+}
+
+fn client_error(endpoint: &Endpoint, line: &Line, doing: &str, error: &smb::Error) -> SessionError {
+    if let Some(status) = status_in(&error.to_string()) {
+        return SessionError::Refused {
+            doing: doing.to_owned(),
+            at: endpoint.share(),
+            status,
+        };
+    }
+    SessionError::Client {
+        doing: doing.to_owned(),
+        at: endpoint.at(),
+        // If the connection was lost, that caused the other failures.
+        reason: match line.lost() {
+            Some(lost) => lost.to_string(),
+            None => error.to_string(),
+        },
+    }
+}

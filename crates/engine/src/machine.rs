@@ -1,0 +1,10 @@
+//! This machine: its clock, processes, storage and capacity, and the CPUs of a server on it.
+
+pub(crate) mod cancel;
+pub(crate) mod capacity;
+pub mod clock;
+pub(crate) mod process;
+pub(crate) mod route;
+pub(crate) mod runtime;
+pub mod server_cpu;
+pub mod storage;

@@ -1,0 +1,240 @@
+//! How much of its CPUs the server under test used: measured, never guessed.
+//!
+//! A `Meter` is read when the window opens and when it closes. It reads counters.
+//! If the server runs on this machine, they are those of its processes
+//! (`processes`). If an exporter of metrics runs on the server's machine, they are
+//! those of that whole machine (`exporter`). If neither is available, the meter
+//! gives the reason. That costs the run nothing else: the meter is read on a thread
+//! of its own, and every read has a limit. Not here: CPU of the generator, which is
+//! in `process`.
+
+mod exporter;
+mod exposition;
+mod processes;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use smbench_model::Nanos;
+pub use smbench_model::cpu::{
+    CpuScope, CpuSource, MetricsUrl, MetricsUrlError, ServerCpuRecord, ServerCpuUse,
+};
+use thiserror::Error;
+
+use crate::machine::process::CpuTime;
+use crate::machine::{clock, process};
+use exposition::Counters;
+use processes::Listeners;
+
+/// An exporter that does not tell the CPU time of its machine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("failed to read CPU counters from {url}: {reason}; check --server-metrics")]
+pub struct MetricsError {
+    /// Where it was asked, without a query.
+    pub url: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// Asks an exporter once, so that one that does not answer is found before the
+/// load. Blocks the thread for 2 seconds at most. Processes are looked for once
+/// the server's address is known: where they cannot be had, the run goes on.
+pub(crate) fn check(source: &CpuSource) -> Result<(), MetricsError> {
+    let CpuSource::Exporter(url) = source else {
+        return Ok(());
+    };
+    let error = |reason| MetricsError {
+        url: url.to_string(),
+        reason,
+    };
+    exporter::scrape(url).map(|_| ()).map_err(error)
+}
+
+/// Reads the counters of one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    source: String,
+    /// The source of the counters, or the reason why there is none.
+    kind: Result<Kind, String>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Processes(Listeners),
+    Exporter(MetricsUrl),
+}
+
+/// One reading of a meter.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    began: Nanos,
+    ended: Nanos,
+    /// CPU time of this machine that the reading took.
+    cost: CpuTime,
+    found: Result<Found, String>,
+}
+
+impl Reading {
+    /// Returns the middle of the reading, as the instant of all its counters.
+    const fn at(&self) -> Nanos {
+        Nanos(self.began.0.midpoint(self.ended.0))
+    }
+
+    /// Returns the CPU time of this machine that the reading took until `end`. The
+    /// reading may end later; its CPU time is taken as spread evenly over its
+    /// duration.
+    pub(crate) fn cost_until(&self, end: Nanos) -> CpuTime {
+        if end >= self.ended {
+            return self.cost;
+        }
+        if end <= self.began {
+            return CpuTime::default();
+        }
+        let whole = self.ended.since(self.began).as_secs_f64();
+        self.cost.share(end.since(self.began).as_secs_f64() / whole)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Found {
+    Processes(Duration),
+    Machine(Counters),
+}
+
+impl Meter {
+    /// Makes a meter for the server at address `here` on this machine, or for one
+    /// elsewhere if `here` is `None`. Looks for the server's processes now.
+    pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {
+        let (source, kind) = match (source, here) {
+            (CpuSource::Off, _) => (String::new(), Err("nobody wanted to know".to_owned())),
+            (CpuSource::Exporter(url), _) => (url.to_string(), Ok(Kind::Exporter(url.clone()))),
+            (CpuSource::Processes, Some(server)) => {
+                match Listeners::of(server).and_then(Listeners::are_others) {
+                    Ok(found) => (
+                        format!("{} and what it started, on this machine", found.name()),
+                        Ok(Kind::Processes(found)),
+                    ),
+                    Err(reason) => (String::new(), Err(reason)),
+                }
+            }
+            (CpuSource::Processes, None) => (
+                String::new(),
+                Err("the server is on another machine; give --server-metrics".to_owned()),
+            ),
+        };
+        Self { source, kind }
+    }
+
+    /// Reads the counters, blocking the thread for 2 seconds at most.
+    pub(crate) fn read(&self) -> Reading {
+        let (began, had) = (clock::now(), process::thread_cpu_time());
+        let found = match &self.kind {
+            Ok(Kind::Processes(listeners)) => listeners.cpu_time().map(Found::Processes),
+            Ok(Kind::Exporter(url)) => exporter::scrape(url).map(Found::Machine),
+            Err(reason) => Err(reason.clone()),
+        };
+        Reading {
+            began,
+            ended: clock::now(),
+            cost: process::thread_cpu_time().since(had),
+            found,
+        }
+    }
+
+    /// Returns the CPU time used in a `window`, from two readings close to its
+    /// ends.
+    pub(crate) fn between(
+        &self,
+        opening: Option<Reading>,
+        closing: Option<Reading>,
+        window: Nanos,
+    ) -> ServerCpuRecord {
+        let used = match opening.zip(closing) {
+            Some((opening, closing)) => used(opening, closing, window),
+            None => Err("the window did not both open and close".to_owned()),
+        };
+        ServerCpuRecord {
+            source: self.source.clone(),
+            used,
+        }
+    }
+}
+
+/// Returns the busy share between two answers of an exporter, `elapsed` apart; see
+/// [`Counters::busy_since`].
+#[cfg(feature = "fuzzing")]
+pub(crate) fn busy_between(
+    opening: &[u8],
+    closing: &[u8],
+    elapsed: Duration,
+) -> Result<(f64, u32), String> {
+    let [opening, closing] = [opening, closing].map(exporter::counters);
+    closing?.busy_since(&opening?, elapsed)
+}
+
+fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUse, String> {
+    let time: Duration = closing.at().since(opening.at()).into();
+    let window: Duration = window.into();
+    if time.is_zero() || window.is_zero() {
+        return Err("no time passed while the window was open".to_owned());
+    }
+    match (opening.found?, closing.found?) {
+        // The readings are slightly off the window's ends; the load is the same
+        // there.
+        (Found::Processes(before), Found::Processes(after)) => {
+            let busy = after
+                .checked_sub(before)
+                .ok_or("processes of the server ended unseen")?
+                .as_secs_f64();
+            Ok(ServerCpuUse {
+                scope: CpuScope::Processes,
+                cores: processes::cores()?,
+                busy: window.mul_f64(busy / time.as_secs_f64()),
+            })
+        }
+        // The share comes from the exporter's own counters, so network delay does
+        // not affect it.
+        (Found::Machine(before), Found::Machine(after)) => {
+            let (share, cores) = after.busy_since(&before, time)?;
+            Ok(ServerCpuUse {
+                scope: CpuScope::Machine,
+                cores,
+                busy: window.mul_f64(share * f64::from(cores)),
+            })
+        }
+        _ => unreachable!("a meter reads from one source"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_costs_up_to_an_instant_what_it_has_taken_by_then() {
+        let millis = Duration::from_millis;
+        let reading = Reading {
+            began: Nanos(1_000_000_000),
+            ended: Nanos(1_080_000_000),
+            cost: CpuTime {
+                user: millis(16),
+                system: millis(48),
+            },
+            found: Err("nothing".to_owned()),
+        };
+        for (end_ms, user, system) in [(900, 0, 0), (1000, 0, 0), (1020, 4, 12), (1080, 16, 48)] {
+            let cost = reading.cost_until(millis(end_ms).into());
+            assert_eq!(
+                (cost.user, cost.system),
+                (millis(user), millis(system)),
+                "{end_ms}"
+            );
+        }
+        assert_eq!(reading.cost_until(Nanos::MAX), reading.cost);
+        let at_once = Reading {
+            ended: reading.began,
+            ..reading
+        };
+        assert_eq!(at_once.cost_until(at_once.began), at_once.cost);
+    }
+}

@@ -1,0 +1,263 @@
+//! CPU time of the processes that serve a port of this machine, from /proc
+//! (proc(5)).
+//!
+//! The server is the process whose socket listens on the port, together with all
+//! processes that it has started: Samba has one for each connection. The CPU time
+//! of an ended process is added to its parent's, so the sum only grows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use procfs::net::{TcpNetEntry, TcpState};
+use procfs::process::{FDTarget, Stat, all_processes};
+use procfs::{CurrentSI as _, KernelStats, ProcError};
+
+/// Programs that accept connections for a server elsewhere, in a container or on
+/// another machine. The kernel shortens their names to 15 characters.
+const FORWARDERS: [&str; 27] = [
+    "autossh",
+    "conmon",
+    "docker-proxy",
+    "envoy",
+    "gvproxy",
+    "haproxy",
+    "kubectl",
+    "nc",
+    "nc.openbsd",
+    "nc.traditional",
+    "ncat",
+    "nginx",
+    "passt",
+    "passt.avx2",
+    "pasta",
+    "pasta.avx2",
+    "rootlesskit",
+    "rootlessport",
+    "slirp4netns",
+    "socat",
+    "socat1",
+    "ssh",
+    "sshd",
+    "sshd-session",
+    "stunnel",
+    "stunnel4",
+    "systemd-socket-",
+];
+
+/// The processes that listen on a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Listeners {
+    name: String,
+    pids: BTreeSet<i32>,
+}
+
+impl Listeners {
+    /// Finds the processes that serve `server`, an address of this machine. Must
+    /// not run under load, because it reads every descriptor of every process.
+    pub(crate) fn of(server: SocketAddr) -> Result<Self, String> {
+        let inodes = listening(server)?;
+        let mut found = BTreeMap::new();
+        let mut refused = false;
+        // Any process may end while it is read.
+        for process in all_processes().map_err(unreadable)?.flatten() {
+            let Ok(descriptors) = process.fd() else {
+                refused = true;
+                continue;
+            };
+            let mut targets = descriptors.flatten().map(|descriptor| descriptor.target);
+            if targets.any(|target| matches!(target, FDTarget::Socket(at) if inodes.contains(&at)))
+                && let Ok(stat) = process.stat()
+            {
+                found.insert(process.pid, stat.comm);
+            }
+        }
+        let Some(name) = found.values().next().cloned() else {
+            let port = server.port();
+            return Err(match refused {
+                true => format!(
+                    "the processes of the server on port {port} belong to another user; run as \
+                     that user or as root, or give --server-metrics"
+                ),
+                false => format!(
+                    "no process has port {port}: the server is in the kernel or a container; \
+                     give --server-metrics"
+                ),
+            });
+        };
+        // One forwarder among several listeners is enough: their CPU time is then
+        // not all of the server's.
+        let is_forwarder = |name: &&String| FORWARDERS.contains(&name.as_str());
+        if let Some(name) = found.values().find(is_forwarder) {
+            return Err(format!(
+                "{name} only passes connections on to the server; give --server-metrics"
+            ));
+        }
+        Ok(Self {
+            name,
+            pids: found.into_keys().collect(),
+        })
+    }
+
+    /// Returns the name and number of the first listener, for messages.
+    pub(crate) fn name(&self) -> String {
+        let pid = self.pids.first().copied().unwrap_or_default();
+        format!("{} (process {pid})", self.name)
+    }
+
+    /// Fails if this process, the generator, is one of the listeners or was started
+    /// by one. Its CPU time would otherwise count as the server's.
+    pub(super) fn are_others(self) -> Result<Self, String> {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let stats = stats()?;
+        let is_among = family(&stats, &self.pids).any(|pid| pid == own);
+        match is_among {
+            true => Err(format!(
+                "smbench is part of {} or was started by it; give --server-metrics",
+                self.name()
+            )),
+            false => Ok(self),
+        }
+    }
+
+    /// Returns the CPU time, user and system, of the listeners and of all processes
+    /// that they have started.
+    pub(super) fn cpu_time(&self) -> Result<Duration, String> {
+        let stats = stats()?;
+        if !self.pids.iter().all(|pid| stats.contains_key(pid)) {
+            return Err(format!("{} is gone", self.name()));
+        }
+        let ticks: u64 = family(&stats, &self.pids)
+            .map(|pid| ticks(&stats[&pid]))
+            .sum();
+        let per_second = procfs::ticks_per_second();
+        Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+    }
+}
+
+/// Returns all processes by number. Any process may end while it is read.
+fn stats() -> Result<HashMap<i32, Stat>, String> {
+    let processes = all_processes().map_err(unreadable)?.flatten();
+    Ok(processes
+        .filter_map(|process| process.stat().ok())
+        .map(|stat| (stat.pid, stat))
+        .collect())
+}
+
+/// Returns the number of CPUs of this machine.
+pub(super) fn cores() -> Result<u32, String> {
+    let stats = KernelStats::current().map_err(unreadable)?;
+    Ok(u32::try_from(stats.cpu_time.len())
+        .unwrap_or(u32::MAX)
+        .max(1))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+fn unreadable(error: ProcError) -> String {
+    format!("/proc cannot be read: {error}")
+}
+
+/// Returns the inodes of the sockets that listen on the address itself or on the
+/// unspecified address.
+fn listening(server: SocketAddr) -> Result<HashSet<u64>, String> {
+    let v4 = procfs::net::tcp().map_err(unreadable)?;
+    // This file is missing if the system has no IPv6.
+    let v6 = procfs::net::tcp6().unwrap_or_default();
+    let takes = |entry: &TcpNetEntry| {
+        let at = entry.local_address;
+        entry.state == TcpState::Listen
+            && at.port() == server.port()
+            && (at.ip().is_unspecified() || at.ip().to_canonical() == server.ip().to_canonical())
+    };
+    let entries = v4.into_iter().chain(v6).filter(takes);
+    Ok(entries
+        .map(|entry| entry.inode)
+        .filter(|&inode| inode > 0)
+        .collect())
+}
+
+/// Returns these processes and all their descendants, each once.
+fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<Item = i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for stat in stats.values() {
+        children.entry(stat.ppid).or_default().push(stat.pid);
+    }
+    let mut found: HashSet<i32> = HashSet::new();
+    let mut next: Vec<i32> = roots.iter().copied().collect();
+    while let Some(pid) = next.pop() {
+        if stats.contains_key(&pid) && found.insert(pid) {
+            next.extend(children.get(&pid).into_iter().flatten());
+        }
+    }
+    found.into_iter()
+}
+
+/// Returns the ticks of a process and of its children that have ended.
+fn ticks(stat: &Stat) -> u64 {
+    let ended = |ticks: i64| u64::try_from(ticks).unwrap_or(0);
+    stat.utime + stat.stime + ended(stat.cutime) + ended(stat.cstime)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
+    use super::*;
+    use crate::machine::clock;
+
+    #[test]
+    fn the_process_that_listens_is_found_and_its_time_grows() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let listeners = Listeners::of(address).unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(listeners.pids, BTreeSet::from([own]));
+        let before = listeners.cpu_time().unwrap();
+        // A few ticks of work, with a generous limit on how long they take.
+        let begin = clock::now();
+        while listeners.cpu_time().unwrap() < before + Duration::from_millis(30) {
+            assert!(
+                clock::now().since(begin).0 < 60_000_000_000,
+                "no CPU time in a minute"
+            );
+        }
+        assert!(cores().unwrap() >= 1);
+        drop(socket);
+        let gone = Listeners::of(address).unwrap_err();
+        assert!(gone.contains("--server-metrics"), "{gone}");
+    }
+
+    /// The forwarder shares the socket with a process of a lower number, and the
+    /// kernel shortens its name.
+    #[test]
+    fn one_that_passes_connections_on_is_told_wherever_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, known_as) in [
+            ("pasta.avx2", "pasta.avx2"),
+            ("systemd-socket-proxyd", "systemd-socket-"),
+        ] {
+            let program = folder.path().join(name);
+            symlink("/bin/sleep", &program).unwrap();
+            let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+            let shared = OwnedFd::from(socket.try_clone().unwrap());
+            let mut other = Command::new(&program)
+                .arg("60")
+                .stdin(shared)
+                .spawn()
+                .unwrap();
+            let found = Listeners::of(socket.local_addr().unwrap());
+            other.kill().unwrap();
+            other.wait().unwrap();
+            assert_eq!(
+                found,
+                Err(format!(
+                    "{known_as} only passes connections on to the server; give --server-metrics"
+                ))
+            );
+        }
+        assert!(FORWARDERS.iter().all(|name| name.len() <= 15));
+    }
+}

@@ -1,0 +1,204 @@
+//! Runs a [`Plan`]: prepares the share, runs every load point, merges the
+//! measurements of the workers, and cleans up.
+//!
+//! Invariant: a finished load point is never lost. It is in the record, and shown
+//! to the observer, before anything else that can fail is tried.
+
+#[cfg(test)]
+mod allocations;
+mod capacity;
+mod carrier;
+mod context;
+mod coordinator;
+pub(crate) mod error;
+mod events;
+mod health;
+mod observe;
+mod point;
+mod reserve;
+mod site;
+
+use std::sync::Arc;
+
+use smbench_model::contents::block::Salt;
+use smbench_model::operations::fileio::Sequences;
+use smbench_model::operations::replay::Replays;
+use smbench_model::operations::{Drawn, Mix, Streams};
+use smbench_model::plan::Plan;
+pub use smbench_model::progress::{Live, MeasuredInterval, Point, Progress, Stage};
+use smbench_model::record::{Origin, RunRecord, ServerFacts};
+
+use crate::drivers::driver::Connector;
+use crate::drivers::guest::Guests;
+use crate::machine::cancel::Cancel;
+use crate::machine::route::Whereabouts;
+use crate::machine::runtime::blocking;
+use crate::machine::server_cpu::Meter;
+use crate::machine::{clock, server_cpu};
+use crate::run::carrier::Carrier;
+use crate::run::context::{Context, hiring};
+use crate::run::coordinator::{concluded, measure};
+pub use crate::run::error::RunError;
+use crate::run::reserve::reserve;
+use crate::smb::session;
+use crate::worker::assignment::Means;
+use crate::worker::supply::{Operations, Supplies};
+pub use capacity::CapacityError;
+pub use events::{Event, Events, events};
+pub use observe::{Observer, Unobserved};
+
+/// Runs `plan` to its end, blocking the calling thread. Slow code in `observer` is
+/// not measured, but delays the next load point.
+///
+/// # Errors
+/// If nothing could be measured. [`RunError::Plan`] is returned before anything is
+/// done, if a field of `plan` has an invalid value. A run that fails after its
+/// first finished load point is not an error: the record has all results so far,
+/// and the reason why it ended.
+///
+/// # Panics
+/// On a thread that runs async code of tokio; there, call it in
+/// `tokio::task::spawn_blocking`.
+pub fn execute(
+    plan: &Plan,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let mix = Mix::new(&plan.workload);
+    let (seed, origin) = (plan.seed, Origin::Plan);
+    match (plan.workload.replay(), plan.workload.fileio()) {
+        (Some(replay), _) => {
+            let operations = Operations {
+                mix,
+                origin,
+                supplies: Replays::new(replay.clone(), seed),
+            };
+            execute_on_share(plan, operations, observer, cancel)
+        }
+        (None, Some(test)) => {
+            let operations = Operations {
+                supplies: Sequences::new(test, seed, &mix),
+                mix,
+                origin,
+            };
+            execute_on_share(plan, operations, observer, cancel)
+        }
+        (None, None) => {
+            let supplies = Drawn {
+                mix: Arc::clone(&mix),
+                seed,
+            };
+            let operations = Operations {
+                mix,
+                origin,
+                supplies,
+            };
+            execute_on_share(plan, operations, observer, cancel)
+        }
+    }
+}
+
+/// Runs `plan` like [`execute`], with your own operations instead of those drawn
+/// from its workload and seed.
+///
+/// The workload still sets the limits: which files there are, with which rights
+/// they are opened, how large a request may be, and which actions there are
+/// ([`Mix::operation`]). A client whose stream exceeds these limits drops out.
+///
+/// # Errors
+/// As [`execute`]. Also [`RunError::Replay`] and [`RunError::Fileio`] for a plan
+/// that has its own operations.
+///
+/// # Panics
+/// As [`execute`].
+pub fn execute_streams(
+    plan: &Plan,
+    streams: impl Streams,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    refuse_replay(plan)?;
+    execute_on_share(plan, Operations::of(streams, plan), observer, cancel)
+}
+
+/// Runs the load points of `plan` on the target of `connector`, with the operations
+/// of `streams`. [`Drawn`] gives the operations of the plan.
+///
+/// All parts of the plan about an SMB server are ignored: its target, its session
+/// options and its driver. No files are created. `server` describes the server in
+/// the record.
+///
+/// # Errors
+/// As [`execute_streams`].
+///
+/// # Panics
+/// As [`execute`].
+pub fn execute_on(
+    plan: &Plan,
+    server: ServerFacts,
+    connector: impl Connector,
+    streams: impl Streams,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    plan.check().map_err(RunError::Plan)?;
+    let descriptors_per_group = connector.descriptors_per_group();
+    reserve(
+        plan,
+        Carrier::Guest {
+            descriptors_per_group,
+        },
+    )?;
+    refuse_replay(plan)?;
+    server_cpu::check(&plan.server_cpu)?;
+    let operations = Operations::of(streams, plan);
+    let context = Context {
+        plan: Arc::new(plan.clone()),
+        at: server.url.clone(),
+        whereabouts: Whereabouts::Elsewhere,
+        server_cpu: Meter::new(&plan.server_cpu, None),
+        started: clock::now(),
+        started_wall: clock::wall(),
+        salt: Salt(session::random_u64()),
+        runs_before: 0,
+        cancel,
+        hire: hiring(Means {
+            connector: Guests {
+                connector,
+                limit: plan.limits.setup,
+            },
+            supplies: operations.supplies,
+        }),
+        mix: operations.mix,
+    };
+    let mut record = RunRecord {
+        driver: Origin::Own,
+        operations: operations.origin,
+        salt: context.salt,
+        ..RunRecord::new(plan, server, context.started_wall)
+    };
+    let measured = blocking(measure(&context, &mut record, observer))?;
+    concluded(record, measured)
+}
+
+fn execute_on_share(
+    plan: &Plan,
+    operations: Operations<impl Supplies>,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    plan.check().map_err(RunError::Plan)?;
+    reserve(plan, Carrier::Own)?;
+    server_cpu::check(&plan.server_cpu)?;
+    blocking(site::run(plan, operations, observer, cancel))?
+}
+
+/// Refuses replays and `fileio` tests, because streams and drivers of an embedding
+/// program cannot carry them out.
+fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
+    match (plan.workload.replay(), plan.workload.fileio()) {
+        (Some(_), _) => Err(RunError::Replay),
+        (_, Some(_)) => Err(RunError::Fileio),
+        (None, None) => Ok(()),
+    }
+}

@@ -1,0 +1,67 @@
+//! The data and the worker functions that every load point of a run needs.
+
+use std::io;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use smbench_model::Nanos;
+use smbench_model::contents::block::Salt;
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
+use tokio::sync::{mpsc, watch};
+
+use crate::drivers::driver::Connector;
+use crate::machine::cancel::Cancel;
+use crate::machine::route::Whereabouts;
+use crate::machine::server_cpu::Meter;
+use crate::worker::assignment::{Assignment, Means, Report};
+use crate::worker::schedule::Schedule;
+use crate::worker::supply::Supplies;
+use crate::worker::work::work;
+
+/// The function that a worker's thread runs.
+pub(crate) type Work = Box<
+    dyn FnOnce(
+            Assignment,
+            &mpsc::UnboundedSender<Report>,
+            watch::Receiver<Option<Schedule>>,
+        ) -> io::Result<Option<crate::worker::assignment::Outcome>>
+        + Send,
+>;
+
+/// The data that every load point of a run needs.
+pub(crate) struct Context<'a> {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) mix: Arc<Mix>,
+    /// Address of the server, for messages.
+    pub(crate) at: String,
+    pub(crate) whereabouts: Whereabouts,
+    pub(crate) server_cpu: Meter,
+    /// Start of the run, on both clocks.
+    pub(crate) started: Nanos,
+    pub(crate) started_wall: SystemTime,
+    /// Salt of the data that is written.
+    pub(crate) salt: Salt,
+    /// Number at which the numbering of load points starts in the data that is
+    /// written.
+    pub(crate) runs_before: u32,
+    pub(crate) cancel: &'a Cancel,
+    /// Makes the functions of the given number of workers for one load point.
+    pub(crate) hire: Box<dyn Fn(usize) -> Vec<Work>>,
+}
+
+pub(crate) fn hiring<C: Connector, T: Supplies>(
+    means: Means<C, T>,
+) -> Box<dyn Fn(usize) -> Vec<Work>> {
+    Box::new(move |workers| {
+        let means = Means {
+            connector: means.connector.clone(),
+            supplies: means.supplies.of_load_point(),
+        };
+        let one = |_| -> Work {
+            let means = means.clone();
+            Box::new(move |assignment, reports, start| work(assignment, means, reports, start))
+        };
+        (0..workers).map(one).collect()
+    })
+}

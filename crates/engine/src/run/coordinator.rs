@@ -1,0 +1,64 @@
+//! The sequence of load points, and the outcome of a run.
+
+use smbench_model::progress::Point;
+use smbench_model::record::{Outcome, RunRecord};
+
+use crate::run::context::Context;
+use crate::run::error::RunError;
+use crate::run::{Observer, point};
+use crate::smb::session::SessionError;
+
+/// Returns the record of a run with its outcome, or the error if nothing was
+/// measured.
+pub(crate) fn concluded(
+    mut record: RunRecord,
+    measured: Result<(), RunError>,
+) -> Result<RunRecord, RunError> {
+    match measured {
+        Ok(()) => record.outcome = Outcome::Complete,
+        Err(RunError::Session(SessionError::Interrupted)) => {}
+        Err(error) if record.load_points.is_empty() => {
+            return Err(error.with_leftover(record.leftover));
+        }
+        Err(error) => record.outcome = Outcome::Aborted(error.to_string()),
+    }
+    Ok(record)
+}
+
+/// Measures every load point of every pass.
+pub(super) async fn measure(
+    context: &Context<'_>,
+    record: &mut RunRecord,
+    observer: &mut dyn Observer,
+) -> Result<(), RunError> {
+    let plan = &context.plan;
+    let of = plan.repeat * plan.load_points.len() as u32;
+    let mut number = 0;
+    for repeat in 1..=plan.repeat {
+        for &clients in &plan.load_points {
+            number += 1;
+            let point = Point {
+                number,
+                of,
+                clients,
+            };
+            let measured = point::measure(context, point, repeat, observer).await?;
+            let lost = measured.dropouts.len() as u32 == clients;
+            let reason = measured.dropouts.first().map(|first| first.reason.clone());
+            record.load_points.push(measured);
+            observer.load_point_ended(record);
+            if context.cancel.is_cancelled() {
+                return Err(SessionError::Interrupted.into());
+            }
+            if let (true, Some(reason)) = (lost, reason) {
+                return Err(SessionError::Lost {
+                    at: context.at.clone(),
+                    clients,
+                    reason,
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
+}

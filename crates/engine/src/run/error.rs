@@ -1,0 +1,92 @@
+//! The reasons why a run measured nothing at all.
+
+use std::io;
+
+use smbench_model::plan::Problem;
+use thiserror::Error;
+
+use crate::machine::server_cpu::MetricsError;
+use crate::run::CapacityError;
+use crate::smb::session::SessionError;
+
+/// The reason why a run measured nothing at all.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A field of the plan was changed to a value that
+    /// [`Plan::resolve`](smbench_model::plan::Plan::resolve) would have refused.
+    #[error("failed to run the plan: {0}")]
+    Plan(Problem),
+    /// The server, the account or the share did not allow the run.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// This process may not open enough sockets.
+    #[error(
+        "{clients} clients need {needed} open files, but this process may have {limit}; this machine \
+         is the limit: raise the hard limit (`ulimit -Hn`) or run fewer clients"
+    )]
+    Descriptors {
+        /// Clients of the largest load point.
+        clients: u32,
+        /// Open files that this load point needs.
+        needed: u64,
+        /// Hard limit of this process.
+        limit: u64,
+    },
+    /// This machine lacks resources for the largest load point.
+    #[error(transparent)]
+    Capacity(#[from] CapacityError),
+    /// The server's CPU time was to be had from an exporter, which does not tell it.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// A replay has operations of its own.
+    #[error(
+        "failed to run a replay: its operations are those of its loadfile, and need an SMB server: \
+         use run::execute"
+    )]
+    Replay,
+    /// The plan is a `fileio` test, which has its own operations.
+    #[error(
+        "failed to run a fileio test: its operations are sysbench's, on an SMB server: use \
+         run::execute"
+    )]
+    Fileio,
+    /// An error, followed by a failure of the clean-up.
+    #[error("{error}; {leftover}")]
+    Leftover {
+        /// The first error.
+        error: Box<RunError>,
+        /// The files that remain on the share, and the reason.
+        leftover: String,
+    },
+    /// A worker panicked because of a bug in smbench.
+    #[error("failed to go on: a worker panicked, which is a bug in smbench; please report it")]
+    Panicked,
+    /// A driver or a stream of the embedding program panicked.
+    #[error(
+        "failed to go on: the program's own {part} panicked, which is no bug in smbench: {said}"
+    )]
+    GuestPanicked {
+        /// "driver" or "stream of operations".
+        part: &'static str,
+        /// Message of the panic.
+        said: String,
+    },
+    /// The operating system refused a thread or an event loop.
+    #[error(
+        "failed to start the workers: {0}; this machine is the limit: allow more threads and \
+         processes (`ulimit -u`, pids.max of the control group) or give fewer --threads"
+    )]
+    System(#[from] io::Error),
+}
+
+impl RunError {
+    pub(crate) fn with_leftover(self, leftover: Option<String>) -> Self {
+        match leftover {
+            Some(leftover) => Self::Leftover {
+                error: Box::new(self),
+                leftover,
+            },
+            None => self,
+        }
+    }
+}

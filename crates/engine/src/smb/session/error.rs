@@ -1,0 +1,508 @@
+//! Errors of sessions and of requests while setting up.
+//!
+//! Each error is one clear line that names the failed step, the place and the
+//! remedy.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use smbench_model::fileio::FileioError;
+use smbench_protocol::handshake::Demand;
+use smbench_protocol::header::Command;
+use smbench_protocol::{AuthError, Dialect, HandshakeError, NtStatus, ProtocolError};
+use thiserror::Error;
+
+use super::Who;
+use crate::smb::tickets as kerberos;
+use crate::smb::tickets::TicketError;
+
+/// A failure outside the measured part of a run.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// A failure of a connector that is not part of smbench, in its own words.
+    #[error("failed to set up a client: {0}")]
+    Other(String),
+    /// The host name has no address.
+    #[error("failed to look up host '{host}': {source}; check the name in the target URL")]
+    Resolve {
+        /// The host name as written in the URL.
+        host: String,
+        /// The resolver's reason.
+        source: io::Error,
+    },
+    /// TCP could not connect.
+    #[error(
+        "failed to connect to {at}: {source}; check the address and port, and that the server is up"
+    )]
+    Connect {
+        /// Host and port of the server.
+        at: String,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// TCP got no answer.
+    #[error("failed to connect to {at}: no answer within {}; check the address, and that no firewall drops the packets", humantime::format_duration(*.limit))]
+    ConnectTimeout {
+        /// Host and port of the server.
+        at: String,
+        /// Time that the client waited.
+        limit: Duration,
+    },
+    /// The first answer on a connection is not SMB.
+    #[error(
+        "failed to connect to {at}: this is not an SMB server: unexpected answer (0x{byte:02x}) on \
+         port {port}; check the port"
+    )]
+    NotSmb {
+        /// Host and port of the server.
+        at: String,
+        /// The port.
+        port: u16,
+        /// The first byte of the answer.
+        byte: u8,
+    },
+    /// A chosen local address cannot be used.
+    #[error(
+        "failed to connect from {source_ip}: {source}; give addresses of this machine (--source-ip)"
+    )]
+    Source {
+        /// The local address.
+        source_ip: IpAddr,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// A chosen local address and the server have no address family in common.
+    #[error(
+        "failed to connect to {at} from {source_ip}: the server has no {family} address; give \
+         addresses of its kind (--source-ip)"
+    )]
+    SourceFamily {
+        /// The local address.
+        source_ip: IpAddr,
+        /// Host and port of the server.
+        at: String,
+        /// "IPv4" or "IPv6".
+        family: &'static str,
+    },
+    /// The system refuses another socket for this process.
+    #[error("failed to open a socket to {at}: {source}; this machine is the limit: {remedy}")]
+    LocalLimit {
+        /// Host and port of the server.
+        at: String,
+        /// The operating system's reason.
+        source: io::Error,
+        /// Advice for the user.
+        remedy: &'static str,
+    },
+    /// A session could not be set up after others of the same load point had been.
+    #[error("{source} (when {ready} of {clients} sessions stood)")]
+    AfterSome {
+        /// Number of sessions that were already set up.
+        ready: u32,
+        /// Number of sessions of the load point.
+        clients: u32,
+        /// Why the next session failed.
+        source: Box<SessionError>,
+    },
+    /// The server does not support several connections per session.
+    #[error(
+        "{at} offers no session on several connections (multichannel) in SMB {dialect}; leave out \
+         --connections-per-session"
+    )]
+    OneChannel {
+        /// Host and port of the server.
+        at: String,
+        /// The dialect negotiated.
+        dialect: Dialect,
+    },
+    /// Another connection could not be added to an established session.
+    #[error("failed to add connection {number} to a session: {source}")]
+    Channel {
+        /// Number of the connection within the session, from 2.
+        number: u32,
+        /// Why the connection could not be added.
+        source: Box<SessionError>,
+    },
+    /// The session has no key to add connections with.
+    #[error(
+        "failed to add a connection to a session on {at}: a guest's or nobody's has no key to do so; \
+         leave out --connections-per-session"
+    )]
+    NoChannelKey {
+        /// Host and port of the server.
+        at: String,
+    },
+    /// The server did not answer a set-up request.
+    #[error(
+        "failed to {doing} on {at}: no answer within {}; check that an SMB server runs there and is \
+         not overloaded; --setup-timeout sets the limit",
+        humantime::format_duration(*.limit)
+    )]
+    Timeout {
+        /// The step that failed, worded to follow "failed to".
+        doing: String,
+        /// Host and port of the server.
+        at: String,
+        /// Time that the client waited.
+        limit: Duration,
+    },
+    /// The connection broke.
+    #[error("failed to {doing} on {at}: {source}")]
+    Io {
+        /// The step that failed, worded to follow "failed to".
+        doing: String,
+        /// Host and port of the server.
+        at: String,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// A session could not be established.
+    #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who))]
+    Handshake {
+        /// Host and port of the server.
+        at: String,
+        /// The identity that logs on.
+        who: Who,
+        /// The share.
+        share: String,
+        /// Why the handshake failed.
+        source: HandshakeError,
+    },
+    /// No Kerberos ticket is available for the log-on.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// The server violated the protocol.
+    #[error("failed to {doing} on {at}: the server broke the protocol with {source}")]
+    Protocol {
+        /// The step that failed, worded to follow "failed to".
+        doing: String,
+        /// Host and port of the server.
+        at: String,
+        /// The violation.
+        source: ProtocolError,
+    },
+    /// The server answered with an error status.
+    #[error("failed to {doing} on {at}: {status}{}", status_advice(*.status))]
+    Refused {
+        /// The request that failed, worded to follow "failed to".
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// The status of the answer.
+        status: NtStatus,
+    },
+    /// A file of the run, or its directory, no longer exists.
+    #[error(
+        "failed to {doing} on {at}: {status}; somebody removed {} while the run was on",
+        removed(*.status)
+    )]
+    Removed {
+        /// The request that failed, worded to follow "failed to".
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// The status of the answer.
+        status: NtStatus,
+    },
+    /// The share has too little free space for the files of the run.
+    #[error(
+        "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files (--file-size) or another share"
+    )]
+    NoSpace {
+        /// Host, port and share.
+        at: String,
+        /// Size of the data that the run would write.
+        needed: String,
+        /// Free space as reported by the server.
+        free: String,
+    },
+    /// A directory of a run contains a file that smbench did not create.
+    #[error(
+        "failed to remove directory '{directory}' on {at}: it holds '{name}', which smbench did not put there; move it away first"
+    )]
+    NotEmpty {
+        /// The run's directory.
+        directory: String,
+        /// Host, port and share.
+        at: String,
+        /// Name of that file.
+        name: String,
+    },
+    /// A request size of the workload exceeds the server's limit.
+    #[error(
+        "the workload has {kind}s of {wanted}, but {at} takes at most {limit}; use smaller sizes"
+    )]
+    TooLarge {
+        /// "read" or "write".
+        kind: &'static str,
+        /// The largest size of the workload.
+        wanted: String,
+        /// Host and port of the server.
+        at: String,
+        /// The negotiated limit.
+        limit: String,
+    },
+    /// The workload uses a feature that the negotiated dialect lacks.
+    #[error("{what} needs SMB {needs}, but {dialect} was agreed on with {at}; see --dialect")]
+    NotInDialect {
+        /// The operation, or one of its parameters.
+        what: &'static str,
+        /// The dialects that have it, in words.
+        needs: &'static str,
+        /// The dialect in use.
+        dialect: Dialect,
+        /// Host, port and share.
+        at: String,
+    },
+    /// The workload asks for leases, but the server does not support them.
+    #[error("the server {at} offers no leases; give --oplock another value")]
+    NoLeases {
+        /// Host, port and share.
+        at: String,
+    },
+    /// The server never grants the credits that a request needs.
+    #[error("failed to {doing} on {at}: the server granted no credit for it")]
+    NoCredit {
+        /// The step that failed, worded to follow "failed to".
+        doing: String,
+        /// Host and port of the server.
+        at: String,
+    },
+    /// An earlier request on the session got a wrong answer, or none in time.
+    #[error(
+        "failed to {doing} on {at}: the session is out of step since an earlier request failed"
+    )]
+    OutOfStep {
+        /// The request that failed, worded to follow "failed to".
+        doing: String,
+        /// Host and port of the server.
+        at: String,
+    },
+    /// The server wrote only a part of the data of a WRITE.
+    #[error(
+        "failed to {doing} on {at}: the server took {taken} of {length} bytes of a write; check its quota and free space"
+    )]
+    ShortWrite {
+        /// The request that failed, worded to follow "failed to".
+        doing: String,
+        /// Host, port and share.
+        at: String,
+        /// Number of bytes that the server wrote, according to its answer.
+        taken: u32,
+        /// Number of bytes sent.
+        length: u32,
+    },
+    /// A path cannot be encoded in a request.
+    #[error("failed to {doing}: the path is too long for SMB")]
+    Path {
+        /// The step that failed, worded to follow "failed to".
+        doing: String,
+    },
+    /// A directory listing of the server does not end.
+    #[error("failed to {doing} on {at}: the listing does not end")]
+    EndlessListing {
+        /// The request that failed, worded to follow "failed to".
+        doing: String,
+        /// Host, port and share.
+        at: String,
+    },
+    /// A client that is not part of smbench failed, in its own words.
+    #[error("failed to {doing} on {at}: {reason}")]
+    Client {
+        /// The step that failed, worded to follow "failed to".
+        doing: String,
+        /// Host and port, or host, port and share.
+        at: String,
+        /// The reason, in the words of that client.
+        reason: String,
+    },
+    /// smbench panicked, because of a bug of its own.
+    #[error("failed to {doing}: a task panicked, which is a bug in smbench; please report it")]
+    Panicked {
+        /// The step that failed, worded to follow "failed to".
+        doing: &'static str,
+    },
+    /// Every client of a load point lost its connection.
+    #[error("all {clients} clients lost {at}: {reason}; check whether the server still runs")]
+    Lost {
+        /// Host and port of the server.
+        at: String,
+        /// Number of those clients.
+        clients: u32,
+        /// The error of the first client.
+        reason: String,
+    },
+    /// The operating system could not create an event loop.
+    #[error("failed to start: {source}")]
+    System {
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// The files of a `fileio` test are not in the expected state.
+    #[error(transparent)]
+    Fileio(Box<FileioError>),
+    /// The user stopped the run.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<FileioError> for SessionError {
+    fn from(error: FileioError) -> Self {
+        Self::Fileio(Box::new(error))
+    }
+}
+
+impl SessionError {
+    /// Returns the status that the server answered with, if that is the reason.
+    #[must_use]
+    pub const fn status(&self) -> Option<NtStatus> {
+        match self {
+            Self::Refused { status, .. }
+            | Self::Removed { status, .. }
+            | Self::Handshake {
+                source: HandshakeError::Refused { status, .. },
+                ..
+            } => Some(*status),
+            Self::AfterSome { source, .. } => source.status(),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the server has certainly not done what the request asked
+    /// for.
+    pub(crate) const fn is_undone(&self) -> bool {
+        // Path and NoCredit are errors of requests that were never sent.
+        matches!(
+            self,
+            Self::Refused { .. } | Self::Path { .. } | Self::NoCredit { .. }
+        )
+    }
+
+    /// Turns "not found" into [`SessionError::Removed`]: the run itself made this
+    /// file.
+    pub(crate) fn of_own_file(self) -> Self {
+        match self {
+            Self::Refused { doing, at, status } if is_not_found(status) => {
+                Self::Removed { doing, at, status }
+            }
+            error => error,
+        }
+    }
+}
+
+const fn is_not_found(status: NtStatus) -> bool {
+    matches!(
+        status,
+        NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
+    )
+}
+
+/// Names what is missing when a file is not found.
+const fn removed(status: NtStatus) -> &'static str {
+    match status {
+        NtStatus::OBJECT_PATH_NOT_FOUND => "its directory",
+        _ => "it",
+    }
+}
+
+fn handshake_action(error: &HandshakeError, who: &Who, share: &str) -> String {
+    match error {
+        HandshakeError::Refused {
+            command: Command::SessionSetup,
+            ..
+        }
+        | HandshakeError::OnlyAsGuest
+        | HandshakeError::NotAsGuest
+        | HandshakeError::Auth(_) => format!("log on {who}"),
+        HandshakeError::Refused {
+            command: Command::TreeConnect,
+            ..
+        }
+        | HandshakeError::NotADisk => format!("connect to share '{share}'"),
+        _ => "negotiate a session".to_owned(),
+    }
+}
+
+fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static str {
+    match error {
+        HandshakeError::Refused {
+            command: Command::SessionSetup,
+            status,
+        } => log_on_advice(*status, who),
+        HandshakeError::Refused { command, status } => match (*command, *status) {
+            (Command::TreeConnect, NtStatus::BAD_NETWORK_NAME) => {
+                "; there is no share of that name, check the target URL"
+            }
+            (Command::TreeConnect, NtStatus::ACCESS_DENIED) => {
+                "; the user may not use this share, or the share requires encryption: see --encrypt"
+            }
+            (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
+                "; the server speaks none of the dialects offered, see --dialect"
+            }
+            (_, status) => status_advice(status),
+        },
+        HandshakeError::SigningRequired => "; leave out --sign off",
+        HandshakeError::OnlyAsGuest => {
+            "; check the user's name, or ask for a guest session with --auth guest"
+        }
+        HandshakeError::NotAsGuest => "; leave out --auth guest, or the user and the password",
+        HandshakeError::CannotSign(_) => "; leave out --sign required",
+        HandshakeError::CannotEncrypt {
+            by: Demand::Client, ..
+        } => "; leave out --encrypt required",
+        HandshakeError::CannotEncrypt { .. } => "; log on as a user whom the server knows",
+        HandshakeError::Auth(AuthError::Kerberos(error)) => kerberos::advice(error),
+        HandshakeError::EncryptionRequired => "; leave out --encrypt off",
+        HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
+        HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",
+        HandshakeError::Dialect(_) => "; see --dialect",
+        _ => "",
+    }
+}
+
+/// Returns advice about a refused log-on, as the tail of a sentence.
+fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
+    match (status, who) {
+        (NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED, Who::Guest | Who::Anonymous) => {
+            "; the server takes only users whom it knows"
+        }
+        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, Who::Kerberos(_)) => {
+            "; check that the server's keytab has this service with its present key, that the \
+             server knows the user, and that its clock is right"
+        }
+        (NtStatus::ACCESS_DENIED, _) => {
+            "; the server refuses the user, or requires encryption: see --encrypt"
+        }
+        (status, _) => status_advice(status),
+    }
+}
+
+/// Returns advice about a status, as the tail of a sentence.
+fn status_advice(status: NtStatus) -> &'static str {
+    match status {
+        NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {
+            "; check the user and domain in the URL, and the password (SMBENCH_PASSWORD)"
+        }
+        NtStatus::ACCOUNT_LOCKED_OUT | NtStatus::ACCOUNT_DISABLED => {
+            "; the server has closed this account for now"
+        }
+        NtStatus::PASSWORD_EXPIRED => "; the password must be changed first",
+        NtStatus::ACCESS_DENIED
+        | NtStatus::MEDIA_WRITE_PROTECTED
+        | NtStatus::NETWORK_ACCESS_DENIED => {
+            "; the share is read-only or the user may not write there"
+        }
+        NtStatus::DISK_FULL | NtStatus::QUOTA_EXCEEDED => {
+            "; the share is full: free some space, or use fewer clients or smaller files (--file-size)"
+        }
+        NtStatus::OBJECT_PATH_NOT_FOUND | NtStatus::OBJECT_NAME_NOT_FOUND => {
+            "; check that the directory in the target URL exists"
+        }
+        NtStatus::REQUEST_NOT_ACCEPTED => {
+            "; the server takes no further sessions (a client edition of Windows stops at 20)"
+        }
+        NtStatus::INSUFFICIENT_RESOURCES => "; the server is out of some resource or at a limit",
+        _ => "",
+    }
+}

@@ -1,0 +1,240 @@
+//! The run's own directory on the share: creates, fills and removes it. Also finds
+//! and removes directories that earlier runs left.
+//!
+//! Invariant: writes and deletions happen in two places only. One is a directory
+//! named `smbench-<16 hex digits>` that is empty or holds our marker file. The
+//! other is `smbench-fileio`, whose files are prepared once and stay. A run keeps
+//! its marker open without sharing. The server drops the open when the connection
+//! dies, and thus distinguishes a living run from a dead one.
+
+mod files;
+mod kept;
+mod prepare;
+mod remove;
+mod replay;
+
+use smbench_model::contents::block::Salt;
+use smbench_model::units::Size;
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+
+use crate::smb::session::{Endpoint, Session, SessionError};
+use files::free_bytes_in;
+pub(crate) use files::{free_bytes_at_root, join, open};
+pub(crate) use kept::{prepare_kept, remove_kept};
+pub use remove::Cleanup;
+pub(crate) use remove::{cleanup, remove_remains};
+use remove::{remove_afresh, remove_claimed};
+pub(crate) use replay::{REPLAY_DIRECTORY, populate};
+
+const DIRECTORY_PREFIX: &str = "smbench-";
+/// Digits of [`crate::smb::session::random_u64`] in hexadecimal.
+const DIRECTORY_DIGITS: usize = 16;
+const MARKER: &str = "smbench.run";
+
+/// The directory of one run, and the session that holds it.
+pub(crate) struct Workspace {
+    session: Session,
+    endpoint: Endpoint,
+    directory: String,
+    marker: FileId,
+    salt: Salt,
+    fate: Fate,
+}
+
+/// Fate of a directory at the end of its run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The directory is deleted with everything in it.
+    Removed,
+    /// The directory stays, because files were prepared in it.
+    Kept,
+}
+
+impl Workspace {
+    /// Creates a new directory below the target's path and claims it. If that
+    /// fails, removes everything that was created. A directory that could not be
+    /// removed is reported with the error.
+    pub(crate) async fn create(
+        endpoint: &Endpoint,
+        mut session: Session,
+    ) -> Result<Self, (SessionError, Option<String>)> {
+        let name = format!(
+            "{DIRECTORY_PREFIX}{:016x}",
+            crate::smb::session::random_u64()
+        );
+        let directory = join(&endpoint.target().path, &name);
+        match claim_new(&mut session, &directory).await {
+            Ok(marker) => Ok(Self {
+                session,
+                endpoint: endpoint.clone(),
+                directory,
+                marker,
+                salt: Salt(crate::smb::session::random_u64()),
+                fate: Fate::Removed,
+            }),
+            Err(Unclaimed::NotMade(error)) => Err((error, None)),
+            Err(Unclaimed::PerhapsMade(error)) => {
+                let removed = match error.status() {
+                    // The server answered, so the created entries are known and
+                    // this session still works.
+                    Some(_) => remove_claimed(&mut session, &directory, None).await,
+                    None => {
+                        drop(session);
+                        remove_afresh(&endpoint.after(&error), &directory).await
+                    }
+                };
+                Err((
+                    error,
+                    removed.err().map(|error| leftover(&directory, &error)),
+                ))
+            }
+        }
+    }
+
+    /// Returns the session that holds the directory, for requests.
+    pub(crate) const fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Returns the run's directory, as a path from the share's root.
+    pub(crate) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// Returns the salt of all data that the run writes below its directory.
+    pub(crate) const fn salt(&self) -> Salt {
+        self.salt
+    }
+
+    /// Shortens the limits from now on, because the server may be gone or the user
+    /// is waiting.
+    pub(crate) fn lose_patience(&mut self) {
+        self.endpoint = self.endpoint.impatient();
+        self.session.lose_patience();
+    }
+
+    /// Deletes everything in the directory, then the directory. A directory that
+    /// stays only loses its claim.
+    pub(crate) async fn remove(self) -> Result<(), SessionError> {
+        let Self {
+            mut session,
+            endpoint,
+            directory,
+            marker,
+            fate,
+            ..
+        } = self;
+        if fate == Fate::Kept {
+            let closed = session.close("close the run's marker", marker).await;
+            session.log_off().await;
+            // If the connection is gone, the server closes the marker.
+            return closed.or(Ok(()));
+        }
+        let removed = remove_claimed(&mut session, &directory, Some(marker)).await;
+        let Err(error) = removed else {
+            session.log_off().await;
+            return Ok(());
+        };
+        // The session that held the directory may have died, or be out of step;
+        // a new one may still reach the server. The old one must go first: it
+        // has the marker open.
+        drop(session);
+        remove_afresh(&endpoint.after(&error), &directory).await
+    }
+}
+
+/// Fails if `needed` more bytes cannot fit in `directory`, by the server's own
+/// figures. `directory` is a path from the share's root, and the root is the empty
+/// path. Writes nothing.
+pub(crate) async fn check_space(
+    session: &mut Session,
+    directory: &str,
+    needed: u64,
+) -> Result<(), SessionError> {
+    match too_little(session, directory, (needed, 0)).await? {
+        Some(free) => Err(SessionError::NoSpace {
+            at: session.share(),
+            needed: Size(needed).to_string(),
+            free: Size(free).to_string(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Returns the bytes free in `directory` if `needed` bytes do not fit there after
+/// `given_back` bytes are freed.
+async fn too_little(
+    session: &mut Session,
+    directory: &str,
+    (needed, given_back): (u64, u64),
+) -> Result<Option<u64>, SessionError> {
+    if needed == 0 {
+        return Ok(None);
+    }
+    let free = match free_bytes_in(session, directory).await {
+        Ok(free) => free,
+        // A directory that refuses the query may still be writable; otherwise the
+        // write fails later.
+        Err(error) if error.status().is_some() => None,
+        Err(error) => return Err(error),
+    };
+    // If the server does not report free space, a full disk makes the write fail.
+    Ok(free.filter(|free| needed > free.saturating_add(given_back)))
+}
+
+/// Returns the message for a directory that could not be removed.
+pub(crate) fn leftover(directory: &str, error: &SessionError) -> String {
+    format!("directory '{directory}' remains: {error}")
+}
+
+/// Why a directory was not claimed.
+enum Unclaimed {
+    /// There is no such directory.
+    NotMade(SessionError),
+    /// There may be one.
+    PerhapsMade(SessionError),
+}
+
+impl From<SessionError> for Unclaimed {
+    fn from(error: SessionError) -> Self {
+        Self::PerhapsMade(error)
+    }
+}
+
+/// Makes a directory and in it the marker, which stays open, shared with
+/// nobody.
+async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unclaimed> {
+    let doing = format!("create directory '{directory}'");
+    let made = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_DIRECTORY_FILE,
+                ..open(
+                    directory,
+                    access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+                )
+            },
+        )
+        .await
+        .map_err(|error| match error.is_undone() {
+            true => Unclaimed::NotMade(error),
+            false => Unclaimed::PerhapsMade(error),
+        })?;
+    session.close(&doing, made.file_id).await?;
+    let path = join(directory, MARKER);
+    let made = session
+        .create(
+            &format!("create file '{path}'"),
+            &CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
+            },
+        )
+        .await?;
+    Ok(made.file_id)
+}

@@ -1,0 +1,371 @@
+//! Prepared files of `fileio` tests, which stay after a test. They are in a
+//! directory with a name of its own, together with a manifest that describes them.
+//!
+//! A file is written from its start to its end, one request after the other. Its
+//! size on the share therefore shows the progress, and an interrupted preparation
+//! continues from there. This does not hold while a test writes its own files, by
+//! requests of many clients at a time. During that time the manifest says so. If it
+//! still says so later, the files are written again from the start. The directory
+//! is claimed in the same way as that of a run, so that no two runs work in it.
+
+mod manifest;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use smbench_model::contents::block::{BLOCK_BYTES, Salt};
+use smbench_model::fileio::{Contents, Fileio, FileioError, Prepared, TestMode};
+use smbench_model::files::{FileSet, Scope, WorkFile};
+use smbench_model::units::Size;
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+
+use super::files::{join, list, open};
+use super::prepare::{Job, Manner};
+use super::remove::{own_name, remove_claimed};
+use super::replay::make_directory;
+use super::{Fate, MARKER, Workspace, too_little};
+use crate::machine::cancel::Cancel;
+use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
+use manifest::{manifest, write_manifest};
+
+/// Name of the directory, below the target's path.
+pub(crate) const FILEIO_DIRECTORY: &str = "smbench-fileio";
+/// Name of the manifest in the directory.
+pub(super) const MANIFEST: &str = "fileio.json";
+
+/// Whether a missing directory is created.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Made,
+    Refused,
+}
+
+/// Returns a salt for files that are not written yet.
+fn new_salt() -> Salt {
+    Salt(random_u64())
+}
+
+/// Sizes in bytes of the files in the directory, by name.
+type Sizes = BTreeMap<String, u64>;
+
+/// Returns the files of a test.
+fn files(test: &Fileio) -> FileSet {
+    FileSet {
+        scope: Scope::Shared,
+        count: test.files,
+        size: test.file_bytes(),
+    }
+}
+
+fn directory_of(endpoint: &Endpoint) -> String {
+    join(&endpoint.target().path, FILEIO_DIRECTORY)
+}
+
+/// Creates the files of a test, or the missing parts of them. Calls `progress` with
+/// the bytes written so far and in total. Writes nothing if the files cannot fit.
+pub(crate) async fn prepare_kept(
+    endpoint: &Endpoint,
+    test: &Fileio,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Prepared, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let directory = directory_of(endpoint);
+    let files = files(test);
+    // These limits must suffice for any test mode that follows.
+    let negotiated = session.connection.negotiated();
+    let limits = [
+        ("read", negotiated.max_read),
+        ("write", negotiated.max_write),
+    ];
+    test.check_requests(limits, &session.share())?;
+    let found = sizes(&mut session, &directory).await?.unwrap_or_default();
+    let mut missing = missing(&files, &found, &directory, endpoint)?;
+    // Refuses files of another test before writing to them.
+    let manifest = match found.keys().any(|name| name != MARKER) {
+        true => Some(manifest(&mut session, &directory, &found, test).await?),
+        false => None,
+    };
+    let contents = manifest.as_ref().map_or(Contents::Whole, |it| it.contents);
+    let salt = manifest.map_or_else(new_salt, |manifest| manifest.salt());
+    let mut given_back = 0;
+    if contents == Contents::MayHaveHoles {
+        missing = from_the_beginning(&files);
+        given_back = found.values().sum();
+    }
+    let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
+    check_room(endpoint, &mut session, (total, given_back)).await?;
+    let mut workspace = claim(endpoint, session, Missing::Made, salt).await?;
+    if contents == Contents::MayHaveHoles {
+        // Sizes show the progress again only when the files are empty.
+        workspace.empty(files, cancel).await?;
+    }
+    write_manifest(&mut workspace, test, Contents::Whole).await?;
+    let prepared = Prepared {
+        directory,
+        found: files.count - missing.len() as u32,
+        written: missing.len() as u32,
+        bytes: total,
+    };
+    progress(0, total);
+    let filled = workspace
+        .fill(files, missing, Manner::GoOn, cancel, &mut |done| {
+            progress(done, total);
+        })
+        .await;
+    if filled.is_err() {
+        workspace.lose_patience();
+    }
+    workspace.remove().await?;
+    filled?;
+    match cancel.is_cancelled() {
+        true => Err(SessionError::Interrupted),
+        false => Ok(prepared),
+    }
+}
+
+/// Removes the files and their directory; returns its name if it existed.
+pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let directory = directory_of(endpoint);
+    let Some(found) = sizes(&mut session, &directory).await? else {
+        session.log_off().await;
+        return Ok(None);
+    };
+    refuse_foreign(&found, &directory, endpoint)?;
+    let workspace = claim(endpoint, session, Missing::Refused, Salt::default()).await?;
+    let Workspace {
+        mut session,
+        marker,
+        ..
+    } = workspace;
+    remove_claimed(&mut session, &directory, Some(marker)).await?;
+    session.log_off().await;
+    Ok(Some(directory))
+}
+
+impl Workspace {
+    /// Claims the directory of prepared files. A test that writes its own files
+    /// also creates the directory.
+    pub(crate) async fn of_prepared(
+        endpoint: &Endpoint,
+        mut session: Session,
+        test: &Fileio,
+    ) -> Result<Self, SessionError> {
+        let directory = directory_of(endpoint);
+        let missing = match test.mode {
+            TestMode::SeqWr => Missing::Made,
+            _ => Missing::Refused,
+        };
+        let found = sizes(&mut session, &directory).await?;
+        if let (Some(found), Missing::Made) = (&found, missing) {
+            refuse_foreign(found, &directory, endpoint)?;
+        }
+        let (salt, contents) = match &found {
+            Some(found) if missing == Missing::Refused || found.contains_key(MANIFEST) => {
+                let manifest = manifest(&mut session, &directory, found, test).await?;
+                (manifest.salt(), manifest.contents)
+            }
+            None if missing == Missing::Refused => {
+                let at = endpoint.share();
+                return Err(FileioError::NotPrepared { directory, at }.into());
+            }
+            _ => (new_salt(), Contents::Whole),
+        };
+        if missing == Missing::Made {
+            let given_back = found.iter().flat_map(|found| found.values()).sum();
+            let needed = files(test).bytes(1);
+            check_room(endpoint, &mut session, (needed, given_back)).await?;
+        }
+        let workspace = claim(endpoint, session, missing, salt).await?;
+        match (missing, contents) {
+            // No client writes these files any more, so the holes would stay.
+            (Missing::Refused, Contents::MayHaveHoles) => {
+                workspace.remove().await?;
+                let at = endpoint.share();
+                Err(FileioError::Holes { directory, at }.into())
+            }
+            _ => Ok(workspace),
+        }
+    }
+
+    /// Checks that the files are those of `test`; the error names the first wrong
+    /// file. If the test writes its own files, they are emptied instead, and may
+    /// have holes until [`Workspace::settle`].
+    pub(crate) async fn check_prepared(
+        &mut self,
+        test: &Fileio,
+        cancel: &Cancel,
+    ) -> Result<(), SessionError> {
+        let files = files(test);
+        if test.mode == TestMode::SeqWr {
+            write_manifest(self, test, Contents::MayHaveHoles).await?;
+            return self.empty(files, cancel).await;
+        }
+        let directory = self.directory.clone();
+        let found = sizes(&mut self.session, &directory).await?;
+        let found = found.unwrap_or_default();
+        let missing = missing(&files, &found, &directory, &self.endpoint)?;
+        match missing.front() {
+            None => Ok(()),
+            Some(first) => {
+                let name = files.file_name(0, first.file.file);
+                let bytes = found.get(&name);
+                Err(FileioError::WrongSize {
+                    path: join(&directory, &name),
+                    at: self.endpoint.share(),
+                    found: bytes.map_or_else(|| "no entry".to_owned(), exact),
+                    bytes: exact(&files.size),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Records in the manifest that the files written by `test` have no holes.
+    pub(crate) async fn settle(&mut self, test: &Fileio) -> Result<(), SessionError> {
+        write_manifest(self, test, Contents::Whole).await
+    }
+
+    async fn empty(&self, files: FileSet, cancel: &Cancel) -> Result<(), SessionError> {
+        let jobs = from_the_beginning(&files);
+        let empty = FileSet { size: 0, ..files };
+        self.fill(empty, jobs, Manner::Anew, cancel, &mut |_| {})
+            .await
+    }
+}
+
+/// Fails if `needed` bytes do not fit after `given_back` bytes are freed.
+async fn check_room(
+    endpoint: &Endpoint,
+    session: &mut Session,
+    (needed, given_back): (u64, u64),
+) -> Result<(), SessionError> {
+    let path = &endpoint.target().path;
+    match too_little(session, path, (needed, given_back)).await? {
+        Some(free) => Err(FileioError::NoSpace {
+            at: session.share(),
+            needed: Size(needed).to_string(),
+            free: Size(free).to_string(),
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn exact(bytes: &u64) -> String {
+    format!("{:#}", Size(*bytes))
+}
+
+fn all(files: &FileSet) -> impl Iterator<Item = WorkFile> + use<> {
+    files.iter(1)
+}
+
+fn from_the_beginning(files: &FileSet) -> VecDeque<Job> {
+    all(files).map(|file| Job { file, from: 0 }).collect()
+}
+
+/// Returns the sizes of the files in a directory; `None` if it does not exist.
+async fn sizes(session: &mut Session, directory: &str) -> Result<Option<Sizes>, SessionError> {
+    match list(session, directory).await {
+        Ok(entries) => Ok(Some(
+            entries
+                .into_iter()
+                .map(|entry| (entry.name, entry.end_of_file))
+                .collect(),
+        )),
+        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the incomplete files, each with the offset to continue from. The offset
+/// is at the start of a block, because the last block may be incomplete.
+fn missing(
+    files: &FileSet,
+    found: &Sizes,
+    directory: &str,
+    endpoint: &Endpoint,
+) -> Result<VecDeque<Job>, SessionError> {
+    refuse_foreign(found, directory, endpoint)?;
+    let mut jobs = VecDeque::new();
+    for file in all(files) {
+        let name = files.file_name(file.client, file.file);
+        let bytes = found.get(&name).copied();
+        match bytes {
+            Some(bytes) if bytes == files.size => {}
+            Some(bytes) if bytes > files.size => {
+                return Err(FileioError::TooLong {
+                    path: join(directory, &name),
+                    at: endpoint.share(),
+                    found: exact(&bytes),
+                    bytes: exact(&files.size),
+                }
+                .into());
+            }
+            bytes => {
+                let whole = bytes.unwrap_or(0) / BLOCK_BYTES as u64;
+                let from = whole * BLOCK_BYTES as u64;
+                jobs.push_back(Job { file, from });
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+/// Fails if the directory has an entry that no test has made.
+fn refuse_foreign(found: &Sizes, directory: &str, endpoint: &Endpoint) -> Result<(), FileioError> {
+    let foreign = found
+        .keys()
+        .find(|name| name.as_str() != MARKER && !own_name(name));
+    match foreign {
+        None => Ok(()),
+        Some(name) => Err(FileioError::Foreign {
+            directory: directory.to_owned(),
+            at: endpoint.share(),
+            name: name.clone(),
+        }),
+    }
+}
+
+/// Claims the directory of prepared files.
+async fn claim(
+    endpoint: &Endpoint,
+    mut session: Session,
+    missing: Missing,
+    salt: Salt,
+) -> Result<Workspace, SessionError> {
+    let directory = directory_of(endpoint);
+    if missing == Missing::Made {
+        make_directory(&mut session, &directory).await?;
+    }
+    let claimed = session
+        .create(
+            &format!("claim directory '{directory}'"),
+            &CreateRequest {
+                disposition: Disposition::OpenIf,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(
+                    &join(&directory, MARKER),
+                    access::FILE_WRITE_DATA | access::DELETE,
+                )
+            },
+        )
+        .await;
+    match claimed {
+        Ok(claimed) => Ok(Workspace {
+            session,
+            endpoint: endpoint.clone(),
+            directory,
+            marker: claimed.file_id,
+            salt,
+            fate: Fate::Kept,
+        }),
+        Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
+            let at = endpoint.share();
+            Err(FileioError::InUse { directory, at }.into())
+        }
+        Err(error) => Err(error),
+    }
+}

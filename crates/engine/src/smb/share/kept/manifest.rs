@@ -1,0 +1,115 @@
+//! Reads and writes the manifest on the share.
+
+use smbench_model::fileio::{Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest};
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::read::{ReadRequest, ReadResponse};
+use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::header::Command;
+
+use super::{MANIFEST, Sizes};
+use crate::smb::session::{Session, SessionError};
+use crate::smb::share::{MARKER, Workspace, join, open};
+
+/// Reads the manifest. Fails if it is missing, or if it describes other files than
+/// those of `test`. A directory without any written file has no manifest.
+pub(super) async fn manifest(
+    session: &mut Session,
+    directory: &str,
+    found: &Sizes,
+    test: &Fileio,
+) -> Result<Manifest, SessionError> {
+    let at = session.share();
+    let path = join(directory, MANIFEST);
+    if !found.contains_key(MANIFEST) {
+        return match found.keys().all(|name| name == MARKER) {
+            true => Err(FileioError::NotPrepared {
+                directory: directory.to_owned(),
+                at,
+            }
+            .into()),
+            false => Err(FileioError::Manifest { path, at }.into()),
+        };
+    }
+    let json = read_manifest(session, &path).await?;
+    match Manifest::parse(&json) {
+        None => Err(FileioError::Manifest { path, at }.into()),
+        Some(manifest) if manifest.fits(test) => Ok(manifest),
+        Some(manifest) => Err(FileioError::other(directory, at, &manifest, test).into()),
+    }
+}
+
+/// Returns the start of a file.
+async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, SessionError> {
+    let doing = format!("read file '{path}'");
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(path, access::FILE_READ_DATA)
+            },
+        )
+        .await?
+        .file_id;
+    let request = ReadRequest {
+        file_id: id,
+        offset: 0,
+        length: MANIFEST_BYTES_MAX,
+        minimum_count: 0,
+        flags: 0,
+    };
+    let reply = session
+        .call(&doing, Command::Read, MANIFEST_BYTES_MAX, |out| {
+            request.encode(out);
+        })
+        .await?;
+    let data = match reply.status {
+        NtStatus::SUCCESS => ReadResponse::decode(&reply.message, reply.message.len())
+            .map_err(|error| session.malformed(&doing, error))?
+            .data
+            .unwrap_or_default()
+            .to_vec(),
+        // An empty file is not a valid manifest.
+        NtStatus::END_OF_FILE => Vec::new(),
+        status => return Err(session.refused(&doing, status)),
+    };
+    session.close(&doing, id).await?;
+    Ok(data)
+}
+
+pub(super) async fn write_manifest(
+    workspace: &mut Workspace,
+    test: &Fileio,
+    contents: Contents,
+) -> Result<(), SessionError> {
+    let manifest = Manifest::of(test, workspace.salt, contents);
+    let path = join(&workspace.directory, MANIFEST);
+    let doing = format!("write file '{path}'");
+    let session = &mut workspace.session;
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::OverwriteIf,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(&path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
+            },
+        )
+        .await?
+        .file_id;
+    let json = manifest.to_json();
+    let request = WriteRequest {
+        file_id: id,
+        offset: 0,
+        length: json.len() as u32,
+        flags: 0,
+    };
+    session
+        .expect(&doing, Command::Write, request.length, |out| {
+            request.encode(out);
+            out.extend_from_slice(json.as_bytes());
+        })
+        .await?;
+    session.close(&doing, id).await
+}

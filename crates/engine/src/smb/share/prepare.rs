@@ -1,0 +1,258 @@
+//! Fills the files of a run, on several sessions in parallel.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smbench_model::contents::block as pattern;
+use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::fileio::TestMode;
+use smbench_model::files::{FileSet, WorkFile};
+use smbench_model::plan::Plan;
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::write::{WriteRequest, WriteResponse};
+use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
+use smbench_protocol::header::Command;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Workspace;
+use super::files::{join, open};
+use crate::machine::cancel::Cancel;
+use crate::smb::session::{Endpoint, Session, SessionError};
+
+/// Number of sessions that fill files in parallel.
+const PREPARE_SESSIONS: usize = 8;
+/// Bytes of each WRITE while filling, if the server accepts that length.
+const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
+
+impl Workspace {
+    /// Writes every file of the plan until done or cancelled. Calls `progress` with
+    /// the bytes written so far.
+    pub(crate) async fn prepare(
+        &self,
+        plan: &Plan,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), SessionError> {
+        let mut files = plan.workload.files;
+        let fileio = plan.workload.fileio();
+        if fileio.is_some_and(|test| test.mode == TestMode::SeqWr) {
+            // In this mode the test itself writes the files.
+            files.size = 0;
+        }
+        let waiting = plan.files().map(|file| Job { file, from: 0 }).collect();
+        self.fill(files, waiting, Manner::New, cancel, progress)
+            .await
+    }
+
+    /// Writes the missing parts of files until done or cancelled. Calls `progress`
+    /// with the bytes written so far.
+    pub(super) async fn fill(
+        &self,
+        files: FileSet,
+        waiting: VecDeque<Job>,
+        manner: Manner,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), SessionError> {
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let writers = PREPARE_SESSIONS.min(waiting.len());
+        let jobs = Arc::new(Jobs {
+            waiting: Mutex::new(waiting),
+            files,
+            manner,
+            directory: self.directory.clone(),
+            salt: self.salt,
+            cancel: cancel.clone(),
+        });
+        let endpoint = self
+            .endpoint
+            .with_credit_target(charge_for(PREPARE_WRITE_LEN) + 1);
+        let (report, mut reports) = mpsc::channel(writers * 2);
+        let mut running = JoinSet::new();
+        for _ in 0..writers {
+            running.spawn(fill_files(
+                endpoint.clone(),
+                Arc::clone(&jobs),
+                report.clone(),
+            ));
+        }
+        drop(report);
+        let mut written = 0;
+        loop {
+            tokio::select! {
+                Some(len) = reports.recv() => {
+                    written += u64::from(len);
+                    progress(written);
+                }
+                // The first failure ends the filling; dropping the set aborts the
+                // other tasks.
+                ended = running.join_next() => match ended {
+                    Some(ended) => ended.map_err(|_| SessionError::Panicked {
+                        doing: "prepare the files",
+                    })??,
+                    None => break,
+                },
+                () = cancel.cancelled() => return Err(SessionError::Interrupted),
+            }
+        }
+        // The writers may have noticed the cancel first and ended without an error.
+        match cancel.is_cancelled() {
+            true => Err(SessionError::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A file to be written.
+pub(super) struct Job {
+    pub(super) file: WorkFile,
+    /// Offset of the first missing byte.
+    pub(crate) from: u64,
+}
+
+/// How existing files are treated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// No file exists yet.
+    New,
+    /// Some files exist in part. All are flushed to stable storage at the end,
+    /// because later runs use them.
+    GoOn,
+    /// Existing contents are deleted.
+    Anew,
+}
+
+impl Manner {
+    const fn disposition(self) -> Disposition {
+        match self {
+            Self::New => Disposition::Create,
+            Self::GoOn => Disposition::OpenIf,
+            Self::Anew => Disposition::OverwriteIf,
+        }
+    }
+}
+
+struct Jobs {
+    waiting: Mutex<VecDeque<Job>>,
+    files: FileSet,
+    manner: Manner,
+    directory: String,
+    salt: Salt,
+    cancel: Cancel,
+}
+
+impl Jobs {
+    fn next(&self) -> Option<Job> {
+        if self.cancel.is_cancelled() {
+            return None;
+        }
+        self.waiting().pop_front()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Job>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes files off the list and fills them, on a session of its own.
+async fn fill_files(
+    endpoint: Endpoint,
+    jobs: Arc<Jobs>,
+    report: mpsc::Sender<u32>,
+) -> Result<(), SessionError> {
+    let mut session = Session::open(&endpoint).await?;
+    while let Some(job) = jobs.next() {
+        fill_file(&mut session, &job, &jobs, &report).await?;
+    }
+    session.log_off().await;
+    Ok(())
+}
+
+async fn fill_file(
+    session: &mut Session,
+    &Job { file, from }: &Job,
+    jobs: &Jobs,
+    report: &mpsc::Sender<u32>,
+) -> Result<(), SessionError> {
+    let name = jobs.files.file_name(file.client, file.file);
+    let path = &join(&jobs.directory, &name);
+    let doing = format!("write file '{path}'");
+    let id = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: jobs.manner.disposition(),
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
+            },
+        )
+        .await?
+        .file_id;
+    let stamp = Stamp {
+        client: file.client,
+        file: file.file,
+        generation: 0,
+        run: 0,
+    };
+    let mut offset = from;
+    let size = jobs.files.size;
+    let contents = (stamp, jobs.salt);
+    while offset < size && !jobs.cancel.is_cancelled() {
+        let written = write_some(session, &doing, id, (offset, size), contents).await?;
+        offset += u64::from(written);
+        // The receiver is dropped only when the run is over.
+        let _ = report.send(written).await;
+    }
+    if jobs.manner == Manner::GoOn {
+        let flush = FlushRequest { file_id: id };
+        session
+            .expect(&doing, Command::Flush, 0, |out| flush.encode(out))
+            .await?;
+    }
+    session.close(&doing, id).await
+}
+
+/// Writes the first part of a range, as much as one request carries. Returns the
+/// number of bytes.
+pub(super) async fn write_some(
+    session: &mut Session,
+    doing: &str,
+    file_id: FileId,
+    (offset, end): (u64, u64),
+    (stamp, salt): (Stamp, Salt),
+) -> Result<u32, SessionError> {
+    let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
+    let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
+    let length = u64::from(limit.min(paid_for)).min(end - offset) as u32;
+    let request = WriteRequest {
+        file_id,
+        offset,
+        length,
+        flags: 0,
+    };
+    let message = session
+        .expect(doing, Command::Write, length, |out| {
+            request.encode(out);
+            pattern::append(out, length as usize, offset, stamp, salt);
+        })
+        .await?;
+    let written = WriteResponse::decode(&message)
+        .map_err(|error| session.malformed(doing, error))?
+        .count;
+    // A server that cannot take all of the data must answer with an error status.
+    // Accepting a partial write could mean one byte per request, without end.
+    match written == length {
+        true => Ok(written),
+        false => Err(SessionError::ShortWrite {
+            doing: doing.to_owned(),
+            at: session.share(),
+            taken: written,
+            length,
+        }),
+    }
+}

@@ -1,0 +1,263 @@
+//! Removes the directories of runs: that of this run at its end, and those that
+//! killed runs left.
+
+use std::time::Duration;
+
+use smbench_model::files::FileSet;
+use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_protocol::directory::Entry;
+use smbench_protocol::{FileId, NtStatus};
+
+use super::files::{Kind, delete, join, list, open};
+use super::kept::{FILEIO_DIRECTORY, MANIFEST};
+use super::replay::delete_tree;
+use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER, REPLAY_DIRECTORY};
+use crate::smb::session::{Endpoint, Session, SessionError};
+
+/// Number of retries, and the delay between them, while a directory is not empty
+/// yet.
+const REMOVE_RETRIES: u32 = 20;
+const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// Directories that a clean-up found, grouped by its decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleanup {
+    /// Removed directories, as paths from the share's root.
+    pub removed: Vec<String>,
+    /// Directories left in place because a run is using them.
+    pub in_use: Vec<String>,
+    /// Directories with a name like ours, but without our marker.
+    pub foreign: Vec<String>,
+    /// Directories of files that were prepared for `fileio`; they stay.
+    pub prepared: Vec<String>,
+}
+
+/// Removes the directories that killed runs left below the target's path.
+pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let base = endpoint.target().path.clone();
+    let mut found = Cleanup::default();
+    for entry in list(&mut session, &base).await? {
+        let directory = join(&base, &entry.name);
+        if entry.is_directory && entry.name == FILEIO_DIRECTORY {
+            found.prepared.push(directory);
+            continue;
+        }
+        if !entry.is_directory || !is_run_directory(&entry.name) {
+            continue;
+        }
+        found.look_into(&mut session, directory).await?;
+    }
+    session.log_off().await;
+    Ok(found)
+}
+
+/// Removes one directory, a path from the share's root, if it belongs to a killed
+/// run.
+pub(crate) async fn remove_remains(
+    endpoint: &Endpoint,
+    directory: &str,
+) -> Result<Cleanup, SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    let mut found = Cleanup::default();
+    let name = directory.rsplit('\\').next().unwrap_or_default();
+    match is_run_directory(name) {
+        true => found.look_into(&mut session, directory.to_owned()).await?,
+        false => found.foreign.push(directory.to_owned()),
+    }
+    session.log_off().await;
+    Ok(found)
+}
+
+impl Cleanup {
+    /// Removes a directory if it belongs to a killed run, and records the result.
+    async fn look_into(
+        &mut self,
+        session: &mut Session,
+        directory: String,
+    ) -> Result<(), SessionError> {
+        match clean(session, &directory).await {
+            Ok(Found::Dead) => self.removed.push(directory),
+            Ok(Found::InUse) => self.in_use.push(directory),
+            Ok(Found::Foreign) => self.foreign.push(directory),
+            // A run that ends just now removes its directory itself.
+            Err(error) => {
+                gone_or(error)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Owner of a directory with a name like ours.
+enum Found {
+    /// A killed run; the directory was removed.
+    Dead,
+    /// A living run.
+    InUse,
+    /// Someone else.
+    Foreign,
+}
+
+/// Removes a directory if it belongs to a killed run.
+async fn clean(session: &mut Session, directory: &str) -> Result<Found, SessionError> {
+    let inside = list(session, directory).await?;
+    if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
+        return Ok(Found::Foreign);
+    }
+    // A living run has its marker open without sharing.
+    match claim(session, directory).await {
+        Ok(marker) => {
+            remove_claimed(session, directory, marker).await?;
+            Ok(Found::Dead)
+        }
+        Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => Ok(Found::InUse),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the marker of a killed run without sharing; returns `None` if the run was
+/// killed before it created one.
+async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>, SessionError> {
+    let path = join(directory, MARKER);
+    let opened = session
+        .create(
+            &format!("claim directory '{directory}'"),
+            &CreateRequest {
+                options: options::FILE_NON_DIRECTORY_FILE,
+                share_access: 0,
+                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
+            },
+        )
+        .await;
+    match opened {
+        Ok(opened) => Ok(Some(opened.file_id)),
+        Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes one of our directories on a new session.
+pub(super) async fn remove_afresh(
+    endpoint: &Endpoint,
+    directory: &str,
+) -> Result<(), SessionError> {
+    let mut session = Session::open(endpoint).await?;
+    remove_claimed(&mut session, directory, None).await?;
+    session.log_off().await;
+    Ok(())
+}
+
+/// Deletes the files of one of our directories, closes the claim, then deletes the
+/// marker and the directory. Retries for a while for two reasons. Sessions that
+/// were cut off hold their opens until the server notices. A request of theirs may
+/// also still be in progress.
+pub(super) async fn remove_claimed(
+    session: &mut Session,
+    directory: &str,
+    mut claim: Option<FileId>,
+) -> Result<(), SessionError> {
+    for _ in 0..REMOVE_RETRIES {
+        match try_remove(session, directory, &mut claim).await {
+            Ok(Removal::Gone) => return Ok(()),
+            Ok(Removal::Held) => tokio::time::sleep(REMOVE_RETRY_DELAY).await,
+            Err(error) => return Err(error),
+        }
+    }
+    let held = list(session, directory).await?;
+    Err(SessionError::NotEmpty {
+        directory: directory.to_owned(),
+        at: session.share(),
+        name: held
+            .first()
+            .map_or_else(String::new, |entry| entry.name.clone()),
+    })
+}
+
+enum Removal {
+    Gone,
+    Held,
+}
+
+async fn try_remove(
+    session: &mut Session,
+    directory: &str,
+    claim: &mut Option<FileId>,
+) -> Result<Removal, SessionError> {
+    let entries = match list(session, directory).await {
+        Ok(entries) => entries,
+        Err(error) => return gone_or(error),
+    };
+    for entry in &entries {
+        let path = join(directory, &entry.name);
+        match own(entry) {
+            Some(Own::One(kind)) => delete(session, &path, kind).await?,
+            Some(Own::Tree) => delete_tree(session, &path).await?,
+            None => {}
+        }
+    }
+    // Servers differ when a directory to be deleted on close is not empty: some
+    // report success and keep it. The list shows whether the directory is empty.
+    let mut rest = list(session, directory).await?;
+    rest.retain(|entry| entry.name != MARKER);
+    if let Some(foreign) = rest.iter().find(|entry| own(entry).is_none()) {
+        return Err(SessionError::NotEmpty {
+            directory: directory.to_owned(),
+            at: session.share(),
+            name: foreign.name.clone(),
+        });
+    }
+    if !rest.is_empty() {
+        return Ok(Removal::Held);
+    }
+    if let Some(marker) = claim.take() {
+        session.close("close the run's marker", marker).await?;
+    }
+    delete(session, &join(directory, MARKER), Kind::File).await?;
+    delete(session, directory, Kind::Directory).await?;
+    match list(session, directory).await {
+        Ok(_) => Ok(Removal::Held),
+        Err(error) => gone_or(error),
+    }
+}
+
+/// Judges a failure to open a directory that is being removed.
+fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
+    match error.status() {
+        Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
+            Ok(Removal::Gone)
+        }
+        Some(NtStatus::DELETE_PENDING) => Ok(Removal::Held),
+        _ => Err(error),
+    }
+}
+
+/// Returns whether a file of this name was made by a run.
+pub(super) fn own_name(name: &str) -> bool {
+    name == MANIFEST || FileSet::is_file_name(name)
+}
+
+fn is_run_directory(name: &str) -> bool {
+    name.strip_prefix(DIRECTORY_PREFIX).is_some_and(|digits| {
+        digits.len() == DIRECTORY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+/// Kind of an entry that a run makes.
+enum Own {
+    /// A file, or an empty directory.
+    One(Kind),
+    /// A directory whose whole contents a run made.
+    Tree,
+}
+
+/// Returns the kind of an entry; `None` if no run made it.
+fn own(entry: &Entry) -> Option<Own> {
+    let kind = match entry.is_directory {
+        false if entry.name == MANIFEST => Some(Kind::File),
+        true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
+        true => FileSet::is_directory_name(&entry.name).then_some(Kind::Directory),
+        false => FileSet::is_file_name(&entry.name).then_some(Kind::File),
+    };
+    kind.map(Own::One)
+}

@@ -1,0 +1,131 @@
+//! The directory for replays, inside that of the run. Everything below it was made
+//! by replays, under any name.
+
+use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::trace::{Made, Trace};
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+
+use super::files::{Kind, delete, join, list, open};
+use super::prepare::write_some;
+use crate::smb::session::{Session, SessionError};
+
+/// Name of the directory. No other entry in the run's directory can have it.
+pub(crate) const REPLAY_DIRECTORY: &str = "replay";
+
+/// Prepares the files of `client` in `root` for a replay of its trace. Deletes what
+/// an earlier replay of this client left, then makes the files that the trace
+/// expects.
+pub(crate) async fn populate(
+    session: &mut Session,
+    root: &str,
+    client: u32,
+    trace: &Trace,
+    salt: Salt,
+) -> Result<(), SessionError> {
+    make_directory(session, root).await?;
+    let path = |path: u32| join(root, &trace.paths[path as usize].display(client));
+    for &own in &trace.population.own {
+        delete_tree(session, &path(own)).await?;
+    }
+    for (file, &(name, made)) in (0..).zip(&trace.population.made) {
+        let path = path(name);
+        match made {
+            Made::Directory => make_directory(session, &path).await?,
+            Made::File(size) => {
+                let stamp = Stamp {
+                    client,
+                    file,
+                    generation: 0,
+                    run: 0,
+                };
+                make_file(session, &path, size, (stamp, salt)).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Creates a directory if it does not exist yet.
+pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<(), SessionError> {
+    let doing = format!("create directory '{path}'");
+    let made = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::OpenIf,
+                options: options::FILE_DIRECTORY_FILE,
+                ..open(path, access::FILE_READ_ATTRIBUTES)
+            },
+        )
+        .await?;
+    session.close(&doing, made.file_id).await
+}
+
+async fn make_file(
+    session: &mut Session,
+    path: &str,
+    size: u64,
+    contents: (Stamp, Salt),
+) -> Result<(), SessionError> {
+    let doing = format!("write file '{path}'");
+    let made = session
+        .create(
+            &doing,
+            &CreateRequest {
+                disposition: Disposition::OverwriteIf,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
+            },
+        )
+        .await?;
+    let mut offset = 0;
+    while offset < size {
+        let range = (offset, size);
+        let written = write_some(session, &doing, made.file_id, range, contents).await?;
+        offset += u64::from(written);
+    }
+    session.close(&doing, made.file_id).await
+}
+
+/// Deletes a directory with all its contents, or a file of that name. Entries that
+/// others have open stay, and missing entries are no error.
+pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(), SessionError> {
+    enum Visit {
+        Empty,
+        Leave,
+    }
+    let mut visits = vec![(path.to_owned(), Visit::Empty)];
+    while let Some((path, visit)) = visits.pop() {
+        let Visit::Empty = visit else {
+            delete(session, &path, Kind::Directory).await?;
+            continue;
+        };
+        let entries = match list(session, &path).await {
+            Ok(entries) => entries,
+            Err(error) => match error.status() {
+                Some(
+                    NtStatus::OBJECT_NAME_NOT_FOUND
+                    | NtStatus::OBJECT_PATH_NOT_FOUND
+                    | NtStatus::DELETE_PENDING,
+                ) => continue,
+                Some(NtStatus::NOT_A_DIRECTORY) => {
+                    delete(session, &path, Kind::File).await?;
+                    continue;
+                }
+                _ => return Err(error),
+            },
+        };
+        let inside = |name: &str| join(&path, name);
+        let mut below = Vec::new();
+        for entry in &entries {
+            match entry.is_directory {
+                true => below.push((inside(&entry.name), Visit::Empty)),
+                false => delete(session, &inside(&entry.name), Kind::File).await?,
+            }
+        }
+        visits.push((path, Visit::Leave));
+        visits.append(&mut below);
+    }
+    Ok(())
+}

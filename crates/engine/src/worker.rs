@@ -1,0 +1,24 @@
+//! The worker loop: one thread with its part of the clients of a load point.
+
+pub(crate) mod alarm;
+pub(crate) mod assignment;
+pub(crate) mod board;
+pub(crate) mod booking;
+pub(crate) mod cancelled;
+pub(crate) mod closing;
+pub(crate) mod figures;
+pub(crate) mod gauge;
+pub(crate) mod group;
+pub(crate) mod member;
+pub(crate) mod orders;
+pub(crate) mod pace;
+pub(crate) mod replay;
+pub(crate) mod schedule;
+pub(crate) mod setup;
+pub(crate) mod shared;
+pub(crate) mod slot;
+pub(crate) mod standing;
+pub(crate) mod supply;
+pub(crate) mod timeline;
+pub(crate) mod under_load;
+pub(crate) mod work;

@@ -1,0 +1,117 @@
+//! The instructions, the messages and the measurements of one worker.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use hdrhistogram::Histogram;
+use smbench_model::Nanos;
+use smbench_model::contents::block::Salt;
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
+use smbench_model::record::{Dropout, WorkerRecord, latency_histogram};
+
+use crate::machine::cancel::Cancel;
+use crate::smb::session::SessionError;
+use crate::worker::board::Board;
+use crate::worker::figures::Figures;
+use crate::worker::setup::Pace;
+use crate::worker::under_load::UnderLoad;
+
+/// Instructions for one worker.
+pub(crate) struct Assignment {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) mix: Arc<Mix>,
+    /// Number of load points since the files were prepared, including this one. It
+    /// distinguishes the writes of this load point from earlier ones.
+    pub(crate) generation_run: u32,
+    /// Salt of all writes of the run.
+    pub(crate) salt: Salt,
+    /// Number of clients of this load point, and of the previous one.
+    pub(crate) clients: u32,
+    pub(crate) clients_before: u32,
+    /// Numbers of this worker's clients; each group shares a driver.
+    pub(crate) groups: Vec<Box<[u32]>>,
+    /// When the worker may begin each group.
+    pub(crate) pace: Pace,
+    /// CPU to which the worker is pinned, if it is.
+    pub(crate) cpu: Option<usize>,
+    pub(crate) board: Arc<Board>,
+    /// Number of this worker, from 0.
+    pub(crate) number: usize,
+    /// Token that the worker drops when its load has ended or when it fails.
+    pub(crate) under_load: Cell<Option<UnderLoad>>,
+    pub(crate) cancel: Cancel,
+}
+
+/// The connector and the operations of a worker.
+#[derive(Clone)]
+pub(crate) struct Means<C, T> {
+    pub(crate) connector: C,
+    pub(crate) supplies: T,
+}
+
+impl Assignment {
+    /// Returns how long after the start of the load point a client begins.
+    pub(crate) fn start(&self, client: u32) -> Nanos {
+        let Plan { ramp, ramp_up, .. } = *self.plan;
+        ramp.start(client, self.clients, self.clients_before, ramp_up)
+            .into()
+    }
+}
+
+/// A message from a worker to the coordinator. The last one is always
+/// [`Report::Gone`], however the worker ends.
+pub(crate) enum Report {
+    /// The sessions of this many more clients are set up, since that instant.
+    Ready { clients: u32, at: Nanos },
+    /// A session could not be set up; the worker has stopped.
+    SetupFailed(SessionError),
+    /// All operations have ended, at this instant.
+    LoadEnded(Nanos),
+    /// The worker's thread is ending.
+    Gone,
+}
+
+/// The measurements of one worker, without the operations.
+pub(crate) struct Outcome {
+    pub(crate) dropouts: Vec<Dropout>,
+    pub(crate) session_setup: Histogram<u64>,
+    /// Number of TCP connections of the sessions.
+    pub(crate) connections: u64,
+    pub(crate) figures: Figures,
+    /// Load and lateness of each worker thread.
+    pub(crate) workers: Vec<WorkerRecord>,
+    /// Instant at which the last operation under load ended.
+    pub(crate) ended: Nanos,
+    /// Instant at which the operations after the load ended, if there were any.
+    pub(crate) closed: Option<Nanos>,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self {
+            dropouts: Vec::new(),
+            session_setup: latency_histogram(),
+            connections: 0,
+            figures: Figures::default(),
+            workers: Vec::new(),
+            ended: Nanos(0),
+            closed: None,
+        }
+    }
+}
+
+impl Outcome {
+    /// Adds the measurements of another worker.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.dropouts.extend(other.dropouts);
+        // The histograms have equal bounds, so adding cannot fail.
+        let added = self.session_setup.add(&other.session_setup);
+        debug_assert!(added.is_ok());
+        self.connections += other.connections;
+        self.figures.merge(&other.figures);
+        self.workers.extend(other.workers);
+        self.ended = self.ended.max(other.ended);
+        self.closed = self.closed.max(other.closed);
+    }
+}

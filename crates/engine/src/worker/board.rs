@@ -1,0 +1,225 @@
+//! Hands recorders over between workers and the coordinator: workers hand in filled
+//! ones and get empty ones.
+//!
+//! A worker comes here once per interval, to push one recorder and pop another. The
+//! coordinator merges the recorders. If the coordinator is delayed for long,
+//! workers merge them, so that memory stays bounded.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smbench_model::Nanos;
+use smbench_model::progress::Live;
+use smbench_model::record::{Recorder, Series, Tally};
+
+use crate::machine::clock;
+use crate::worker::schedule::{Interval, Place};
+use crate::worker::timeline::{HandedIn, Next, Over, Timeline};
+
+/// Recorders per worker that may wait for the coordinator.
+const WAITING_MAX: usize = 30;
+
+/// Spare recorders per worker at the start. One is needed while the coordinator has
+/// not returned another, and one more if the coordinator is late.
+const SPARE: usize = 2;
+/// Recorders per worker at the start, including the current one.
+pub(crate) const RECORDERS_PER_WORKER: u64 = 1 + SPARE as u64;
+
+/// The recorder exchange of a load point, shared by all workers.
+pub(crate) struct Board {
+    /// The empty recorder from which others are cloned.
+    empty: Recorder,
+    waiting_max: usize,
+    exchange: Mutex<Exchange>,
+    /// Locked before `exchange` if both are needed, so that recorders are merged in
+    /// the order in which they were handed in.
+    merging: Mutex<Merging>,
+}
+
+struct Exchange {
+    waiting: Vec<HandedIn>,
+    spare: Vec<Recorder>,
+}
+
+struct Merging {
+    timeline: Timeline,
+    /// Recorders being merged. It is swapped with [`Exchange::waiting`], so that
+    /// workers find room there.
+    taken: Vec<HandedIn>,
+}
+
+impl Board {
+    pub(crate) fn new(workers: usize, empty: Recorder) -> Self {
+        let waiting_max = workers * WAITING_MAX;
+        Self {
+            waiting_max,
+            exchange: Mutex::new(Exchange {
+                waiting: Vec::with_capacity(waiting_max + 1),
+                spare: vec![empty.clone(); SPARE * workers],
+            }),
+            empty,
+            merging: Mutex::new(Merging {
+                timeline: Timeline::new(workers),
+                taken: Vec::with_capacity(waiting_max + 1),
+            }),
+        }
+    }
+
+    /// Merges the recorders that were handed in; called by the coordinator. Returns
+    /// live figures of the last complete interval, and all intervals completed
+    /// since the last call. Their recorders must be given back.
+    pub(crate) fn collect(&self) -> (Live, Vec<Over>) {
+        let mut merging = lock(&self.merging);
+        let Merging { timeline, taken } = &mut *merging;
+        std::mem::swap(&mut lock(&self.exchange).waiting, taken);
+        let mut spare = Vec::new();
+        for handed in taken.drain(..) {
+            spare.extend(timeline.add(handed));
+        }
+        let over: Vec<_> = std::iter::from_fn(|| timeline.close_next()).collect();
+        let live = timeline.live();
+        drop(merging);
+        self.give_back(spare);
+        (live, over)
+    }
+
+    /// Clears recorders and makes them available again.
+    pub(crate) fn give_back(&self, recorders: impl IntoIterator<Item = Recorder>) {
+        let mut spare: Vec<_> = recorders.into_iter().collect();
+        for recorder in &mut spare {
+            recorder.clear();
+        }
+        lock(&self.exchange).spare.append(&mut spare);
+    }
+
+    /// Returns the remaining intervals and the sums of the whole load point. Call
+    /// this when all workers have left.
+    pub(crate) fn finish(&self) -> (Vec<Over>, Tally, Series) {
+        let (_, mut over) = self.collect();
+        let mut merging = lock(&self.merging);
+        let mut timeline = std::mem::replace(&mut merging.timeline, Timeline::new(0));
+        drop(merging);
+        timeline.end();
+        over.extend(std::iter::from_fn(|| timeline.close_next()));
+        let (tally, series) = timeline.into_parts();
+        (over, tally, series)
+    }
+
+    fn hand_in(&self, handed: HandedIn) {
+        let is_full = {
+            let mut exchange = lock(&self.exchange);
+            exchange.waiting.push(handed);
+            exchange.waiting.len() > self.waiting_max
+        };
+        if is_full {
+            let (_, over) = self.collect();
+            self.give_back(over.into_iter().map(|over| over.recorder));
+        }
+    }
+
+    fn empty(&self) -> Recorder {
+        let spare = lock(&self.exchange).spare.pop();
+        spare.unwrap_or_else(|| self.empty.clone())
+    }
+}
+
+/// Locks a mutex, even if a worker panicked while holding it. The data is still
+/// consistent, because no operation on it panics halfway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A worker's access to the board, with the recorder of the current interval. The
+/// recorder is handed in at the latest when this is dropped, even if the worker
+/// panics.
+pub(crate) struct Desk {
+    board: Arc<Board>,
+    worker: usize,
+    pub(crate) recorder: Recorder,
+    interval: Interval,
+    stage: Stage,
+}
+
+/// Whether the worker will hand in further recorders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Recording,
+    Left,
+}
+
+impl Desk {
+    /// Starts an interval at `now` that is outside the window and lasts until the
+    /// first turn.
+    pub(crate) fn new(board: Arc<Board>, worker: usize, now: Nanos) -> Self {
+        Self {
+            recorder: board.empty(),
+            board,
+            worker,
+            interval: Interval {
+                from: now,
+                to: Nanos::MAX,
+                place: Place::Outside,
+            },
+            stage: Stage::Recording,
+        }
+    }
+
+    pub(crate) const fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    /// Returns whether an instant is after the current interval.
+    pub(super) fn is_over(&self, now: Nanos) -> bool {
+        now >= self.interval.to
+    }
+
+    /// Hands in the recorder with everything up to `now`, and starts the interval
+    /// `next` with an empty recorder.
+    pub(super) fn turn(&mut self, now: Nanos, next: Interval) {
+        let empty = self.board.empty();
+        self.hand_in(now, Next::from(next), empty);
+        self.interval = next;
+    }
+
+    /// Ends the window early at `end`, if the current interval is in it. Everything
+    /// from `end` on is outside the window, without a limit in time.
+    pub(super) fn leave_window(&mut self, end: Nanos) {
+        if self.interval.place == Place::Outside {
+            return;
+        }
+        let rest = Interval {
+            from: end.max(self.interval.from),
+            to: Nanos::MAX,
+            place: Place::Outside,
+        };
+        self.turn(end, rest);
+    }
+
+    /// Hands in the last recorder, with everything up to `now`. Later calls do
+    /// nothing.
+    pub(super) fn leave(&mut self, now: Nanos) {
+        if self.stage == Stage::Recording {
+            self.stage = Stage::Left;
+            self.hand_in(now, Next::Nothing, Recorder::default());
+        }
+    }
+
+    fn hand_in(&mut self, now: Nanos, next: Next, empty: Recorder) {
+        let Interval { from, to, .. } = self.interval;
+        self.board.hand_in(HandedIn {
+            worker: self.worker,
+            interval: self.interval,
+            end: now.clamp(from, to),
+            recorder: std::mem::replace(&mut self.recorder, empty),
+            next,
+        });
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.leave(clock::now());
+    }
+}
+
+#[cfg(test)]
+mod tests;

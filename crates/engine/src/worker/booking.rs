@@ -1,0 +1,280 @@
+//! The bookkeeping of a group: which operation occupies which slot, and how an
+//! answer completes it.
+//!
+//! Invariant: between submitting and completing an operation, nothing here
+//! allocates, after the first operations. Not here: when operations are sent, which
+//! is in [`super::group`].
+
+use std::hint;
+use std::sync::Arc;
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::{Mix, Went};
+use smbench_model::record::{Failure, Recorder, Times};
+use smbench_model::sessions::Caching;
+
+use crate::drivers::driver::{Answer, Extent, Sink};
+use crate::drivers::dropped::Dropped;
+use crate::smb::session::caching::Acknowledged;
+use crate::worker::member::Member;
+use crate::worker::orders::Orders;
+use crate::worker::replay;
+use crate::worker::slot::{Slot, SlotState, Unfit, judge};
+use crate::worker::supply::Supply;
+
+/// Sum over operations of their time in flight within the window. In Little's law
+/// this is the time integral of L.
+#[derive(Default)]
+struct InFlight {
+    sum: Nanos,
+    until: Nanos,
+}
+
+impl InFlight {
+    /// Adds the time since the last call, during which `in_flight` operations were
+    /// in flight.
+    fn add(&mut self, in_flight: u32, now: Nanos, orders: &Orders) {
+        if now > self.until {
+            let passed = orders.window_between(self.until, now);
+            self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
+            self.until = now;
+        }
+    }
+}
+
+/// The members of a group, their slots and the operations in flight.
+pub(super) struct Clients<S> {
+    pub(super) members: Box<[Member<S>]>,
+    pub(super) slots: Box<[Slot]>,
+    mix: Arc<Mix>,
+    pub(crate) in_flight: u32,
+    in_flight_time: InFlight,
+}
+
+/// Records the answers received at one instant.
+pub(super) struct Booking<'a, S> {
+    pub(crate) clients: &'a mut Clients<S>,
+    pub(crate) recorder: &'a mut Recorder,
+    /// 1 in the window, else 0; added to the client's count for each operation.
+    pub(super) in_window: u64,
+    pub(super) now: Nanos,
+}
+
+impl<S: Supply> Sink for Booking<'_, S> {
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
+        let (now, in_window) = (self.now, self.in_window);
+        self.clients.book(answer, now, in_window, self.recorder)
+    }
+
+    fn granted(&mut self, caching: Caching) {
+        self.recorder.caching_mut().count(caching);
+    }
+
+    fn broken(&mut self) {
+        self.recorder.caching_mut().breaks += 1;
+    }
+
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
+        book_acknowledged(self.recorder, took, outcome);
+    }
+
+    fn reauthenticated(&mut self, since: Nanos) {
+        let (kind, took) = (OpKind::Reauthentication, self.now.since(since));
+        self.recorder.success(kind, 0, took);
+    }
+}
+
+/// Records the answer to the acknowledgement of a break.
+pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: Acknowledged) {
+    let kind = OpKind::OplockBreak;
+    match outcome {
+        Acknowledged::Confirmed => recorder.success(kind, 0, took),
+        Acknowledged::Moot => recorder.caching_mut().moot += 1,
+        Acknowledged::Refused(status) => recorder.failure(kind, Failure::Status(status)),
+    }
+}
+
+impl<S: Supply> Clients<S> {
+    /// Makes the clients of a group. Each member gets `outstanding` consecutive
+    /// slots.
+    pub(crate) fn new(mut members: Vec<Member<S>>, outstanding: u32, mix: &Arc<Mix>) -> Self {
+        let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
+        for (at, member) in members.iter_mut().enumerate() {
+            let first = slots.len() as u32;
+            member.give_slots(first..first + outstanding);
+            slots.resize(slots.len() + outstanding as usize, Slot::free(at));
+        }
+        Self {
+            members: members.into_boxed_slice(),
+            slots: slots.into_boxed_slice(),
+            mix: Arc::clone(mix),
+            in_flight: 0,
+            in_flight_time: InFlight::default(),
+        }
+    }
+
+    /// Returns the sum over operations of their time in flight within the window.
+    pub(super) const fn in_flight_time(&self) -> Nanos {
+        self.in_flight_time.sum
+    }
+
+    /// Returns whether any slot waits for an instant only, not for an answer.
+    pub(super) fn awaits_clock(&self) -> bool {
+        self.members.iter().any(|member| member.due_at().is_some())
+    }
+
+    /// Returns the next instant after `now` at which the clock makes a slot due. A
+    /// slot that is already due waits for an answer or for room, so it is left out.
+    pub(super) fn due_after(&self, now: Nanos) -> Option<Nanos> {
+        let due = self.members.iter().filter_map(Member::due_at);
+        due.filter(|&due| due > now).min()
+    }
+
+    /// Updates the time in flight; call this before the number in flight changes.
+    pub(super) fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
+        self.in_flight_time.add(self.in_flight, now, orders);
+    }
+
+    /// Counts the operations in flight at `now` as never answered.
+    pub(super) fn give_up_in_flight(&mut self, now: Nanos) {
+        for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
+            self.members[slot.member].miss_window(slot, now);
+        }
+    }
+
+    /// Switches the clients to the operations after the load. No slot may be in
+    /// use.
+    pub(crate) fn close(&mut self) {
+        let each = (self.slots.len() / self.members.len().max(1)) as u32;
+        let mut first = 0;
+        for member in &mut self.members {
+            member.close(first..first + each);
+            first += each;
+        }
+    }
+
+    /// Returns the earliest instant since which a client cannot send a due
+    /// operation for lack of credits or of a session.
+    pub(super) fn waiting_since(&self) -> Option<Nanos> {
+        let members = self.members.iter();
+        members.filter_map(Member::waiting_since).min()
+    }
+
+    /// Returns whether the session of any client takes no requests.
+    pub(super) fn is_any_shut_out(&self) -> bool {
+        self.members.iter().any(Member::is_shut_out)
+    }
+
+    /// Returns the operation in flight that has waited longest.
+    pub(super) fn oldest(&self) -> Option<&Slot> {
+        self.slots
+            .iter()
+            .filter(|slot| slot.state.is_in_flight())
+            .min_by_key(|slot| slot.sent)
+    }
+
+    fn book(
+        &mut self,
+        answer: &Answer<'_>,
+        now: Nanos,
+        in_window: u64,
+        recorder: &mut Recorder,
+    ) -> Result<(), Dropped> {
+        let Some(slot) = self.slots.get_mut(answer.slot as usize) else {
+            return Err(Dropped::Unasked(answer.slot));
+        };
+        let member = &mut self.members[slot.member];
+        let kind = slot.operation.kind;
+        // An interim answer normally means that the final answer follows. For a
+        // CHANGE_NOTIFY the interim answer completes the server's work.
+        if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
+            hint::cold_path();
+            return Ok(());
+        }
+        if slot.state == SlotState::Free {
+            hint::cold_path();
+            return Err(Dropped::Unasked(answer.slot));
+        }
+        if slot.state == SlotState::Continuing {
+            hint::cold_path();
+            // This CHANGE_NOTIFY fired before it could be cancelled.
+            member.continuing.retain(|&other| other != answer.slot);
+            slot.state = SlotState::Free;
+            member.release(answer.slot, now);
+            return Ok(());
+        }
+        if answer.extent == Extent::Expired && slot.expire(member.ledger.as_deref_mut()) {
+            hint::cold_path();
+            member.continuing.push_back(answer.slot);
+            return Ok(());
+        }
+        slot.moved = slot.moved.saturating_add(answer.moved);
+        if slot.state == SlotState::InFlight {
+            let judged = match self.mix.trace() {
+                None => judge(slot, answer, member.ledger.as_deref_mut())?,
+                Some(trace) => {
+                    let judged = replay::judge(trace, &slot.operation, answer)?;
+                    judged.map(|()| None).map_err(Unfit::Recorded)
+                }
+            };
+            if let Ok(Some(verdict)) = judged {
+                recorder.verified(verdict);
+            }
+            match judged {
+                Ok(_) if answer.extent == Extent::Part => {}
+                Ok(_) => {
+                    let times = Times {
+                        service: now.since(slot.sent),
+                        response: now.since(slot.intended),
+                    };
+                    recorder.success(kind, slot.moved, times);
+                    member.completed += in_window;
+                    member.busy = member.busy + Nanos(times.service.0 * in_window);
+                }
+                Err(unfit) => {
+                    hint::cold_path();
+                    slot.state = SlotState::Failing;
+                    match unfit {
+                        Unfit::Answer(failure) => recorder.failure(kind, failure),
+                        Unfit::Recorded(difference) => recorder.difference(difference),
+                        Unfit::Data(mismatch) => {
+                            let place = (member.number, slot.operation.file);
+                            recorder.wrong_data(kind, place, &mismatch);
+                        }
+                    }
+                }
+            }
+        }
+        if answer.extent == Extent::Part {
+            return Ok(());
+        }
+        self.in_flight -= 1;
+        if in_window == 0 {
+            hint::cold_path();
+            member.miss_window(slot, now);
+        }
+        let went = match (slot.state, answer.extent) {
+            (SlotState::Failing, _) => Went::Wrong,
+            (_, Extent::Interim) => Went::Pending,
+            _ => Went::Well,
+        };
+        let next = match self.mix.trace() {
+            None => self.mix.after(&slot.operation, went),
+            Some(trace) => replay::after(trace, &slot.operation, answer.status),
+        };
+        match next {
+            Some(next) => {
+                slot.operation = next;
+                slot.intended = now;
+                slot.state = SlotState::Continuing;
+                member.continuing.push_back(answer.slot);
+            }
+            None => {
+                slot.state = SlotState::Free;
+                member.release(answer.slot, now);
+            }
+        }
+        Ok(())
+    }
+}

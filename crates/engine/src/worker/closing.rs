@@ -1,0 +1,89 @@
+//! The operations of clients after the load: a `fileio` test flushes its files.
+//!
+//! They run in the same loop on the same slots. The window is over by then, so none
+//! of them is in the figures of the window.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use smbench_model::Nanos;
+use smbench_model::record::Dropout;
+use tokio::task::JoinSet;
+
+use crate::drivers::driver::Driver;
+use crate::machine::clock;
+use crate::worker::assignment::{Assignment, Outcome};
+use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
+use crate::worker::gauge::Gauge;
+use crate::worker::group::Group;
+use crate::worker::orders::Orders;
+use crate::worker::schedule::Schedule;
+use crate::worker::shared::Shared;
+use crate::worker::supply::Supply;
+
+/// Runs the operations after the load, unless the run was cancelled. Returns the
+/// groups that are still connected.
+pub(super) async fn close<D: Driver, S: Supply>(
+    worker: &Assignment,
+    shared: &Rc<RefCell<Shared>>,
+    schedule: Schedule,
+    mut groups: Vec<Group<D, S>>,
+    outcome: &mut Outcome,
+) -> Vec<Group<D, S>> {
+    if !worker.plan.workload.closes() || worker.cancel.is_cancelled() {
+        return groups;
+    }
+    for group in &mut groups {
+        group.close();
+    }
+    let begin = clock::now();
+    let schedule = Schedule {
+        close: schedule.close.min(begin),
+        stop: Nanos::MAX,
+        ..schedule
+    };
+    let orders = Rc::new(Orders {
+        schedule,
+        gauge: Gauge::start(schedule),
+        operation_limit: worker.plan.limits.operation.into(),
+        cancel: worker.cancel.clone(),
+        alarm: None,
+    });
+    let mut running = JoinSet::new();
+    for mut group in groups {
+        let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
+        running.spawn_local(async move {
+            // The figures of the window are already complete.
+            let figures = RefCell::default();
+            let ended = group.run(&shared, &orders, &figures).await;
+            (group, ended)
+        });
+    }
+    let mut standing = Vec::with_capacity(running.len());
+    let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
+    tokio::pin!(give_up);
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(ended) => {
+                    let (group, ended) = ended.unwrap_or_else(resume);
+                    match ended {
+                        Ok(()) => standing.push(group),
+                        Err(reason) => outcome.dropouts.extend(group.numbers().map(|client| {
+                            let reason = reason.to_string();
+                            Dropout { client, reason }
+                        })),
+                    }
+                }
+            },
+            () = &mut give_up => {
+                running.abort_all();
+                while running.join_next().await.is_some() {}
+                break;
+            }
+        }
+    }
+    outcome.closed = Some(clock::now());
+    standing
+}

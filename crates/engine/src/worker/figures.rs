@@ -1,0 +1,40 @@
+//! Measurements of groups in addition to their operations.
+
+use smbench_model::Nanos;
+use smbench_model::record::{Fairness, Punctuality};
+
+/// Sums over groups. Each group is added once, when its load has ended for any
+/// reason.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Figures {
+    /// Number of clients that completed an operation in the window.
+    pub(crate) served: u32,
+    /// Time in the window during which a request was due but credits were missing,
+    /// summed over the clients.
+    pub(crate) starved: Nanos,
+    /// Time in the window during which a request was due but the driver had no room
+    /// for it, summed over the clients.
+    pub(crate) held_back: Nanos,
+    /// Number of operations that were drawn, but could not be sent before the load
+    /// ended.
+    pub(crate) unsent: u32,
+    /// How punctually the clients sent due operations.
+    pub(crate) punctuality: Punctuality,
+    /// How evenly the clients were served.
+    pub(crate) fairness: Fairness,
+    /// Sum over operations of their time in flight within the window.
+    pub(crate) in_flight: Nanos,
+}
+
+impl Figures {
+    /// Adds the sums of another worker or group.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.served += other.served;
+        self.starved = self.starved + other.starved;
+        self.held_back = self.held_back + other.held_back;
+        self.unsent += other.unsent;
+        self.punctuality = self.punctuality + other.punctuality;
+        self.fairness.merge(&other.fairness);
+        self.in_flight = self.in_flight + other.in_flight;
+    }
+}

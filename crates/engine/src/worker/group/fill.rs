@@ -1,0 +1,164 @@
+//! Fills free slots: submits due operations to the driver as long as it has room.
+
+use std::hint;
+
+use smbench_model::Nanos;
+
+use super::Group;
+use crate::drivers::driver::{Busy, Call, Driver, Scratch};
+use crate::drivers::turns::after;
+use crate::worker::member::DueFor;
+use crate::worker::orders::Orders;
+use crate::worker::slot::{Slot, SlotState};
+use crate::worker::supply::Supply;
+
+/// The reason why no further operation was submitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// The windows, the credits or the schedule allow no more.
+    AsPlanned,
+    /// Slots are free, but the encoded bytes must be sent first.
+    UpToBacklog,
+    /// The client with this index has operations that cannot be sent.
+    AtFault(usize),
+}
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Submits operations until every slot is in use, credits run out, the load
+    /// point stops, or the driver has no room.
+    pub(super) fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
+        self.clients.count_in_flight(now, orders);
+        self.count_held_back(now, orders);
+        let members = self.clients.members.len();
+        let mut member = self.turn;
+        for _ in 0..members {
+            let filled = self.fill_member(member, now, scratch, orders);
+            if filled != Filled::AsPlanned {
+                hint::cold_path();
+                // The member that found no room is served first the next time.
+                self.turn = member;
+                return filled;
+            }
+            member = after(member, members);
+        }
+        self.turn = after(self.turn, members);
+        self.held_back.end();
+        Filled::AsPlanned
+    }
+
+    #[inline]
+    pub(super) fn count_held_back(&mut self, now: Nanos, orders: &Orders) {
+        if self.held_back.since().is_some() {
+            hint::cold_path();
+            self.count_as_held_back(now, orders);
+        }
+    }
+
+    #[inline(never)]
+    fn count_as_held_back(&mut self, now: Nanos, orders: &Orders) {
+        let members = self.clients.members.iter();
+        let due = members.filter_map(|member| member.due_since(now));
+        let of_window = |from, to| orders.window_between(from, to);
+        self.held_back.count(now, due, of_window);
+    }
+
+    fn fill_member(
+        &mut self,
+        at: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        orders: &Orders,
+    ) -> Filled {
+        let member = &mut self.clients.members[at];
+        let slots = &mut self.clients.slots;
+        let may_begin = !orders.stops(now);
+        if !may_begin {
+            hint::cold_path();
+            member.cut_window(orders.cancel.at());
+        }
+        member.give_up_overdue(now);
+        while let Some(due) = member.due(now, may_begin) {
+            if !self.driver.has_room(scratch) {
+                hint::cold_path();
+                return Filled::UpToBacklog;
+            }
+            let slot = due.slot;
+            let of_slot = &slots[slot as usize];
+            // An action has one due instant. Each of its further requests has its
+            // own intended instant.
+            let (due_at, intended) = match due.what {
+                DueFor::Further => (of_slot.due, of_slot.intended),
+                DueFor::Next => (now, now),
+                DueFor::Rested(at) | DueFor::Arrival(at) => (at, at),
+            };
+            let operation = match due.what {
+                DueFor::Further => Some(of_slot.operation),
+                DueFor::Next | DueFor::Rested(_) | DueFor::Arrival(_) => {
+                    member.next_operation(orders.schedule.phase(now))
+                }
+            };
+            let Some(operation) = operation else {
+                hint::cold_path();
+                if member.is_over() {
+                    member.retire();
+                    return Filled::AsPlanned;
+                }
+                return Filled::AtFault(at);
+            };
+            let call = Call {
+                slot,
+                member: at,
+                operation,
+            };
+            let submitted = self
+                .driver
+                .submit(&call, scratch, |out| member.write_data(&operation, out));
+            if let Err(busy) = submitted {
+                hint::cold_path();
+                if !matches!(due.what, DueFor::Further) {
+                    member.keep(operation);
+                }
+                match busy {
+                    Busy::Credits => member.starve(now),
+                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
+                }
+                match busy {
+                    Busy::Session => member.shut_out(now),
+                    Busy::Room | Busy::Credits => member.let_in(),
+                }
+                return match busy {
+                    Busy::Room => Filled::UpToBacklog,
+                    Busy::Credits | Busy::Session => Filled::AsPlanned,
+                };
+            }
+            member.end_starvation(now, orders);
+            member.let_in();
+            member.served(due, now);
+            let slot = &mut slots[slot as usize];
+            // An operation submitted again was in flight all the time.
+            let sent = match slot.state {
+                SlotState::Expired => slot.sent,
+                _ => {
+                    self.clients.in_flight += 1;
+                    now
+                }
+            };
+            *slot = Slot {
+                member: at,
+                operation,
+                due: due_at,
+                intended,
+                sent,
+                epoch: member.epoch(&operation),
+                moved: 0,
+                state: SlotState::InFlight,
+            };
+        }
+        if !may_begin {
+            hint::cold_path();
+            member.end_starvation(now, orders);
+            member.let_in();
+        }
+        Filled::AsPlanned
+    }
+}

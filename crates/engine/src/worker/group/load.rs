@@ -1,0 +1,87 @@
+//! A group under load: from the start of its schedule until all operations in
+//! flight have been answered, or until the load is aborted.
+//!
+//! Invariant: the group's measurements are completed once and handed to its worker,
+//! however the load ends. This includes a group that is dropped, and a task that is
+//! dropped because no answer arrives after a cancel.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+
+use smbench_model::Nanos;
+
+use super::Group;
+use crate::drivers::driver::Driver;
+use crate::drivers::dropped::Dropped;
+use crate::machine::clock;
+use crate::worker::figures::Figures;
+use crate::worker::orders::Orders;
+use crate::worker::shared::Shared;
+use crate::worker::supply::Supply;
+
+/// Guard of a group under load; dropping it completes the group's measurements.
+struct UnderLoad<'a, D: Driver, S: Supply> {
+    group: &'a mut Group<D, S>,
+    orders: &'a Orders,
+    figures: &'a RefCell<Figures>,
+}
+
+impl<D: Driver, S: Supply> Drop for UnderLoad<'_, D, S> {
+    fn drop(&mut self) {
+        self.group.settle(clock::now(), self.orders);
+        self.figures.borrow_mut().merge(&self.group.figures());
+    }
+}
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Runs the load until the schedule stops and all operations in flight have
+    /// been answered. The measurements are added to `figures`, even if this future
+    /// is dropped earlier.
+    pub(in crate::worker) async fn run(
+        &mut self,
+        shared: &RefCell<Shared>,
+        orders: &Orders,
+        figures: &RefCell<Figures>,
+    ) -> Result<(), Dropped> {
+        let load = UnderLoad {
+            group: self,
+            orders,
+            figures,
+        };
+        poll_fn(|context| {
+            let shared = &mut shared.borrow_mut();
+            shared.cleared(|shared| load.group.poll(context, shared, orders))
+        })
+        .await
+    }
+
+    /// Completes all measurements that are still running at `now`.
+    fn settle(&mut self, now: Nanos, orders: &Orders) {
+        self.clients.count_in_flight(now, orders);
+        self.count_held_back(now, orders);
+        self.held_back.end();
+        let end = now.min(orders.schedule.stop);
+        for member in &mut self.clients.members {
+            member.end_starvation(now, orders);
+            member.cut_window(orders.cancel.at());
+            member.give_up_rest(end);
+        }
+        self.clients.give_up_in_flight(now);
+    }
+
+    fn figures(&self) -> Figures {
+        let mut figures = Figures {
+            held_back: self.held_back.sum(),
+            in_flight: self.clients.in_flight_time(),
+            ..Figures::default()
+        };
+        for member in &self.clients.members {
+            figures.served += u32::from(member.completed > 0);
+            figures.starved = figures.starved + member.starved;
+            figures.unsent += u32::from(member.has_unsent());
+            figures.punctuality = figures.punctuality + member.punctuality();
+            figures.fairness.add(member.completed, member.busy);
+        }
+        figures
+    }
+}

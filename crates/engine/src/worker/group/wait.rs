@@ -1,0 +1,119 @@
+//! Wakes a group independently of its driver: at due instants, and at the limit for
+//! the duration of an operation.
+
+use std::future::Future;
+use std::task::{Context, Poll};
+
+use smbench_model::Nanos;
+use tokio::task::coop;
+
+use super::Group;
+use crate::drivers::driver::Driver;
+use crate::drivers::dropped::Dropped;
+use crate::machine::clock;
+use crate::worker::alarm::Alarm;
+use crate::worker::orders::Orders;
+use crate::worker::supply::Supply;
+
+impl<D: Driver, S: Supply> Group<D, S> {
+    /// Sets the alarm for the next due instant of the group.
+    #[inline]
+    pub(super) fn set_alarm(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        match &orders.alarm {
+            Some(alarm) => self.set_alarm_of(alarm, context, now, orders),
+            None => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn set_alarm_of(
+        &mut self,
+        alarm: &Alarm,
+        context: &mut Context<'_>,
+        now: Nanos,
+        orders: &Orders,
+    ) -> Result<(), Dropped> {
+        if orders.stops(now) {
+            return Ok(());
+        }
+        let stop = orders.schedule.stop;
+        // Set once, because a call is never removed.
+        if self.alarm_at.is_none() {
+            self.alarm_at = Some(stop);
+            alarm.set(self.number, stop, context)?;
+        }
+        let due = self.clients.due_after(now).filter(|&due| due < stop);
+        if due.is_some() && due != self.alarm_at {
+            self.alarm_at = due;
+            alarm.set(self.number, due.unwrap_or(stop), context)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until the driver is ready. Fails once the oldest operation has waited
+    /// longer than `limit`. The timer is set rarely: it is moved only when it has
+    /// fired too early.
+    #[inline]
+    pub(super) fn wait(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        limit: Nanos,
+    ) -> Poll<Result<(), Dropped>> {
+        match now < self.timer_at {
+            true => Poll::Pending,
+            false => self.set_timer(context, now, limit),
+        }
+    }
+
+    #[inline(never)]
+    fn set_timer(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Nanos,
+        limit: Nanos,
+    ) -> Poll<Result<(), Dropped>> {
+        let oldest = self.clients.oldest();
+        let since = match oldest {
+            Some(oldest) => Some(oldest.sent),
+            None => self.clients.waiting_since().or(self.held_back.since()),
+        };
+        let Some(since) = since else {
+            return Poll::Pending;
+        };
+        if now.since(since) >= limit {
+            let stalled = match oldest {
+                Some(oldest) => oldest.stalled(limit),
+                None if self.clients.is_any_shut_out() => Dropped::NotRenewed(format!(
+                    "it was not authenticated again within {}",
+                    humantime::format_duration(limit.into())
+                )),
+                None if self.clients.waiting_since().is_none() => Dropped::Other(format!(
+                    "its driver took no operation within {}",
+                    humantime::format_duration(limit.into())
+                )),
+                None => Dropped::NoCredits,
+            };
+            return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
+        }
+        // Without budget the timer would not register our waker. tokio has already
+        // arranged another poll.
+        if !coop::has_budget_remaining() {
+            return Poll::Pending;
+        }
+        self.timer_at = since + limit;
+        let at = clock::timer(self.timer_at);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+        timer.as_mut().reset(at);
+        // Polled once to register our waker. If the timer has already expired, the
+        // next round of the loop checks the time.
+        timer.as_mut().poll(context).map(Ok)
+    }
+}

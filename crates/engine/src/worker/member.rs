@@ -1,0 +1,450 @@
+//! One client: its next operations, and the data that it writes.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::hint;
+use std::sync::Arc;
+
+use smbench_model::Nanos;
+use smbench_model::contents::block as pattern;
+use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::contents::verify::{Epoch, Ledger};
+use smbench_model::kind::OpKind;
+use smbench_model::operations::{Mix, Operation};
+use smbench_model::plan::Plan;
+use smbench_model::record::{Phase, Punctuality};
+
+use crate::drivers::dropped::Dropped;
+use crate::worker::orders::Orders;
+use crate::worker::pace::{LATE, Pace};
+use crate::worker::schedule::Schedule;
+use crate::worker::slot::Slot;
+use crate::worker::supply::Supply;
+
+/// A slot to be served.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub(super) slot: u32,
+    pub(super) what: DueFor,
+}
+
+/// The reason why a slot is due.
+#[derive(Clone, Copy)]
+pub(super) enum DueFor {
+    /// A further request of its action.
+    Further,
+    /// The first request of another action, at once.
+    Next,
+    /// The first request of another action; the slot rested until this instant.
+    Rested(Nanos),
+    /// The first request of another action; the clock made it due at this instant.
+    Arrival(Nanos),
+}
+
+/// A client of a group.
+pub(super) struct Member<S> {
+    pub(crate) number: u32,
+    run: u32,
+    salt: Salt,
+    operations: S,
+    pace: Pace,
+    /// Whether the clock makes actions due. If so, response times count from the
+    /// due instant.
+    is_paced: bool,
+    /// Whether the client begins no further action.
+    is_retired: bool,
+    /// Free slots of this client.
+    free: Vec<u32>,
+    /// Slots that become free at an instant.
+    resting: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Arrivals that have waited longer than this are discarded.
+    patience: Nanos,
+    /// Actions due from the first instant on and before the second are counted.
+    window: (Nanos, Nanos),
+    punctuality: Punctuality,
+    /// Slots of the group whose actions have a further request, the longest waiting
+    /// first.
+    pub(super) continuing: VecDeque<u32>,
+    /// An operation that was drawn but not sent yet.
+    drawn: Option<Operation>,
+    /// Start of the current lack of credits.
+    starved_since: Option<Nanos>,
+    pub(crate) starved: Nanos,
+    /// Number of operations completed without error in the window.
+    pub(super) completed: u64,
+    /// Sum of the service times of those operations.
+    pub(super) busy: Nanos,
+    /// Start of the time since when the session takes no requests.
+    shut_out_since: Option<Nanos>,
+    /// Generation of the last write; only used without verification.
+    generation: u32,
+    pub(super) ledger: Option<Box<Ledger>>,
+}
+
+impl<S: Supply> Member<S> {
+    /// Makes a client. `run` distinguishes the writes of this load point from those
+    /// of others. `salt` distinguishes the writes of this run from those of others.
+    pub(crate) const fn new(
+        number: u32,
+        (run, salt): (u32, Salt),
+        operations: S,
+        ledger: Option<Box<Ledger>>,
+    ) -> Self {
+        Self {
+            number,
+            run,
+            salt,
+            operations,
+            pace: Pace::Closed,
+            is_paced: false,
+            is_retired: false,
+            free: Vec::new(),
+            resting: BinaryHeap::new(),
+            patience: Nanos::MAX,
+            window: (Nanos::MAX, Nanos(0)),
+            punctuality: Punctuality::NONE,
+            continuing: VecDeque::new(),
+            drawn: None,
+            starved_since: None,
+            starved: Nanos(0),
+            completed: 0,
+            busy: Nanos(0),
+            shut_out_since: None,
+            generation: 0,
+            ledger,
+        }
+    }
+
+    /// Assigns the group's slots with these numbers to this client.
+    pub(super) fn give_slots(&mut self, slots: std::ops::Range<u32>) {
+        self.free = slots.rev().collect();
+    }
+
+    /// Sets the window; only actions due in it are counted.
+    pub(super) const fn observe(&mut self, schedule: &Schedule) {
+        self.window = (schedule.open, schedule.close);
+    }
+
+    /// Starts the plan's load model at `starts`, for a load point with `clients`
+    /// clients.
+    pub(crate) fn begin(&mut self, plan: &Plan, mix: &Arc<Mix>, clients: u32, starts: Nanos) {
+        self.pace = Pace::new(plan, mix, self.number, clients, starts);
+        self.is_paced = !matches!(self.pace, Pace::Closed);
+        self.patience = plan.limits.operation.into();
+        if !matches!(
+            self.pace,
+            Pace::Rate(_) | Pace::Recorded(_) | Pace::Bursts(_)
+        ) {
+            let starts = starts + self.pace.first_pause();
+            let free = self.free.drain(..);
+            self.resting
+                .extend(free.map(|slot| Reverse((starts, slot))));
+        }
+    }
+
+    /// Returns the slot to be served next, if one is due. Slots with a further
+    /// request come before free slots.
+    pub(super) fn due(&self, now: Nanos, may_begin: bool) -> Option<Due> {
+        if let Some(&slot) = self.continuing.front() {
+            let what = DueFor::Further;
+            return Some(Due { slot, what });
+        }
+        if !may_begin {
+            return None;
+        }
+        if let Some(&slot) = self.free.last() {
+            let what = match &self.pace {
+                Pace::Rate(arrivals) if arrivals.next() > now => return None,
+                Pace::Rate(arrivals) => DueFor::Arrival(arrivals.next()),
+                Pace::Recorded(instants) if instants.next() > now => return None,
+                Pace::Recorded(instants) => DueFor::Arrival(instants.next()),
+                Pace::Bursts(bursts) if bursts.opens() > now => return None,
+                Pace::Bursts(bursts) => DueFor::Arrival(bursts.due(now)),
+                Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => DueFor::Next,
+            };
+            return Some(Due { slot, what });
+        }
+        let &Reverse((at, slot)) = self.resting.peek()?;
+        let what = DueFor::Rested(at);
+        (at <= now).then_some(Due { slot, what })
+    }
+
+    /// Returns the instant since which a slot has been due; `None` if no slot is
+    /// due. Returns instant 0 if an answer made the slot due, not the clock.
+    pub(super) fn due_since(&self, now: Nanos) -> Option<Nanos> {
+        Some(match self.due(now, true)?.what {
+            DueFor::Further | DueFor::Next => Nanos(0),
+            DueFor::Rested(at) | DueFor::Arrival(at) => at,
+        })
+    }
+
+    /// Returns the next instant at which the clock makes a slot due; `None` if that
+    /// needs an answer first.
+    pub(super) fn due_at(&self) -> Option<Nanos> {
+        match &self.pace {
+            Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
+            Pace::Recorded(instants) => self.free.last().map(|_| instants.next()),
+            Pace::Bursts(bursts) => self.free.last().map(|_| bursts.opens()),
+            Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {
+                self.resting.peek().map(|&Reverse((at, _))| at)
+            }
+        }
+    }
+
+    /// Records that the due operation of a slot has been sent.
+    pub(crate) fn served(&mut self, due: Due, now: Nanos) {
+        match due.what {
+            DueFor::Further => {
+                self.continuing.pop_front();
+            }
+            DueFor::Next => {
+                self.free.pop();
+            }
+            DueFor::Rested(at) => {
+                self.resting.pop();
+                self.count(at, now.since(at));
+            }
+            DueFor::Arrival(at) => {
+                self.free.pop();
+                match &mut self.pace {
+                    Pace::Rate(arrivals) => {
+                        arrivals.take();
+                    }
+                    Pace::Recorded(instants) => instants.take(),
+                    Pace::Bursts(bursts) => bursts.sent(!self.free.is_empty(), now),
+                    Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {}
+                }
+                self.count(at, now.since(at));
+            }
+        }
+    }
+
+    /// Ends the window at `end` at the latest, because the run was cancelled then.
+    pub(super) fn cut_window(&mut self, end: Nanos) {
+        self.window.1 = self.window.1.min(end);
+    }
+
+    fn is_counted(&self, due: Nanos) -> bool {
+        let (open, close) = self.window;
+        open <= due && due < close
+    }
+
+    fn count(&mut self, due: Nanos, delay: Nanos) {
+        if self.is_counted(due) {
+            self.punctuality.due += 1;
+            self.punctuality.late += u64::from(delay > LATE);
+            self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
+        }
+    }
+
+    /// Discards arrivals that have waited too long. Recorded operations are never
+    /// discarded, because later operations depend on them.
+    #[inline]
+    pub(super) fn give_up_overdue(&mut self, now: Nanos) {
+        if matches!(self.pace, Pace::Rate(_)) {
+            self.give_up_before(now.since(self.patience), now);
+        }
+    }
+
+    /// Discards all actions that were due before the load ended at `end` and have
+    /// not been served.
+    pub(super) fn give_up_rest(&mut self, end: Nanos) {
+        self.give_up_before(end, end);
+        let (open, close) = self.window;
+        if let Pace::Recorded(instants) = &self.pace
+            && let Some((count, first)) = instants.left_between(open, close.min(end))
+        {
+            self.punctuality.due += count;
+            self.punctuality.dropped += count;
+            self.leave_unanswered(count, first, end);
+        }
+    }
+
+    /// Discards, at `now`, the unserved arrivals that were due before `until`.
+    fn give_up_before(&mut self, until: Nanos, now: Nanos) {
+        while let Pace::Rate(arrivals) = &mut self.pace
+            && arrivals.next() < until
+        {
+            let due = arrivals.take();
+            if self.is_counted(due) {
+                self.punctuality.due += 1;
+                self.punctuality.dropped += 1;
+                self.leave_unanswered(1, due, now);
+            }
+        }
+    }
+
+    /// Counts an operation that was due in the window but not answered in it. `now`
+    /// is the instant of its answer, or of the end if there is none. An action
+    /// counts once, with the first request that was not answered in the window. In
+    /// a closed loop, an operation counts if it was in flight when the window
+    /// closed, whenever it was sent.
+    pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
+        let (_, close) = self.window;
+        let is_in_flight = slot.sent < close && close <= now;
+        if is_in_flight {
+            let longest = &mut self.punctuality.in_flight_max;
+            *longest = (*longest).max(now.since(slot.sent));
+        }
+        if !self.is_paced {
+            if is_in_flight {
+                self.leave_unanswered(1, slot.sent, now);
+            }
+        } else if self.is_counted(slot.due) && self.is_counted(slot.intended) {
+            self.leave_unanswered(1, slot.intended, now);
+        }
+    }
+
+    /// Counts `count` operations as unanswered; the first was due at `first`.
+    fn leave_unanswered(&mut self, count: u64, first: Nanos, now: Nanos) {
+        let kept = &mut self.punctuality;
+        kept.unanswered += count;
+        kept.unanswered_max = kept.unanswered_max.max(now.since(first));
+    }
+
+    /// Returns how punctually due operations were sent and answered.
+    pub(crate) const fn punctuality(&self) -> Punctuality {
+        self.punctuality
+    }
+
+    /// Ends the action of a slot. The load model decides when the slot becomes
+    /// free.
+    pub(super) fn release(&mut self, slot: u32, now: Nanos) {
+        if self.is_retired {
+            return;
+        }
+        match &mut self.pace {
+            Pace::Closed => self.free.push(slot),
+            Pace::Rate(_) | Pace::Recorded(_) => {
+                let (open, close) = self.window;
+                self.punctuality.answered += u64::from(open <= now && now < close);
+                self.free.push(slot);
+            }
+            Pace::Bursts(bursts) => {
+                bursts.can_send(now);
+                self.free.push(slot);
+            }
+            Pace::Pausing(pauses) => match pauses.next_pause() {
+                Nanos(0) => self.free.push(slot),
+                pause => self.resting.push(Reverse((now + pause, slot))),
+            },
+            Pace::Thinking(gaps) => {
+                self.resting.push(Reverse((now + gaps.next_gap(), slot)));
+            }
+        }
+    }
+
+    /// Returns the first operation of the next action; `None` if there is none that
+    /// can be sent.
+    pub(super) fn next_operation(&mut self, phase: Phase) -> Option<Operation> {
+        match self.drawn.take() {
+            Some(operation) => Some(operation),
+            None => self.operations.next(phase),
+        }
+    }
+
+    /// Switches to the operations after the load, if there are any, in these slots.
+    pub(crate) fn close(&mut self, slots: std::ops::Range<u32>) {
+        self.retire();
+        self.drawn = None;
+        if self.operations.close() {
+            self.is_retired = false;
+            self.give_slots(slots);
+        }
+    }
+
+    /// Returns whether there are no further operations.
+    pub(super) fn is_over(&self) -> bool {
+        self.operations.is_over()
+    }
+
+    /// Retires the client: it begins no further action.
+    pub(super) fn retire(&mut self) {
+        self.free.clear();
+        self.resting.clear();
+        self.pace = Pace::Closed;
+        self.is_retired = true;
+    }
+
+    /// Returns why the next operation cannot be sent.
+    pub(super) fn fault(&self) -> Dropped {
+        self.operations.fault()
+    }
+
+    /// Keeps an operation that begins an action but could not be sent yet.
+    pub(super) fn keep(&mut self, drawn: Operation) {
+        self.drawn = Some(drawn);
+    }
+
+    /// Returns whether such an operation is still waiting.
+    pub(super) const fn has_unsent(&self) -> bool {
+        self.drawn.is_some()
+    }
+
+    /// Records that a due operation could not be sent for lack of credits.
+    pub(super) fn starve(&mut self, now: Nanos) {
+        self.starved_since.get_or_insert(now);
+    }
+
+    /// Records that a due operation could not be sent because the session has
+    /// expired.
+    pub(super) fn shut_out(&mut self, now: Nanos) {
+        self.shut_out_since.get_or_insert(now);
+    }
+
+    /// Returns the instant since which a due operation cannot be sent, for lack of
+    /// credits or of a session.
+    pub(super) fn waiting_since(&self) -> Option<Nanos> {
+        self.starved_since.or(self.shut_out_since)
+    }
+
+    pub(super) const fn is_shut_out(&self) -> bool {
+        self.shut_out_since.is_some()
+    }
+
+    /// Records that the session takes requests again, or that none is due any more.
+    pub(super) const fn let_in(&mut self) {
+        self.shut_out_since = None;
+    }
+
+    /// Ends the lack of credits at `now`.
+    #[inline]
+    pub(super) fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
+        if let Some(since) = self.starved_since.take() {
+            hint::cold_path();
+            self.starved = self.starved + orders.window_between(since, now);
+        }
+    }
+
+    /// Returns the ledger's epoch at the instant when a read is sent; only with
+    /// verification.
+    pub(super) fn epoch(&self, operation: &Operation) -> Option<Epoch> {
+        match operation.kind {
+            OpKind::Read | OpKind::CreateReadClose => {
+                self.ledger.as_ref().map(|ledger| ledger.read_issued())
+            }
+            _ => None,
+        }
+    }
+
+    /// Appends the data of a write that is certain to be sent.
+    pub(super) fn write_data(&mut self, operation: &Operation, out: &mut Vec<u8>) {
+        let Operation {
+            file,
+            offset,
+            length,
+            ..
+        } = *operation;
+        self.generation = self.generation.wrapping_add(1);
+        let stamp = match &mut self.ledger {
+            Some(ledger) => ledger.write_issued(file, offset, length),
+            None => Stamp {
+                client: self.number,
+                file,
+                generation: self.generation,
+                run: self.run,
+            },
+        };
+        pattern::append(out, length as usize, offset, stamp, self.salt);
+    }
+}

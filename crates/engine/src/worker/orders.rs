@@ -1,0 +1,69 @@
+//! Instructions of a load point for all clients of a worker.
+
+use std::cell::RefCell;
+use std::hint;
+use std::rc::Rc;
+
+use smbench_model::Nanos;
+
+use crate::machine::cancel::Cancel;
+use crate::worker::alarm::Alarm;
+use crate::worker::board::Desk;
+use crate::worker::gauge::Gauge;
+use crate::worker::schedule::Schedule;
+
+/// Instructions of a load point for all clients of a worker.
+pub(super) struct Orders {
+    pub(super) schedule: Schedule,
+    pub(super) operation_limit: Nanos,
+    pub(crate) cancel: Cancel,
+    /// The worker's alarm clock, if the clock makes actions due.
+    pub(super) alarm: Option<Rc<Alarm>>,
+    /// The worker's gauge; the first group that reaches an edge of the window
+    /// reports it there.
+    pub(super) gauge: Rc<RefCell<Gauge>>,
+}
+
+impl Orders {
+    pub(crate) fn stops(&self, now: Nanos) -> bool {
+        now >= self.schedule.stop || self.cancel.is_cancelled()
+    }
+
+    /// Returns how much of the window lies between two instants. A cancel ends the
+    /// window.
+    pub(super) fn window_between(&self, from: Nanos, to: Nanos) -> Nanos {
+        self.schedule.window_between(from, to.min(self.cancel.at()))
+    }
+
+    /// Makes sure that an operation completed at `now` is recorded in the right
+    /// interval. A cancel ends the window at once, before the remaining answers
+    /// arrive.
+    #[inline]
+    pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
+        let cancelled_at = self.cancel.at();
+        let until = now.min(cancelled_at);
+        if desk.is_over(until) || cancelled_at <= now {
+            hint::cold_path();
+            self.turn_over(desk, now, cancelled_at);
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn turn_over(&self, desk: &mut Desk, now: Nanos, cancelled_at: Nanos) {
+        let until = now.min(cancelled_at);
+        if desk.is_over(until) {
+            desk.turn(until, self.schedule.interval_at(until));
+            self.gauge.borrow_mut().see(now, &self.schedule);
+        }
+        if cancelled_at <= now {
+            desk.leave_window(cancelled_at);
+        }
+    }
+
+    /// Ends the recording of a worker whose load has ended at `now`. The window ends
+    /// there as well, even if the schedule continues.
+    pub(super) fn end(&self, desk: &mut Desk, now: Nanos) {
+        self.turn(desk, now);
+        desk.leave_window(now);
+    }
+}

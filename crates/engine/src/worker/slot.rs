@@ -1,0 +1,202 @@
+//! One operation in flight, and the check of its answer.
+//!
+//! A wrong answer is counted and the client continues. An answer that makes the
+//! connection unusable drops the client.
+
+use smbench_model::Nanos;
+use smbench_model::contents::block::Mismatch;
+use smbench_model::contents::verify::{Epoch, Ledger, Verdict};
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
+use smbench_model::record::{Difference, Failure};
+use smbench_protocol::NtStatus;
+
+use crate::drivers::driver::{Answer, Extent};
+use crate::drivers::dropped::Dropped;
+
+/// A place for one action of a client, with its current request.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// Index of the client in its group.
+    pub(super) member: usize,
+    pub(super) operation: Operation,
+    /// Instant at which its action was due.
+    pub(super) due: Nanos,
+    /// Instant from which the response time counts: when the action was due, or
+    /// when the previous request of the action ended.
+    pub(super) intended: Nanos,
+    pub(super) sent: Nanos,
+    /// State of the ledger when a read was sent; only with verification.
+    pub(super) epoch: Option<Epoch>,
+    /// Bytes moved by the parts of its answer so far.
+    pub(super) moved: u32,
+    pub(super) state: SlotState,
+}
+
+impl Slot {
+    pub(crate) const fn free(member: usize) -> Self {
+        Self {
+            member,
+            operation: Operation {
+                kind: OpKind::Read,
+                action: 0,
+                file: 0,
+                offset: 0,
+                length: 0,
+            },
+            due: Nanos(0),
+            intended: Nanos(0),
+            sent: Nanos(0),
+            epoch: None,
+            moved: 0,
+            state: SlotState::Free,
+        }
+    }
+}
+
+impl Slot {
+    /// Returns the error for a request that did not end within `limit`.
+    pub(super) const fn stalled(&self, limit: Nanos) -> Dropped {
+        let kind = self.operation.kind.name();
+        match self.state {
+            SlotState::Expired => Dropped::RenewalStalled { kind, limit },
+            _ => Dropped::Stalled { kind, limit },
+        }
+    }
+
+    /// Makes the request due again, because the server has not carried it out.
+    /// Returns `false` if that is not possible. One case is a frame of which
+    /// another part has failed, which is already counted. The other is a CANCEL of
+    /// a request that has ended.
+    pub(super) fn expire(&mut self, ledger: Option<&mut Ledger>) -> bool {
+        let Operation {
+            kind,
+            file,
+            offset,
+            length,
+            ..
+        } = self.operation;
+        if self.state != SlotState::InFlight || kind == OpKind::Cancel {
+            return false;
+        }
+        if let (OpKind::Write, Some(ledger)) = (kind, ledger) {
+            ledger.write_failed(file, offset, length);
+        }
+        self.state = SlotState::Expired;
+        true
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlotState {
+    Free,
+    InFlight,
+    /// In flight, but a part of its answer was wrong; the failure is counted.
+    Failing,
+    /// Answered only with an expired session. The request is due again, and counts
+    /// as in flight since it was first sent.
+    Expired,
+    /// The next request of its action is due.
+    Continuing,
+}
+
+impl SlotState {
+    /// Returns whether its request was sent and has not ended.
+    pub(super) const fn is_in_flight(self) -> bool {
+        matches!(self, Self::InFlight | Self::Failing | Self::Expired)
+    }
+}
+
+/// The reason why an answer is wrong.
+pub(super) enum Unfit {
+    Answer(Failure),
+    Data(Mismatch),
+    Recorded(Difference),
+}
+
+/// Error text for an external driver that returns no data for reads under
+/// verification.
+const UNSEEN: &str = "the driver did not hand out the data that was to be verified";
+
+/// Checks an answer, or a part of one. Returns the verdict on verified data, if
+/// there was any. The slot must already count the bytes that the answer moved.
+pub(super) fn judge(
+    slot: &Slot,
+    answer: &Answer<'_>,
+    ledger: Option<&mut Ledger>,
+) -> Result<Result<Option<Verdict>, Unfit>, Dropped> {
+    let Operation {
+        kind,
+        file,
+        offset,
+        length,
+        ..
+    } = slot.operation;
+    let succeeded = is_success(kind, answer);
+    // If an answer has several parts, one of them moves the data, so the sum is
+    // checked at the last part.
+    let is_uneven = answer.extent == Extent::Final && carries_data(kind) && slot.moved != length;
+    let mut verdict = None;
+    match (kind, ledger) {
+        (OpKind::Write, Some(ledger)) if succeeded && !is_uneven => {
+            ledger.write_done(file, offset, length);
+        }
+        (OpKind::Write, Some(ledger)) => ledger.write_failed(file, offset, length),
+        (_, Some(ledger)) if succeeded && answer.moved == length => {
+            match (answer.data, slot.epoch) {
+                (_, None) => {}
+                (Some(data), Some(epoch)) if data.len() == length as usize => {
+                    match ledger.read_done(file, offset, data, epoch) {
+                        Ok(judged) => verdict = Some(judged),
+                        Err(mismatch) => return Ok(Err(Unfit::Data(mismatch))),
+                    }
+                }
+                (_, Some(_)) => return Err(Dropped::Other(UNSEEN.to_owned())),
+            }
+        }
+        _ => {}
+    }
+    match answer.status {
+        _ if succeeded && !is_uneven => Ok(Ok(verdict)),
+        _ if succeeded && slot.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
+        _ if succeeded => Ok(Err(Unfit::Answer(Failure::Long))),
+        status if ends_session(answer) => Err(Dropped::SessionEnded(status)),
+        status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
+    }
+}
+
+/// Returns whether an answer says that the session no longer exists.
+pub(super) fn ends_session(answer: &Answer<'_>) -> bool {
+    // An expired session continues after reauthentication; only the request has
+    // ended.
+    answer.extent != Extent::Expired
+        && matches!(
+            answer.status,
+            NtStatus::USER_SESSION_DELETED
+                | NtStatus::NETWORK_SESSION_EXPIRED
+                | NtStatus::NETWORK_NAME_DELETED
+        )
+}
+
+/// Returns whether an operation must move exactly the requested number of bytes.
+const fn carries_data(kind: OpKind) -> bool {
+    kind.direction().is_some() || matches!(kind, OpKind::CopyChunk)
+}
+
+/// Returns whether the server carried out the operation.
+fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
+    match (kind, answer.status) {
+        (_, NtStatus::SUCCESS) => true,
+        (OpKind::ChangeNotify, NtStatus::PENDING) => answer.extent == Extent::Interim,
+        // There were too many changes to list them, which is a notification as
+        // well.
+        (OpKind::ChangeNotify | OpKind::Cancel, NtStatus::NOTIFY_ENUM_DIR) => true,
+        (OpKind::Cancel, NtStatus::CANCELLED) => true,
+        // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
+        (
+            OpKind::QueryFile | OpKind::QueryFs | OpKind::CreateQueryClose,
+            NtStatus::BUFFER_OVERFLOW,
+        ) => true,
+        _ => false,
+    }
+}

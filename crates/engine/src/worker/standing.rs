@@ -1,0 +1,78 @@
+//! Groups that are set up and wait for the load, while others are still being set
+//! up.
+//!
+//! If clients hold oplocks or leases, the opens of other clients break them. A
+//! client that does not answer would delay those opens until the server's time
+//! limit (35 s in Samba). Waiting groups therefore continue to answer breaks.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use smbench_model::record::Dropout;
+use smbench_model::sessions::Caching;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::drivers::driver::Driver;
+use crate::drivers::dropped::Dropped;
+use crate::worker::assignment::{Assignment, Outcome};
+use crate::worker::group::Group;
+use crate::worker::schedule::Schedule;
+use crate::worker::shared::Shared;
+use crate::worker::supply::Supply;
+
+/// Groups of one worker that wait for the load to begin.
+pub(super) struct Standing<D, S> {
+    caching: Caching,
+    waiting: Vec<Group<D, S>>,
+    attentive: JoinSet<(Group<D, S>, Result<(), Dropped>)>,
+}
+
+impl<D: Driver, S: Supply> Standing<D, S> {
+    pub(crate) fn new(worker: &Assignment) -> Self {
+        Self {
+            caching: worker.plan.caching,
+            waiting: Vec::with_capacity(worker.groups.len()),
+            attentive: JoinSet::new(),
+        }
+    }
+
+    /// Adds a group, which waits for `start`, or until its sender is dropped.
+    pub(super) fn push(
+        &mut self,
+        mut group: Group<D, S>,
+        shared: &Rc<RefCell<Shared>>,
+        start: &watch::Receiver<Option<Schedule>>,
+    ) {
+        if self.caching == Caching::None {
+            return self.waiting.push(group);
+        }
+        let (shared, mut start) = (Rc::clone(shared), start.clone());
+        self.attentive.spawn_local(async move {
+            let ended = tokio::select! {
+                _ = start.wait_for(Option::is_some) => Ok(()),
+                ended = group.idle(&shared) => ended,
+            };
+            (group, ended)
+        });
+    }
+
+    /// Returns the groups when the load begins or is called off. Groups lost in the
+    /// meantime become drop-outs.
+    pub(super) async fn called_up(mut self, outcome: &mut Outcome) -> Vec<Group<D, S>> {
+        while let Some(joined) = self.attentive.join_next().await {
+            let (group, ended) =
+                joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            match ended {
+                Ok(()) => self.waiting.push(group),
+                Err(reason) => outcome
+                    .dropouts
+                    .extend(group.numbers().map(|client| Dropout {
+                        client,
+                        reason: reason.to_string(),
+                    })),
+            }
+        }
+        self.waiting
+    }
+}

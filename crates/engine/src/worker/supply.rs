@@ -1,0 +1,251 @@
+//! Sources of operations for the loop: drawn from the plan's workload, or from
+//! streams of an embedding program, which are untrusted.
+
+use std::sync::Arc;
+
+use smbench_model::action::Range;
+use smbench_model::contents::Verify;
+use smbench_model::contents::block::BLOCK_BYTES;
+use smbench_model::files::FileSet;
+use smbench_model::operations::fileio::{self, Sequences};
+use smbench_model::operations::replay::{Player, Replays};
+use smbench_model::operations::{Drawn, Mix, OpStream, Operation, Stream, Streams};
+use smbench_model::plan::Plan;
+use smbench_model::record::{Origin, Phase};
+
+use crate::drivers::dropped::Dropped;
+use crate::drivers::guest::{Part, in_guest};
+
+/// The operations of one client.
+pub(crate) trait Supply: 'static {
+    /// Returns the first request of the next action, which begins in the given
+    /// phase. Returns `None` if it cannot be sent, or if there is none.
+    fn next(&mut self, phase: Phase) -> Option<Operation>;
+
+    /// Returns whether `None` means that all operations have been sent.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Switches to the operations to run after the load (final flushes). Returns
+    /// whether there are any.
+    fn close(&mut self) -> bool {
+        false
+    }
+
+    /// Returns why the next operation cannot be sent.
+    fn fault(&self) -> Dropped;
+}
+
+/// The operations of all clients.
+pub(crate) trait Supplies: Clone + Send + 'static {
+    type Supply: Supply;
+
+    /// Returns the source for the clients of one load point, shared by all workers.
+    fn of_load_point(&self) -> Self {
+        self.clone()
+    }
+
+    fn of_client(&self, client: u32) -> Self::Supply;
+}
+
+impl Supply for OpStream {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
+        Some(Self::next(self))
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("the plan's own operations can all be sent")
+    }
+}
+
+impl Supplies for Drawn {
+    type Supply = OpStream;
+
+    fn of_client(&self, client: u32) -> OpStream {
+        Streams::of_client(self, client)
+    }
+}
+
+impl Supply for Player {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
+        Iterator::next(self)
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("all that a trace holds can be sent")
+    }
+}
+
+impl Supplies for Replays {
+    type Supply = Player;
+
+    fn of_client(&self, client: u32) -> Player {
+        self.player(client)
+    }
+}
+
+impl Supply for fileio::Player {
+    fn next(&mut self, phase: Phase) -> Option<Operation> {
+        Self::next(self, phase)
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    fn close(&mut self) -> bool {
+        Self::close(self)
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("all of a test can be sent")
+    }
+}
+
+impl Supplies for Sequences {
+    type Supply = fileio::Player;
+
+    fn of_load_point(&self) -> Self {
+        Self::of_load_point(self)
+    }
+
+    fn of_client(&self, _: u32) -> fileio::Player {
+        self.player()
+    }
+}
+
+/// The operations of a run, from any source.
+pub(crate) struct Operations<T> {
+    pub(crate) mix: Arc<Mix>,
+    pub(crate) origin: Origin,
+    pub(crate) supplies: T,
+}
+
+impl<T: Streams> Operations<Foreign<T>> {
+    /// Makes the operations from streams of an embedding program.
+    pub(crate) fn of(streams: T, plan: &Plan) -> Self {
+        let mix = Mix::new(&plan.workload);
+        Self {
+            origin: streams.origin(plan),
+            supplies: Foreign::new(streams, plan, &mix),
+            mix,
+        }
+    }
+}
+
+/// Limits for operations. Drivers have opened files and requested credits only for
+/// what the plan allows.
+struct Bounds {
+    mix: Arc<Mix>,
+    files: FileSet,
+    largest: u32,
+    /// Block size of verification, in bytes.
+    unit: u32,
+}
+
+impl Bounds {
+    fn fault(&self, operation: &Operation) -> Option<String> {
+        let Operation {
+            kind,
+            action,
+            file,
+            offset,
+            length,
+        } = *operation;
+        let Some(of_action) = self.mix.actions().get(usize::from(action)) else {
+            let actions = self.mix.actions().len();
+            return Some(format!("action {action}, but the plan has {actions}"));
+        };
+        if kind != of_action.first() {
+            let (kind, first) = (kind.name(), of_action.first().name());
+            return Some(format!(
+                "a {kind} for action {action}, which begins with a {first}"
+            ));
+        }
+        if file >= self.files.count {
+            let files = self.files.count;
+            return Some(format!("a {} of file {file} of {files}", kind.name()));
+        }
+        let end = offset.checked_add(length.into());
+        let fits = match of_action.range() {
+            Range::Request => {
+                (1..=self.largest).contains(&length)
+                    && end.is_some_and(|end| end <= self.files.size)
+                    && length.is_multiple_of(self.unit)
+                    && offset.is_multiple_of(self.unit.into())
+            }
+            // Locks end below 2^63 (MS-SMB2 3.3.5.14).
+            _ => end.is_some_and(|end| end < 1 << 63),
+        };
+        (!fits).then(|| {
+            format!(
+                "a {} of {length} bytes at {offset}; the plan allows for 1 to {} bytes in files of {}, \
+                 in units of {}",
+                kind.name(),
+                self.largest,
+                self.files.size,
+                self.unit
+            )
+        })
+    }
+}
+
+/// Streams of an embedding program, checked against the plan.
+#[derive(Clone)]
+pub(crate) struct Foreign<T> {
+    streams: T,
+    bounds: Arc<Bounds>,
+}
+
+impl<T: Streams> Foreign<T> {
+    fn new(streams: T, plan: &Plan, mix: &Arc<Mix>) -> Self {
+        Self {
+            streams,
+            bounds: Arc::new(Bounds {
+                mix: Arc::clone(mix),
+                files: plan.workload.files,
+                largest: plan.largest_request(),
+                unit: match plan.verify {
+                    Verify::Off => 1,
+                    Verify::ReadBack => BLOCK_BYTES as u32,
+                },
+            }),
+        }
+    }
+}
+
+impl<T: Streams> Supplies for Foreign<T> {
+    type Supply = Checked<T::Stream>;
+
+    fn of_client(&self, client: u32) -> Self::Supply {
+        Checked {
+            stream: in_guest(Part::Stream, || self.streams.of_client(client)),
+            bounds: Arc::clone(&self.bounds),
+            fault: None,
+        }
+    }
+}
+
+/// One such stream.
+pub(crate) struct Checked<S> {
+    stream: S,
+    bounds: Arc<Bounds>,
+    fault: Option<String>,
+}
+
+impl<S: Stream> Supply for Checked<S> {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
+        let operation = in_guest(Part::Stream, || self.stream.next());
+        self.fault = self.bounds.fault(&operation);
+        self.fault.is_none().then_some(operation)
+    }
+
+    fn fault(&self) -> Dropped {
+        Dropped::Unplanned(self.fault.clone().unwrap_or_default())
+    }
+}

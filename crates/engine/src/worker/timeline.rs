@@ -1,0 +1,146 @@
+//! Merges the recorders of all workers, interval by interval.
+//!
+//! Invariant: each recorder is counted once in the tally, in any order of workers.
+//! An interval is summarised when no worker can add to it any more. Memory is
+//! bounded by how far apart the workers are.
+
+use std::collections::BTreeMap;
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::progress::Live;
+use smbench_model::record::{OpRecord, Recorder, Series, Tally};
+
+use crate::worker::schedule::{Interval, Place};
+
+/// The recorder of one worker for one interval.
+pub(super) struct HandedIn {
+    /// The worker's number.
+    pub(super) worker: usize,
+    pub(crate) interval: Interval,
+    /// End of the recording. It is before the interval's end if the load or the
+    /// window ended early.
+    pub(super) end: Nanos,
+    pub(crate) recorder: Recorder,
+    pub(super) next: Next,
+}
+
+/// The next hand-in of a worker. It hands in nothing more for earlier intervals.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Next {
+    /// The interval that begins at this instant.
+    Interval(Nanos, Place),
+    /// The worker has left.
+    Nothing,
+}
+
+impl From<Interval> for Next {
+    fn from(interval: Interval) -> Self {
+        Self::Interval(interval.from, interval.place)
+    }
+}
+
+/// A complete interval and its recorder. It ends with the last worker that recorded
+/// in it.
+pub(crate) struct Over {
+    pub(crate) interval: Interval,
+    pub(crate) recorder: Recorder,
+}
+
+/// The intervals of a load point.
+pub(super) struct Timeline {
+    /// Next hand-in of each worker.
+    next: Vec<Next>,
+    /// Intervals to which workers may still add, in order.
+    open: BTreeMap<Next, Over>,
+    tally: Tally,
+    series: Series,
+    live: Live,
+}
+
+impl Timeline {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            next: vec![Next::Interval(Nanos(0), Place::Window(0)); workers],
+            open: BTreeMap::new(),
+            tally: Tally::default(),
+            series: Series::default(),
+            live: Live::default(),
+        }
+    }
+
+    /// Adds the recorder of a worker. Returns the recorder if it is no longer
+    /// needed.
+    pub(super) fn add(&mut self, handed: HandedIn) -> Option<Recorder> {
+        let HandedIn {
+            worker,
+            interval,
+            end,
+            recorder,
+            next,
+        } = handed;
+        self.next[worker] = next;
+        let key = Next::from(interval);
+        match self.open.get_mut(&key) {
+            Some(open) => {
+                open.interval.to = open.interval.to.max(end);
+                open.recorder.merge(&recorder);
+                Some(recorder)
+            }
+            None => {
+                let interval = Interval {
+                    to: end,
+                    ..interval
+                };
+                self.open.insert(key, Over { interval, recorder });
+                None
+            }
+        }
+    }
+
+    /// Summarises the oldest interval if it is complete for all workers.
+    pub(super) fn close_next(&mut self) -> Option<Over> {
+        let next = self.next.iter().min()?;
+        // One worker may end an interval early while others still record in it, so
+        // the end does not count here.
+        if self.open.first_key_value()?.0 >= next {
+            return None;
+        }
+        let (_, over) = self.open.pop_first()?;
+        let Over { interval, recorder } = &over;
+        self.tally.add(recorder, interval.place.phase());
+        if let Place::Window(index) = interval.place {
+            self.series.set(index as usize, recorder);
+        }
+        self.live = live(*interval, recorder);
+        Some(over)
+    }
+
+    /// Returns the figures of the last complete interval.
+    pub(super) const fn live(&self) -> Live {
+        self.live
+    }
+
+    /// Completes all intervals; call this when no worker will add anything.
+    pub(super) fn end(&mut self) {
+        self.next.fill(Next::Nothing);
+    }
+
+    /// Returns the sums of all complete intervals.
+    pub(super) fn into_parts(self) -> (Tally, Series) {
+        (self.tally, self.series)
+    }
+}
+
+fn live(interval: Interval, recorder: &Recorder) -> Live {
+    let seconds = interval.to.since(interval.from).as_secs_f64();
+    let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let carries = |(kind, _): &(OpKind, &OpRecord)| kind.direction().is_some();
+    let bytes: u64 = recorder.ops().filter(carries).map(|(_, op)| op.bytes).sum();
+    let all = recorder.all();
+    Live {
+        throughput_mbps: per_second(bytes as f64 * 8.0 / 1e6),
+        ops_per_s: per_second(all.count() as f64),
+        p99: Nanos(all.latency().value_at_quantile(0.99)).into(),
+    }
+}

@@ -1,0 +1,303 @@
+//! One worker: an OS thread with its own runtime and its part of the clients.
+//! While the load is running, workers share only the board and, in a `fileio` test,
+//! the sequence of operations.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::load::Ramp;
+use smbench_model::record::{Dropout, Recorder};
+use smbench_model::sessions::Caching;
+use tokio::runtime::{LocalOptions, LocalRuntime};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::drivers::driver::{Connector, Driver};
+use crate::drivers::dropped::Dropped;
+use crate::machine::{clock, process};
+use crate::worker::alarm::Alarm;
+use crate::worker::assignment::{Assignment, Means, Outcome, Report};
+use crate::worker::board::Desk;
+use crate::worker::booking::book_acknowledged;
+use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
+use crate::worker::closing::close;
+use crate::worker::figures::Figures;
+use crate::worker::gauge::Gauge;
+use crate::worker::group::Group;
+use crate::worker::orders::Orders;
+use crate::worker::schedule::Schedule;
+use crate::worker::setup;
+use crate::worker::shared::Shared;
+use crate::worker::supply::{Supplies, Supply};
+
+/// How often a worker without any answers checks whether an interval has ended.
+const TURN_INTERVAL: Duration = Duration::from_millis(250);
+/// Time limit for the log-off of all sessions of a worker together.
+const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
+/// Time limit for that log-off if the load point was called off.
+const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
+
+/// Reports that the worker is gone when it is dropped, even after a panic.
+struct Farewell<'a>(&'a mpsc::UnboundedSender<Report>);
+
+impl Drop for Farewell<'_> {
+    fn drop(&mut self) {
+        // The coordinator may have ended already; the error is ignored.
+        let _ = self.0.send(Report::Gone);
+    }
+}
+
+/// Carries out an assignment: sets up the sessions, waits for the schedule, runs
+/// the load, and closes everything. Returns `None` if the load point was called
+/// off.
+pub(crate) fn work<C: Connector, T: Supplies>(
+    assignment: Assignment,
+    means: Means<C, T>,
+    reports: &mpsc::UnboundedSender<Report>,
+    start: watch::Receiver<Option<Schedule>>,
+) -> std::io::Result<Option<Outcome>> {
+    let _farewell = Farewell(reports);
+    if let Some(cpu) = assignment.cpu {
+        process::pin_to(cpu)?;
+    }
+    runtime()?.block_on(async {
+        let (worker, means) = (Rc::new(assignment), Rc::new(means));
+        let mut outcome = Outcome::default();
+        let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
+        let shared = Rc::new(RefCell::new(Shared::new(desk)));
+        let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
+        // On the heap, so that its memory is freed before the load.
+        let standing = match Box::pin(setup).await {
+            Ok(standing) => standing,
+            Err(error) => {
+                // The coordinator may have ended already; the error is ignored.
+                let _ = reports.send(Report::SetupFailed(error));
+                return Ok(None);
+            }
+        };
+        let schedule = await_schedule(start).await;
+        let groups = standing.called_up(&mut outcome).await;
+        let groups = match schedule {
+            Some(schedule) => {
+                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
+                drop(worker.under_load.take());
+                let _ = reports.send(Report::LoadEnded(outcome.ended));
+                let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
+                shared.borrow_mut().desk.leave(clock::now());
+                groups
+            }
+            None => {
+                // Another worker has failed, so the log-off has a short limit.
+                setup::tear_down(groups, &worker.cancel, CALLED_OFF_LIMIT).await;
+                return Ok(None);
+            }
+        };
+        setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
+        Ok(Some(outcome))
+    })
+}
+
+/// Makes the runtime of a worker's clients. Their tasks stay on the thread, and the
+/// waiting task wakes them directly.
+pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
+}
+
+/// Waits for the schedule; returns `None` if the load point is called off.
+async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<Schedule> {
+    start
+        .wait_for(Option::is_some)
+        .await
+        .ok()
+        .and_then(|schedule| *schedule)
+}
+
+/// Runs the clients through the schedule; returns the groups that are still
+/// connected.
+pub(crate) async fn put_load_on<D: Driver, S: Supply>(
+    worker: &Assignment,
+    shared: &Rc<RefCell<Shared>>,
+    schedule: Schedule,
+    groups: Vec<Group<D, S>>,
+    outcome: &mut Outcome,
+) -> std::io::Result<Vec<Group<D, S>>> {
+    let plan = &*worker.plan;
+    let replay = plan.workload.replay();
+    let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
+    let alarm = match plan.load.is_paced() || pauses || plan.ramp != Ramp::Full {
+        true => Some(Rc::new(Alarm::new(groups.len())?)),
+        false => None,
+    };
+    let gauge = Gauge::start(schedule);
+    let orders = Rc::new(Orders {
+        schedule,
+        gauge: Rc::clone(&gauge),
+        operation_limit: plan.limits.operation.into(),
+        cancel: worker.cancel.clone(),
+        alarm: alarm.clone(),
+    });
+    let rings = async {
+        match &alarm {
+            Some(alarm) => alarm.run(&worker.cancel).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(rings);
+    for group in &groups {
+        // Counted before the load, even if the load begins with the window.
+        count_setup(&mut shared.borrow_mut().desk.recorder, group);
+    }
+    tokio::time::sleep_until(clock::timer(schedule.begin)).await;
+    let begin = clock::now();
+    let first = schedule.interval_at(begin);
+    shared.borrow_mut().desk.turn(begin, first);
+    let figures = Rc::new(RefCell::new(Figures::default()));
+    let mut running = JoinSet::new();
+    let caches = plan.caching != Caching::None;
+    let under_load = Rc::new(Cell::new(groups.len()));
+    for (number, mut group) in groups.into_iter().enumerate() {
+        group.number = number;
+        for member in group.members_mut() {
+            member.observe(&schedule);
+            if alarm.is_some() {
+                let starts = schedule.begin + worker.start(member.number);
+                member.begin(plan, &worker.mix, worker.clients, starts);
+            }
+        }
+        let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
+        let (figures, under_load) = (Rc::clone(&figures), Rc::clone(&under_load));
+        running.spawn_local(async move {
+            let how = group.run(&shared, &orders, &figures).await;
+            let at = clock::now();
+            under_load.set(under_load.get() - 1);
+            if under_load.get() == 0 {
+                orders.end(&mut shared.borrow_mut().desk, at);
+            }
+            let clients: Vec<_> = group.numbers().collect();
+            // Other clients may still wait for an oplock or a lease of this group.
+            let group = match (&how, caches) {
+                (Ok(()), false) => Some(group),
+                (Ok(()), true) => {
+                    // On the heap, because few run at a time while every task
+                    // reserves the memory.
+                    Box::pin(group.driver.close()).await;
+                    None
+                }
+                (Err(_), _) => None,
+            };
+            Ended {
+                clients,
+                group,
+                how,
+                at,
+            }
+        });
+    }
+    let out = worker.groups.iter().flatten().copied().collect();
+    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), orders));
+    let Watched {
+        standing,
+        dropouts,
+        ended,
+    } = loop {
+        // Both are polled before any group on every wake-up. The alarm must not
+        // wait behind the groups that it wakes, and nothing else runs here.
+        tokio::select! {
+            watched = &mut watched => break watched.unwrap_or_else(resume),
+            rung = &mut rings => rung?,
+        }
+    };
+    outcome.ended = ended;
+    outcome.dropouts.extend(dropouts);
+    outcome.figures.merge(&figures.borrow());
+    outcome.workers.push(gauge.borrow().record(worker.cpu));
+    if !plan.workload.closes() {
+        // Handed in as early as possible, because the coordinator waits for it.
+        shared.borrow_mut().desk.leave(clock::now());
+    }
+    Ok(standing)
+}
+
+/// The end of a group's load.
+struct Ended<G> {
+    clients: Vec<u32>,
+    /// The group, if it is still connected.
+    group: Option<G>,
+    how: Result<(), Dropped>,
+    at: Nanos,
+}
+
+/// The end of the load of all groups.
+struct Watched<G> {
+    standing: Vec<G>,
+    dropouts: Vec<Dropout>,
+    /// Instant at which the last operation ended.
+    ended: Nanos,
+}
+
+/// Waits for all groups, and ends intervals if no group does. Groups that do not
+/// react to a cancel are dropped. `out` has the numbers of all clients.
+async fn watch<G: 'static>(
+    mut running: JoinSet<Ended<G>>,
+    mut out: BTreeSet<u32>,
+    shared: Rc<RefCell<Shared>>,
+    orders: Rc<Orders>,
+) -> Watched<G> {
+    let mut watched = Watched {
+        standing: Vec::with_capacity(running.len()),
+        dropouts: Vec::new(),
+        ended: Nanos(0),
+    };
+    let mut ticks = tokio::time::interval(TURN_INTERVAL);
+    let give_up = cancelled_for(&orders.cancel, CANCEL_GRACE);
+    tokio::pin!(give_up);
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(ended) => {
+                    let Ended { clients, group, how, at } = ended.unwrap_or_else(resume);
+                    watched.ended = watched.ended.max(at);
+                    for client in clients {
+                        out.remove(&client);
+                        if let Err(reason) = &how {
+                            let reason = reason.to_string();
+                            watched.dropouts.push(Dropout { client, reason });
+                        }
+                    }
+                    watched.standing.extend(group);
+                }
+            },
+            _ = ticks.tick() => orders.turn(&mut shared.borrow_mut().desk, clock::now()),
+            () = &mut give_up => {
+                running.abort_all();
+                while running.join_next().await.is_some() {}
+                watched.ended = clock::now();
+                watched.dropouts.extend(out.iter().map(|&client| Dropout {
+                    client,
+                    reason: "interrupted while waiting for an answer".to_owned(),
+                }));
+                break;
+            }
+        }
+    }
+    watched
+}
+
+/// Counts the oplocks and leases granted, and the breaks, before the load.
+fn count_setup<D, S>(recorder: &mut Recorder, group: &Group<D, S>) {
+    for &(took, outcome) in &group.acknowledged {
+        book_acknowledged(recorder, took, outcome);
+    }
+    let caching = recorder.caching_mut();
+    for &granted in &group.granted {
+        caching.count(granted);
+    }
+    caching.breaks += group.breaks;
+}

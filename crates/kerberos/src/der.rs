@@ -1,0 +1,427 @@
+//! The part of DER (X.690) that SPNEGO and Kerberos need.
+//!
+//! Functions that nest write elements. A cursor reads them: it checks every length
+//! against the bytes that exist, so hostile bytes end in an error with an offset.
+//!
+//! Only low tag numbers and definite lengths are supported, because DER uses no
+//! others for these protocols. Tokens are small and rare, so the code is simple
+//! rather than free of copies.
+
+use std::time::{Duration, SystemTime};
+
+use crate::decode::DecodeError;
+
+pub(super) const INTEGER: u8 = 0x02;
+const BIT_STRING: u8 = 0x03;
+const OCTET_STRING: u8 = 0x04;
+const OID: u8 = 0x06;
+pub(super) const ENUMERATED: u8 = 0x0a;
+const GENERALIZED_TIME: u8 = 0x18;
+const GENERAL_STRING: u8 = 0x1b;
+pub(super) const SEQUENCE: u8 = 0x30;
+
+/// Returns the tag `[APPLICATION number]` of a constructed value.
+pub(super) const fn application_tag(number: u8) -> u8 {
+    0x60 | number
+}
+
+/// Returns the tag `[number]` of a constructed value.
+pub(super) const fn context_tag(number: u8) -> u8 {
+    0xa0 | number
+}
+
+/// Encodes one element: tag, length, content.
+pub(super) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(content.len() + 6);
+    out.push(tag);
+    let len = content.len();
+    if len < 0x80 {
+        out.push(len as u8);
+    } else {
+        let bytes = len.to_be_bytes();
+        let zeros = (len.leading_zeros() / 8) as usize;
+        out.push(0x80 | (bytes.len() - zeros) as u8);
+        out.extend_from_slice(&bytes[zeros..]);
+    }
+    out.extend_from_slice(content);
+    out
+}
+
+pub(super) fn sequence(parts: &[Vec<u8>]) -> Vec<u8> {
+    element(SEQUENCE, &parts.concat())
+}
+
+pub(super) fn application(number: u8, inner: &[u8]) -> Vec<u8> {
+    element(application_tag(number), inner)
+}
+
+pub(super) fn context(number: u8, inner: &[u8]) -> Vec<u8> {
+    element(context_tag(number), inner)
+}
+
+pub(super) fn integer(value: i64) -> Vec<u8> {
+    let bytes = value.to_be_bytes();
+    // Drop the leading bytes that the sign makes redundant.
+    let redundant = bytes
+        .windows(2)
+        .take_while(|pair| {
+            matches!(pair, [0, next] if next & 0x80 == 0)
+                || matches!(pair, [0xff, next] if next & 0x80 != 0)
+        })
+        .count();
+    element(INTEGER, &bytes[redundant..])
+}
+
+pub(super) fn octets(bytes: &[u8]) -> Vec<u8> {
+    element(OCTET_STRING, bytes)
+}
+
+pub(super) fn oid(encoded: &[u8]) -> Vec<u8> {
+    element(OID, encoded)
+}
+
+pub(super) fn general_string(text: &str) -> Vec<u8> {
+    element(GENERAL_STRING, text.as_bytes())
+}
+
+/// Encodes 32 flags. The first flag is the highest bit.
+pub(super) fn flags(bits: u32) -> Vec<u8> {
+    let mut content = vec![0];
+    content.extend_from_slice(&bits.to_be_bytes());
+    element(BIT_STRING, &content)
+}
+
+/// Encodes a time as `YYYYMMDDHHMMSSZ`. A time before 1970 or after 9999
+/// becomes the nearest time that this form can express.
+pub(super) fn time(at: SystemTime) -> Vec<u8> {
+    let seconds = at
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+        .min(SECONDS_MAX);
+    let (year, month, day) = civil(seconds / DAY_S);
+    let of_day = seconds % DAY_S;
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let text = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}Z");
+    element(GENERALIZED_TIME, text.as_bytes())
+}
+
+const DAY_S: u64 = 86_400;
+/// The last second of the year 9999, counted from 1970.
+const SECONDS_MAX: u64 = 253_402_300_799;
+
+/// Returns year, month and day for a number of days since 1970-01-01, in the
+/// Gregorian calendar. The calculation starts years in March, so that a leap
+/// day is the last day of its year.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let of_era = shifted % 146_097;
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+/// Inverts [`civil`], for dates from 1970-01-01 on.
+fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = year - u64::from(month <= 2);
+    let (era, year_of_era) = (year / 400, year % 400);
+    let shifted_month = (month + 9) % 12;
+    let of_year = (153 * shifted_month + 2) / 5 + day - 1;
+    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
+    Some(era * 146_097 + of_era - 719_468)
+}
+
+/// A cursor over the elements of one nesting level.
+#[derive(Clone, Copy)]
+pub(super) struct Der<'a> {
+    message: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Der<'a> {
+    pub(super) const fn new(message: &'a [u8]) -> Self {
+        Self {
+            message,
+            at: 0,
+            end: message.len(),
+        }
+    }
+
+    const fn error(&self, what: &'static str) -> DecodeError {
+        DecodeError {
+            what,
+            offset: self.at,
+        }
+    }
+
+    /// Returns the undecoded bytes from here to the end of the level.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.message[self.at..self.end]
+    }
+
+    /// Returns the next element's tag and its content.
+    fn next(&mut self, what: &'static str) -> Result<(u8, Self), DecodeError> {
+        let error = self.error(what);
+        let &[tag, first, ..] = self.rest() else {
+            return Err(error);
+        };
+        let mut begin = self.at + 2;
+        let len = if first < 0x80 {
+            usize::from(first)
+        } else {
+            // More than four bytes of length exceed any message. A count of
+            // zero is the indefinite form, which DER does not allow.
+            let count = usize::from(first & 0x7f);
+            let digits = self.message[begin..self.end].get(..count).ok_or(error)?;
+            if !(1..=4).contains(&count) {
+                return Err(error);
+            }
+            begin += count;
+            digits
+                .iter()
+                .fold(0, |len, &digit| len << 8 | usize::from(digit))
+        };
+        let end = begin.checked_add(len).filter(|&end| end <= self.end);
+        let end = end.ok_or(error)?;
+        self.at = end;
+        let inner = Self {
+            message: self.message,
+            at: begin,
+            end,
+        };
+        Ok((tag, inner))
+    }
+
+    /// Returns the content of the next element, which must have this tag.
+    pub(super) fn expect(&mut self, tag: u8, what: &'static str) -> Result<Self, DecodeError> {
+        let error = self.error(what);
+        match self.next(what)? {
+            (found, inner) if found == tag => Ok(inner),
+            _ => Err(error),
+        }
+    }
+
+    /// Returns the content of the next element if it has this tag. Returns
+    /// `None` at another element and at the end.
+    pub(super) fn optional(
+        &mut self,
+        tag: u8,
+        what: &'static str,
+    ) -> Result<Option<Self>, DecodeError> {
+        if self.rest().first() == Some(&tag) {
+            self.expect(tag, what).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Returns the content of the field `[number]`.
+    pub(super) fn field(&mut self, number: u8, what: &'static str) -> Result<Self, DecodeError> {
+        self.expect(context_tag(number), what)
+    }
+
+    /// Returns the content of the field `[number]`, or `None` if it is missing.
+    pub(super) fn optional_field(
+        &mut self,
+        number: u8,
+        what: &'static str,
+    ) -> Result<Option<Self>, DecodeError> {
+        self.optional(context_tag(number), what)
+    }
+
+    pub(super) fn sequence(&mut self, what: &'static str) -> Result<Self, DecodeError> {
+        self.expect(SEQUENCE, what)
+    }
+
+    pub(super) fn integer(&mut self, what: &'static str) -> Result<i64, DecodeError> {
+        let error = self.error(what);
+        let bytes = self.expect(INTEGER, what)?.rest();
+        if bytes.is_empty() || bytes.len() > 8 {
+            return Err(error);
+        }
+        let sign = if bytes[0] & 0x80 == 0 { 0 } else { -1 };
+        Ok(bytes
+            .iter()
+            .fold(sign, |value, &byte| value << 8 | i64::from(byte)))
+    }
+
+    pub(super) fn octets(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        Ok(self.expect(OCTET_STRING, what)?.rest())
+    }
+
+    /// Reads an object identifier and returns its encoded form.
+    pub(super) fn oid(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        Ok(self.expect(OID, what)?.rest())
+    }
+
+    /// Reads a string as bytes, because its character set is unknown.
+    pub(super) fn string_bytes(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        Ok(self.expect(GENERAL_STRING, what)?.rest())
+    }
+
+    pub(super) fn string(&mut self, what: &'static str) -> Result<&'a str, DecodeError> {
+        let error = self.error(what);
+        str::from_utf8(self.string_bytes(what)?).map_err(|_| error)
+    }
+
+    pub(super) fn time(&mut self, what: &'static str) -> Result<SystemTime, DecodeError> {
+        let error = self.error(what);
+        let text = self.expect(GENERALIZED_TIME, what)?.rest();
+        parse_time(text).ok_or(error)
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.at == self.end
+    }
+}
+
+fn parse_time(text: &[u8]) -> Option<SystemTime> {
+    let digits = text
+        .strip_suffix(b"Z")
+        .filter(|digits| digits.len() == 14)?;
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        digits[from..to]
+            .iter()
+            .fold(0, |value, digit| value * 10 + u64::from(digit - b'0'))
+    };
+    let (hour, minute, second) = (number(8, 10), number(10, 12), number(12, 14));
+    // Second 60 is a leap second. It counts as the first second of the next minute.
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    // The epoch means "no time" in requests, but it is a valid time here.
+    let days = days(number(0, 4), number(4, 6), number(6, 8))?;
+    let seconds = days * DAY_S + hour * 3600 + minute * 60 + second;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn integers_are_as_short_as_their_sign_allows() {
+        for (value, encoded) in [
+            (0, &[2, 1, 0][..]),
+            (127, &[2, 1, 0x7f]),
+            (128, &[2, 2, 0, 0x80]),
+            (-1, &[2, 1, 0xff]),
+            (-128, &[2, 1, 0x80]),
+            (-129, &[2, 2, 0xff, 0x7f]),
+            (0xffff_ffff, &[2, 5, 0, 0xff, 0xff, 0xff, 0xff]),
+        ] {
+            assert_eq!(integer(value), encoded);
+        }
+    }
+
+    #[test]
+    fn times_are_written_as_the_calendar_has_them() {
+        for (seconds, text) in [
+            (0, "19700101000000Z"),
+            (951_782_400, "20000229000000Z"),
+            (1_000_000_000, "20010909014640Z"),
+            (4_107_542_399, "21000228235959Z"),
+            (4_107_542_400, "21000301000000Z"),
+            (SECONDS_MAX, "99991231235959Z"),
+        ] {
+            assert_eq!(&time(at(seconds))[2..], text.as_bytes());
+        }
+        let before = SystemTime::UNIX_EPOCH - Duration::from_secs(5);
+        assert_eq!(&time(before)[2..], b"19700101000000Z");
+    }
+
+    #[test]
+    fn what_is_no_time_is_an_error() {
+        for text in [
+            "",
+            "20260101000000",
+            "20261301000000Z",
+            "20260100000000Z",
+            "20260101240000Z",
+            "2026010100000xZ",
+            "20260101000000.5Z",
+            "19691231235959Z",
+        ] {
+            let bytes = element(GENERALIZED_TIME, text.as_bytes());
+            assert!(Der::new(&bytes).time("time").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_lie_are_errors_with_their_place() {
+        for bytes in [
+            &[][..],
+            &[0x30],
+            &[0x30, 1],
+            &[0x30, 0x80],
+            &[0x30, 0x81],
+            &[0x30, 0x85, 0, 0, 0, 0, 0],
+            &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff],
+            &[0x30, 0xff],
+        ] {
+            let error = Der::new(bytes).sequence("field").map(|_| ()).unwrap_err();
+            assert_eq!((error.what, error.offset), ("field", 0), "{bytes:x?}");
+        }
+        // The inner element claims more bytes than the outer one has.
+        let bytes = [0x30, 3, 0x04, 2, 7, 9];
+        let mut inner = Der::new(&bytes).sequence("outer").unwrap();
+        assert_eq!(inner.octets("inner").unwrap_err().offset, 2);
+    }
+
+    #[test]
+    fn optional_fields_are_there_or_not() {
+        let bytes = sequence(&[context(1, &integer(5)), context(3, &octets(b"x"))]);
+        let mut fields = Der::new(&bytes).sequence("s").unwrap();
+        assert!(fields.optional_field(0, "a").unwrap().is_none());
+        let mut one = fields.optional_field(1, "b").unwrap().unwrap();
+        assert_eq!(one.integer("b").unwrap(), 5);
+        assert!(fields.field(2, "c").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn elements_of_any_length_are_read_back(len in 0usize..70_000) {
+            let content = vec![7; len];
+            let bytes = octets(&content);
+            let mut der = Der::new(&bytes);
+            prop_assert_eq!(der.octets("octets").unwrap(), content);
+            prop_assert!(der.is_empty());
+        }
+
+        #[test]
+        fn integers_and_times_are_read_back(value: i64, seconds in 0..SECONDS_MAX) {
+            prop_assert_eq!(Der::new(&integer(value)).integer("integer").unwrap(), value);
+            prop_assert_eq!(Der::new(&time(at(seconds))).time("time").unwrap(), at(seconds));
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
+            let mut der = Der::new(&bytes);
+            while let Ok((_, mut inner)) = der.next("element") {
+                let _ = inner.integer("integer");
+                let _ = inner.time("time");
+                let _ = inner.string("string");
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! SPNEGO (RFC 4178, MS-SPNG) around the tokens of a mechanism.
+//!
+//! Not here: NTLM with a password, because `sspi` wraps its tokens itself.
+
+use super::der::{self, Der, ENUMERATED};
+use crate::decode::DecodeError;
+
+/// Object identifier 1.3.6.1.5.5.2.
+const SPNEGO: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x02];
+/// Object identifier 1.2.840.113554.1.2.2.
+pub const KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02];
+/// Object identifier 1.2.840.48018.1.2.2. This is Kerberos with a typing error
+/// by Windows, which every implementation understands.
+pub const MS_KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 0x01, 0x02, 0x02];
+/// Object identifier 1.3.6.1.4.1.311.2.2.10.
+pub const NTLM: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a];
+
+/// Encodes the list of offered mechanisms, which a mechListMIC protects.
+pub fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
+    let offered: Vec<_> = offered
+        .iter()
+        .map(|mechanism| der::oid(mechanism))
+        .collect();
+    der::sequence(&offered)
+}
+
+/// Wraps the first token of a GSS-API exchange (RFC 2743 3.1).
+pub fn framed(mechanism: &[u8], token: &[u8]) -> Vec<u8> {
+    der::application(0, &[&der::oid(mechanism), token].concat())
+}
+
+/// Unwraps the output of [`framed`]: returns the mechanism and the token.
+pub fn unframed(bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
+    let mut inner = Der::new(bytes).expect(der::application_tag(0), "GSS-API token")?;
+    let mechanism = inner.oid("GSS-API mechanism")?;
+    Ok((mechanism, inner.rest()))
+}
+
+/// Encodes the first message: mechanisms, and a token for the first of them.
+pub fn init(mechanisms: &[u8], token: &[u8]) -> Vec<u8> {
+    let init = der::sequence(&[
+        der::context(0, mechanisms),
+        der::context(2, &der::octets(token)),
+    ]);
+    framed(SPNEGO, &der::context(0, &init))
+}
+
+/// Encodes a later message of the client.
+pub fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
+    let octets = |number, bytes: Option<&[u8]>| {
+        bytes.map_or_else(Vec::new, |bytes| der::context(number, &der::octets(bytes)))
+    };
+    der::context(1, &der::sequence(&[octets(2, token), octets(3, mic)]))
+}
+
+/// The state of the negotiation as the server reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Completed,
+    Incomplete,
+    Rejected,
+    /// The server requires a mechListMIC.
+    RequestMic,
+}
+
+/// A message from the server.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Response<'a> {
+    pub state: Option<State>,
+    pub mechanism: Option<&'a [u8]>,
+    pub token: Option<&'a [u8]>,
+    pub mic: Option<&'a [u8]>,
+}
+
+impl<'a> Response<'a> {
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut fields = Der::new(bytes)
+            .field(1, "SPNEGO response")?
+            .sequence("SPNEGO response")?;
+        let state = match fields.optional_field(0, "SPNEGO state")? {
+            Some(mut field) => Some(state(field.expect(ENUMERATED, "SPNEGO state")?)?),
+            None => None,
+        };
+        let mechanism = match fields.optional_field(1, "SPNEGO mechanism")? {
+            Some(mut field) => Some(field.oid("SPNEGO mechanism")?),
+            None => None,
+        };
+        let mut octets = |number, what| match fields.optional_field(number, what)? {
+            Some(mut field) => field.octets(what).map(Some),
+            None => Ok(None),
+        };
+        Ok(Self {
+            state,
+            mechanism,
+            token: octets(2, "SPNEGO token")?,
+            mic: octets(3, "SPNEGO mechListMIC")?,
+        })
+    }
+}
+
+fn state(value: Der<'_>) -> Result<State, DecodeError> {
+    match value.rest() {
+        [0] => Ok(State::Completed),
+        [1] => Ok(State::Incomplete),
+        [2] => Ok(State::Rejected),
+        [3] => Ok(State::RequestMic),
+        _ => Err(DecodeError {
+            what: "SPNEGO state",
+            offset: 0,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_first_message_is_as_the_rfc_has_it() {
+        let message = init(&mechanisms(&[NTLM]), b"tok");
+        let expected = [
+            &[0x60, 0x23, 0x06, 0x06][..],
+            SPNEGO,
+            &[0xa0, 0x19, 0x30, 0x17],
+            &[0xa0, 0x0e, 0x30, 0x0c, 0x06, 0x0a],
+            NTLM,
+            &[0xa2, 0x05, 0x04, 0x03],
+            b"tok",
+        ];
+        assert_eq!(message, expected.concat());
+    }
+
+    #[test]
+    fn a_response_is_read_whole_and_in_parts() {
+        let enumerated = |value| der::context(0, &der::element(ENUMERATED, &[value]));
+        let full = der::context(
+            1,
+            &der::sequence(&[
+                enumerated(1),
+                der::context(1, &der::oid(KERBEROS)),
+                der::context(2, &der::octets(b"token")),
+                der::context(3, &der::octets(b"mic")),
+            ]),
+        );
+        let expected = Response {
+            state: Some(State::Incomplete),
+            mechanism: Some(KERBEROS),
+            token: Some(b"token"),
+            mic: Some(b"mic"),
+        };
+        assert_eq!(Response::decode(&full).unwrap(), expected);
+        let short = der::context(1, &der::sequence(&[enumerated(0)]));
+        let response = Response::decode(&short).unwrap();
+        assert_eq!(response.state, Some(State::Completed));
+        assert_eq!((response.token, response.mic), (None, None));
+        let unknown = der::context(1, &der::sequence(&[enumerated(9)]));
+        assert!(Response::decode(&unknown).is_err());
+    }
+
+    #[test]
+    fn framing_is_undone() {
+        let bytes = framed(KERBEROS, b"\x01\x00rest");
+        assert_eq!(unframed(&bytes).unwrap(), (KERBEROS, &b"\x01\x00rest"[..]));
+        assert!(unframed(&bytes[..bytes.len() - 1]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
+            let _ = Response::decode(&bytes);
+            let _ = unframed(&bytes);
+        }
+    }
+}
