@@ -359,20 +359,25 @@ pub fn missed_rate(doc: &RunDoc) -> Option<String> {
     ))
 }
 
-/// How well the rate was reached, and how late operations were sent; empty for a load
-/// without due times. Ends with a newline.
+/// [`rate_remarks`] for a terminal. Ends with a newline where there are any.
+pub(crate) fn rate_lines(doc: &RunDoc) -> String {
+    rate_remarks(doc).iter().map(|line| wrapped(line)).collect()
+}
+
+/// How well the rate was reached, and how late operations were sent, a line each; empty
+/// for a load without due times.
 #[must_use]
-pub fn rate_lines(doc: &RunDoc) -> String {
+pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
     let missed = missed_rate(doc).map(|missed| {
         format!(
             "{missed}; latencies are mostly time in a growing queue: lower --rate, or raise \
              --clients or --outstanding"
         )
     });
-    let lines = [missed, reached_rate(doc), sent_late(doc)]
+    [missed, reached_rate(doc), sent_late(doc)]
         .into_iter()
-        .flatten();
-    lines.map(|line| wrapped(&line)).collect()
+        .flatten()
+        .collect()
 }
 
 /// Says where a rate that was asked for was reached; `None` where it was nowhere.

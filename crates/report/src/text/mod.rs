@@ -11,8 +11,8 @@ mod operations;
 mod points;
 mod remarks;
 
-pub(crate) use cautions::brief;
-pub use cautions::{cautions, missed_rate, rate_lines};
+pub(crate) use cautions::{brief, rate_lines};
+pub use cautions::{cautions, missed_rate, rate_remarks};
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use operations::operations;
@@ -41,11 +41,8 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(load_points(&curve).to_text() + &footnotes(&curve) + &rate_lines(doc));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
-        // At a fixed rate the highest load point only had the most arrivals.
-        let peak = match doc.plan.rate_per_s {
-            Some(_) => String::new(),
-            None => peak_line(&curve),
-        };
+        let peak = peak_line(doc.pacing, &curve);
+        let peak = peak.map(|line| line + "\n").unwrap_or_default();
         let cautions = peak + &brief(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));
