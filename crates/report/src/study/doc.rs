@@ -146,6 +146,17 @@ impl ComparisonDoc {
         self.baseline.as_ref().or(first).map(String::as_str)
     }
 
+    /// The server that one is compared with: the baseline, or the one before it. `None`
+    /// for one that is not in the comparison, and for the first of a scaling.
+    fn baseline_of(&self, server: &str) -> Option<&str> {
+        let rows: Vec<_> = self.rows().collect();
+        let at = rows.iter().position(|name| *name == server)?;
+        match self.kind {
+            ComparisonKind::Change | ComparisonKind::Gain => self.baseline(),
+            ComparisonKind::Scaling => rows.get(at.checked_sub(1)?).copied(),
+        }
+    }
+
     /// The servers in the order of their rows: the baseline first.
     pub fn rows(&self) -> impl Iterator<Item = &str> {
         let baseline = self.baseline();
@@ -172,15 +183,14 @@ impl StudyDoc {
         compared.find(|name| self.has_server(name)).or(first)
     }
 
-    /// The servers that one is compared with: the baselines of the comparisons that it is
-    /// in, otherwise that of the study. None for the baseline itself.
+    /// The servers that one is compared with in the comparisons that it is in, otherwise
+    /// the baseline of the study. None for the baseline itself.
     #[must_use]
     pub fn baselines_of(&self, server: &str) -> Vec<&str> {
         let is_other = |name: &&str| *name != server && self.has_server(name);
         let mut found = Vec::new();
         for part in &self.comparisons {
-            let is_in = part.servers.iter().any(|name| name == server);
-            let baseline = part.baseline().filter(is_other).filter(|_| is_in);
+            let baseline = part.baseline_of(server).filter(is_other);
             found.extend(baseline.filter(|name| !found.contains(name)));
         }
         if found.is_empty() {
