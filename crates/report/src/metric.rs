@@ -8,6 +8,7 @@ use smbench_engine::record::{LATENCY_DIGITS, OpKind};
 use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};
 use crate::latency::LatencyDoc;
+use crate::percentile::Percentile;
 use crate::published::CpuOf;
 use crate::units;
 
@@ -79,6 +80,18 @@ impl Metric {
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// The percentile that it is; `None` for all else.
+    #[must_use]
+    pub const fn percentile(self) -> Option<Percentile> {
+        match self {
+            Self::P50 => Some(Percentile::P50),
+            Self::P90 => Some(Percentile::P90),
+            Self::P99 => Some(Percentile::P99),
+            Self::P999 => Some(Percentile::P999),
+            _ => None,
+        }
     }
 
     /// The unit of its values.
