@@ -1,6 +1,6 @@
 //! The command line as it was written.
 //!
-//! Only spelling is judged here. What it amounts to is decided in one place,
+//! Only the syntax is checked here. One place decides what the options mean:
 //! [`crate::request`].
 
 use std::path::PathBuf;
@@ -143,7 +143,7 @@ pub(crate) struct ReportArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Reads the command line of this process; ends it where only help was asked
+/// Reads the command line of this process. Ends the process if only help was asked
 /// for.
 pub(crate) fn parse() -> Result<Command, Failure> {
     match Cli::try_parse() {

@@ -1,9 +1,9 @@
-//! The embedded server as a process of its own, so that the generator's CPU and
-//! memory in a result are the generator's alone; and what else answers on this
-//! machine.
+//! The embedded server, and the other end of bare sockets, as separate processes.
+//! So the generator's CPU and memory in a result are the generator's alone.
 //!
-//! Invariant: a server ends with this process, however that ends: it serves
-//! until its standard input, a pipe that only this process holds, is closed.
+//! Invariant: a server never outlives this process, however this process ends. The
+//! server's standard input is a pipe that only this process holds, and the server
+//! ends when the pipe closes.
 
 use std::io::{BufRead as _, BufReader};
 use std::iter;
@@ -19,18 +19,20 @@ use smbench_engine::target::{Secret, Target};
 use crate::failure::Failure;
 use crate::password::VARIABLE;
 
-/// How long the server may take until it says where it is.
+/// Longest time until the server prints its address.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// How long it may take to end by itself, with connections to drain.
+/// Longest time in which the server may end without being killed. It has to drain
+/// its connections.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 const STOP_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A running server; dropping it ends it.
+/// A running embedded server; dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Embedded(#[expect(dead_code, reason = "ends the server")] Helper);
 
 impl Embedded {
-    /// Starts a server and waits until it listens; it and its one share.
+    /// Starts a server and waits until it listens. Returns the server and its only
+    /// share.
     pub(crate) fn start() -> Result<(Self, Target), Failure> {
         let (helper, mut lines) = Helper::start(&["embedded", "--stop-at-eof"])?;
         let target = announced(&mut lines).ok_or_else(Helper::silent)?;
@@ -38,12 +40,12 @@ impl Embedded {
     }
 }
 
-/// The other end of bare sockets; dropping it ends it.
+/// A process that answers on bare sockets; dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct Responder(#[expect(dead_code, reason = "ends it")] Helper);
 
 impl Responder {
-    /// Starts it and waits until it listens; it and where.
+    /// Starts the process and waits until it listens. Returns it and its address.
     pub(crate) fn start() -> Result<(Self, SocketAddr), Failure> {
         let (helper, mut lines) = Helper::start(&["loopback"])?;
         let address = lines.next().and_then(|line| line.parse().ok());
@@ -59,8 +61,8 @@ struct Helper {
 }
 
 impl Helper {
-    /// Starts `smbench lab` with these arguments; the process, and the lines that it
-    /// writes within [`START_LIMIT`].
+    /// Starts `smbench lab` with these arguments. Returns the process, and the
+    /// lines that it writes within [`START_LIMIT`].
     fn start(args: &[&str]) -> Result<(Self, impl Iterator<Item = String> + use<>), Failure> {
         let failed = || Failure::io("start the embedded server");
         let mut process = Command::new(std::env::current_exe().map_err(failed())?)
@@ -68,7 +70,7 @@ impl Helper {
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // The terminal's Ctrl-C is for the run, which still needs the server.
+            // Ctrl-C in the terminal is for the run, which still needs the server.
             .process_group(0)
             .spawn()
             .map_err(failed())?;
@@ -90,7 +92,7 @@ impl Drop for Helper {
         let deadline = Instant::now() + STOP_LIMIT;
         while let Ok(None) = self.process.try_wait() {
             if Instant::now() >= deadline {
-                // Fails only when it has just ended.
+                // Fails only if the process has just ended.
                 let _ = self.process.kill();
                 let _ = self.process.wait();
                 return;
@@ -100,12 +102,12 @@ impl Drop for Helper {
     }
 }
 
-/// Lines of an output, as they come, until it has taken too long.
+/// Returns the lines of an output as they arrive, until the time limit.
 fn lines(stdout: ChildStdout) -> impl Iterator<Item = String> + use<> {
     let (send, lines) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // The receiver is gone once it has what it wants.
+            // The receiver is dropped once it has the lines that it needs.
             let _ = send.send(line);
         }
     });
@@ -116,7 +118,7 @@ fn lines(stdout: ChildStdout) -> impl Iterator<Item = String> + use<> {
     })
 }
 
-/// Reads what `smbench lab` prints: the URL, and the password on the next line.
+/// Reads the output of `smbench lab`: the URL, and the password on the next line.
 fn announced(lines: &mut impl Iterator<Item = String>) -> Option<Target> {
     let (mut target, _) = Target::parse(&lines.next()?).ok()?;
     let line = lines.next()?;

@@ -1,4 +1,4 @@
-//! How the command ends: exit codes, and the one line said about a failure.
+//! Exit codes of the command, and the one-line message of each failure.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -21,22 +21,23 @@ use smbench_report::{LoadError, SaveError};
 
 use crate::password::PasswordError;
 
-/// The exit codes that scripts rely on, the worse the greater.
+/// The exit codes that scripts rely on. A greater code is a worse result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// Everything asked for was done.
+    /// The command succeeded.
     Done = 0,
-    /// A change is one that must not be.
+    /// A comparison failed one of its conditions.
     Failed = 1,
-    /// The command line, or a file that the user gave, makes no sense, or the command
-    /// would overwrite something.
+    /// The command line, or a file that the user gave, is wrong, or the command
+    /// would overwrite a file.
     Usage = 2,
-    /// The set-up failed: server, account, share, space on the share, this machine, or
-    /// output that cannot be written. Or the run's directory remains on the share.
+    /// The set-up failed: server, account, share, space on the share, this machine,
+    /// or an output that cannot be written. Or the run's directory remains on the
+    /// share.
     Setup = 3,
-    /// The run was given up, or a load point must not be quoted.
+    /// The run was aborted, or a load point must not be quoted.
     Invalid = 4,
-    /// Stopped by a signal; the shell's convention for SIGINT.
+    /// A signal stopped the command; this is the shell's convention for SIGINT.
     Interrupted = 130,
 }
 
@@ -46,10 +47,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command was not carried out. Each is one line.
+/// Reason why a command failed. Each is one line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The command line itself.
+    /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
@@ -78,10 +79,10 @@ pub(crate) enum Failure {
     Session(#[from] SessionError),
     #[error("failed to start the server: {}", chain(.0))]
     Lab(#[from] LabError),
-    /// The embedded server's process did not do its part.
+    /// The process of the embedded server did not start correctly.
     #[error("failed to start the embedded server: {0}")]
     Embedded(String),
-    /// The operating system refused something.
+    /// The operating system refused an operation.
     #[error("failed to {action}: {source}")]
     Io { action: String, source: io::Error },
 }
@@ -96,8 +97,9 @@ impl Failure {
         Self::io(format!("write {}", path.display()))
     }
 
-    /// Whether another profile may run where this one did not: what was asked for is
-    /// what could not be, and not the server, the account or this machine.
+    /// Returns whether another profile may still run. That is the case if the
+    /// profile itself is the reason, and not the server, the account or this
+    /// machine.
     pub(crate) fn is_of_profile(&self) -> bool {
         let Self::Run(error) = self else { return false };
         match run_fails_for(error) {
@@ -112,8 +114,8 @@ impl Failure {
         }
     }
 
-    /// Whether the user was not let in: the next try would fail alike, and enough of
-    /// them lock the account.
+    /// Returns whether the log-on was refused. The next attempt would fail in the
+    /// same way, and repeated attempts lock the account.
     pub(crate) fn is_of_log_on(&self) -> bool {
         let error = match self {
             Self::Run(error) => run_fails_for(error),
@@ -122,7 +124,8 @@ impl Failure {
         };
         match error {
             Some(SessionError::Handshake { source, .. }) => match source {
-                // One that takes no more sessions would take this user's.
+                // A server that accepts no more sessions would still accept this
+                // user.
                 HandshakeError::Refused {
                     command: Command::SessionSetup,
                     status,
@@ -134,7 +137,7 @@ impl Failure {
                 HandshakeError::OnlyAsGuest | HandshakeError::Auth(_) => true,
                 _ => false,
             },
-            // By a KDC, and not for want of a file or a ticket.
+            // Only a refusal by a KDC, not a missing file or ticket.
             Some(SessionError::Ticket(error)) => {
                 matches!(error, TicketError::Refused { at: Some(_), .. })
             }
@@ -142,7 +145,8 @@ impl Failure {
         }
     }
 
-    /// A cause has the same exit code in all commands; see [`Exit`].
+    /// Returns the exit code. A cause has the same code in all commands; see
+    /// [`Exit`].
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_)
@@ -157,7 +161,7 @@ impl Failure {
             | Self::Report(WriteError::Foreign { .. })
             | Self::Lab(LabError::Configuration { .. }) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
-            // With something left on the share.
+            // Interrupted, with files left on the share.
             Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {
                 Exit::Interrupted
             }
@@ -183,7 +187,7 @@ impl From<RunError> for Failure {
     }
 }
 
-/// What of the server's a run has failed for.
+/// Returns the session error because of which a run failed, if there is one.
 fn run_fails_for(error: &RunError) -> Option<&SessionError> {
     match error {
         RunError::Session(error) => Some(error),
@@ -192,8 +196,8 @@ fn run_fails_for(error: &RunError) -> Option<&SessionError> {
     }
 }
 
-/// Whether a file that the user gave is not there or not what it should be, or
-/// other options would do.
+/// Returns whether the user's request is wrong: a file that the user gave is
+/// missing or invalid, or other options would work.
 const fn is_asked_wrongly(error: &SessionError) -> bool {
     match error {
         SessionError::Ticket(error) => matches!(
@@ -207,7 +211,7 @@ const fn is_asked_wrongly(error: &SessionError) -> bool {
     }
 }
 
-/// An error and its causes; the lab's errors leave theirs to `source`.
+/// Formats an error and its causes; the lab's errors have theirs only in `source`.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -302,7 +306,7 @@ mod tests {
         }
     }
 
-    /// Neither the profile nor the account is to blame, so that a suite goes on with
+    /// Neither the profile nor the account is the cause, so a suite continues with
     /// its other servers.
     #[test]
     fn an_exporter_that_does_not_answer_fails_the_set_up_of_its_server() {

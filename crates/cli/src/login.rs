@@ -1,10 +1,16 @@
-//! How the user logs on: `--auth` and what goes with it.
+//! Ways to log on: `--auth` and the options that belong to it.
 //!
-//! Kerberos is chosen where a keytab or a credential cache is given, or where
-//! it is asked for; then what proves the user is, the first that there is:
-//! `--keytab` or `--ccache`, a password from anywhere but a prompt,
-//! `KRB5_CLIENT_KTNAME`, `KRB5CCNAME`, the default cache, a prompt. Guests and
-//! nobody log on only where they are asked for.
+//! Kerberos is used if a keytab or a credential cache is given, or if `--auth` asks
+//! for it. The proof of identity is then the first of these that exists:
+//!
+//! - `--keytab` or `--ccache`
+//! - a password from any source but a prompt
+//! - `KRB5_CLIENT_KTNAME`
+//! - `KRB5CCNAME`
+//! - the default cache
+//! - a prompt
+//!
+//! Guest and anonymous log-ons are only used if `--auth` asks for them.
 
 use std::env;
 use std::os::unix::fs::MetadataExt as _;
@@ -18,7 +24,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::password::{PasswordError, Sources};
 
-/// Where MIT Kerberos keeps what it is told, unless `KRB5_CONFIG` says so.
+/// Default path of MIT Kerberos' configuration, which `KRB5_CONFIG` overrides.
 const CONFIGURATION: &str = "/etc/krb5.conf";
 
 /// Who proves what how.
@@ -61,7 +67,7 @@ pub(crate) enum Auth {
     Anonymous,
 }
 
-/// Decides how the target's user logs on, and whether one must be named.
+/// Decides how the target's user logs on, and whether a user must be named.
 pub(crate) fn choose(
     args: &LoginArgs,
     target: &mut Target,
@@ -142,7 +148,7 @@ fn kerberos(
     })
 }
 
-/// Whether a text is `SERVICE/HOST`, perhaps with `@REALM`.
+/// Returns whether a text is `SERVICE/HOST`, optionally with `@REALM`.
 fn is_service(text: &str) -> bool {
     let name = text.rsplit_once('@').map_or(Some(text), |(name, realm)| {
         (!realm.is_empty()).then_some(name)
@@ -151,7 +157,7 @@ fn is_service(text: &str) -> bool {
     parts.is_some_and(|(service, host)| !service.is_empty() && !host.is_empty())
 }
 
-/// What the environment says about Kerberos.
+/// Kerberos settings of the environment.
 struct Environment {
     keytab: Option<PathBuf>,
     cache: Option<PathBuf>,
@@ -162,7 +168,7 @@ struct Environment {
 impl Environment {
     fn read() -> Self {
         let path = |name| env::var_os(name).filter(|value| !value.is_empty());
-        // The owner of this entry is the user whom this process runs as.
+        // The owner of this entry is the user of this process.
         let uid = std::fs::metadata("/proc/self").map(|entry| entry.uid());
         let default_cache = uid.map(|uid| PathBuf::from(format!("/tmp/krb5cc_{uid}")));
         Self {
@@ -186,14 +192,14 @@ impl Environment {
     }
 }
 
-/// The file that a name of MIT Kerberos means, such as `FILE:/tmp/cache`.
+/// Returns the file behind a name of MIT Kerberos, such as `FILE:/tmp/cache`.
 pub(crate) fn file(what: &str, name: &Path) -> Result<PathBuf, Failure> {
     let Some((kind, path)) = name.to_str().and_then(|name| name.split_once(':')) else {
         return Ok(name.to_owned());
     };
     match kind {
         "FILE" | "WRFILE" => Ok(path.into()),
-        // As MIT has it, only a word is a type.
+        // As in MIT Kerberos, only a word is a type.
         _ if kind.is_empty() || !kind.chars().all(|c| c.is_ascii_uppercase()) => {
             Ok(name.to_owned())
         }
@@ -238,7 +244,7 @@ mod tests {
                 ccache: ccache.map(PathBuf::from),
                 ..LoginArgs::default()
             };
-            // Whose it is may be left to it.
+            // The keytab or cache may decide whose keys are used.
             for url in ["smb://ann@host/s", "smb://host/s"] {
                 let Login::Kerberos(login) = chosen(url, &args).unwrap().login else {
                     panic!("that asks for Kerberos");

@@ -1,7 +1,7 @@
-//! The `smbench` command: reads the command line, does what it says, and ends
-//! with the documented exit code and at most one line about what went wrong.
+//! The `smbench` command. It reads the command line, executes the command, and ends
+//! with the documented exit code and at most one line about an error.
 //!
-//! Not here: what a run does ([`smbench_engine`]) and how it reads
+//! Not here: how a run works ([`smbench_engine`]), and how results are presented
 //! ([`smbench_report`]).
 
 mod args;

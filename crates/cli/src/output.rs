@@ -1,7 +1,7 @@
-//! The only places that write to standard output and standard error.
+//! The only functions that write to standard output and standard error.
 //!
-//! A reader that has gone away, as in `smbench show FILE | head`, is no
-//! failure: it has seen what it wanted.
+//! If the reader of standard output is gone, as in `smbench show FILE | head`, that
+//! is not a failure: it has read all that it wanted.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
@@ -24,9 +24,9 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a message to standard error, free of whatever could steer a terminal.
+/// Writes a message to standard error, without characters that control a terminal.
 pub(crate) fn complain(message: impl Display) {
     let text: Vec<_> = message.to_string().lines().map(plain).collect();
-    // Where standard error is gone there is nobody left to tell.
+    // If standard error is gone, the message cannot be delivered.
     let _ = writeln!(io::stderr().lock(), "smbench: {}", text.join("\n"));
 }

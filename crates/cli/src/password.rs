@@ -1,10 +1,10 @@
-//! Where the password comes from, and with `--authentication-file` the account.
+//! Sources of the password, and with `--authentication-file` of the account.
 //!
-//! The first that there is: the URL, `--password-file`, `--authentication-file`,
-//! `SMBENCH_PASSWORD`, a prompt. A password in the URL that differs from that of
-//! another source is an error: one of the two is not what the user means, and a
-//! wrong password may lock the account. Invariant: no message repeats any content
-//! of these.
+//! The first of these that exists is used: the URL, `--password-file`,
+//! `--authentication-file`, `SMBENCH_PASSWORD`, a prompt. If the password in the
+//! URL differs from that of another source, that is an error. One of the two is not
+//! the intended one, and a wrong password may lock the account. Invariant: no
+//! message repeats any content of these sources.
 
 use std::env;
 use std::fs::File;
@@ -17,13 +17,13 @@ use smbench_engine::target::{Secret, Target, UrlPassword};
 use crate::args::SecretArgs;
 use crate::output::complain;
 
-/// The variable that holds the password.
+/// Name of the variable with the password.
 pub(crate) const VARIABLE: &str = "SMBENCH_PASSWORD";
 
-/// Bytes after which a file is none of ours, whatever it holds.
+/// Size above which a file cannot be a password file.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Why there is no password.
+/// Reason why there is no password.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PasswordError {
     #[error("failed to read {}: {source}", path.display())]
@@ -58,22 +58,22 @@ pub(crate) enum PasswordError {
     Prompt(io::Error),
 }
 
-/// The sources that a command line names, already read where they also say who
-/// logs on.
+/// The password sources of a command line. Sources that also name the user have
+/// been read.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    /// The environment variable that may hold it.
+    /// Name of the environment variable that may contain the password.
     variable: String,
     password_file: Option<PathBuf>,
-    /// The password in it.
+    /// Password in the authentication file.
     authentication_file: Option<Secret>,
     url: UrlPassword,
 }
 
 impl Sources {
-    /// Reads the authentication file and completes the account of `target`
-    /// from it; what the URL says goes first. Warns of a password in the URL, and
-    /// fails where another source has another one.
+    /// Reads the authentication file and completes the account of `target` from it.
+    /// The values of the URL have priority. Warns about a password in the URL, and
+    /// fails if another source has a different password.
     pub(crate) fn open(
         args: &SecretArgs,
         target: &mut Target,
@@ -103,7 +103,7 @@ impl Sources {
         };
         if url == UrlPassword::Present
             && let Some((source, password)) = sources.elsewhere()?
-            // An empty variable is none.
+            // An empty variable counts as not set.
             && !password.expose().is_empty()
             && password != target.password
         {
@@ -112,7 +112,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Whether there is a password without asking for it.
+    /// Returns whether a password is available without a prompt.
     pub(crate) fn are_given(&self) -> bool {
         self.password_file.is_some()
             || self.authentication_file.is_some()
@@ -120,11 +120,11 @@ impl Sources {
             || self.url == UrlPassword::Present
     }
 
-    /// The password of the target's user, where the way to log on wants one.
+    /// Returns the password of the target's user, if the log-on needs one.
     pub(crate) fn password(&self, target: &Target) -> Result<Secret, PasswordError> {
         let is_wanted = match &target.login {
             Login::Ntlm => true,
-            // Most guests have none, so none is asked for.
+            // Most guests have no password, so there is no prompt.
             Login::Guest => self.are_given(),
             Login::Anonymous => false,
             Login::Kerberos(login) => login.proof == Proof::Password,
@@ -150,7 +150,7 @@ impl Sources {
         })
     }
 
-    /// The first password outside of the URL, and the name of its source.
+    /// Returns the first password outside of the URL, and the name of its source.
     fn elsewhere(&self) -> Result<Option<(&str, Secret)>, PasswordError> {
         if let Some(path) = &self.password_file {
             let text = read(path)?;
@@ -173,7 +173,7 @@ impl Sources {
     }
 }
 
-/// What smbclient's authentication file says.
+/// Content of smbclient's authentication file.
 #[derive(Default)]
 struct Authentication {
     username: Option<String>,
@@ -190,8 +190,8 @@ impl Authentication {
         })
     }
 
-    /// The content, or the number of the line that makes no sense. As in
-    /// smbclient, blanks at the end belong to the value.
+    /// Parses the file; the error is the number of the wrong line. As in smbclient,
+    /// trailing blanks belong to the value.
     fn parse(text: &str) -> Result<Self, usize> {
         let mut found = Self::default();
         for (at, line) in text.lines().enumerate() {
@@ -203,7 +203,7 @@ impl Authentication {
                 "username" => &mut found.username,
                 "password" => &mut found.password,
                 "domain" => &mut found.domain,
-                // Of Kerberos: a flag says it here.
+                // Belongs to Kerberos; `--realm` sets it here.
                 "realm" => continue,
                 _ => return Err(at + 1),
             };
@@ -286,7 +286,7 @@ mod tests {
             Some(path)
         };
         let nowhere = || Some("SMBENCH_TEST_NOT_SET".to_owned());
-        // Set wherever tests run; its content is nobody's secret.
+        // Tests can rely on PATH: it is always set, and not a secret.
         let variable = env::var("PATH").unwrap();
         let from_variable = || SecretArgs {
             password_env: Some("PATH".to_owned()),

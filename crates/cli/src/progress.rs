@@ -1,4 +1,4 @@
-//! How far a run is, in a line on the terminal; silent where there is none.
+//! Progress of a run in a line on the terminal; silent without a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use smbench_engine::run::{Live, Point, Progress, Stage};
@@ -12,10 +12,10 @@ pub(crate) enum Visibility {
     Hidden,
 }
 
-/// Steps of the bar.
+/// Number of steps of the bar.
 const STEPS: u64 = 1000;
 
-/// The line; clones are the same line.
+/// The progress line; clones share the same line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     bar: ProgressBar,
@@ -23,7 +23,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(visibility: Visibility) -> Self {
-        // Hides itself where standard error is no terminal.
+        // Hides itself if standard error is not a terminal.
         let target = match visibility {
             Visibility::Terminal => ProgressDrawTarget::stderr(),
             Visibility::Hidden => ProgressDrawTarget::hidden(),
@@ -40,24 +40,24 @@ impl Line {
         self.bar.set_message(describe(progress));
     }
 
-    /// Says in a line above what the run is a part of.
+    /// Shows in a line above what the run is a part of.
     pub(crate) fn within(&self, whole: String) {
         self.bar
             .set_style(style("{prefix:!79}\n[{bar:10}] {wide_msg}"));
         self.bar.set_prefix(whole);
     }
 
-    /// Whether anybody sees it.
+    /// Returns whether the line is hidden.
     pub(crate) fn is_hidden(&self) -> bool {
         self.bar.is_hidden()
     }
 
-    /// Takes the line off the terminal while something else is written there.
+    /// Removes the line from the terminal during other output.
     pub(crate) fn suspended<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
-    /// Takes the line off the terminal for good.
+    /// Removes the line from the terminal permanently.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -69,7 +69,7 @@ fn style(template: &str) -> ProgressStyle {
         .progress_chars("=> ")
 }
 
-/// How much of the current phase is done, 0 to 1.
+/// Returns the completed share of the current phase, 0 to 1.
 fn share(progress: &Progress) -> f64 {
     let ratio = |part: f64, whole: f64| {
         if whole > 0.0 {
@@ -133,7 +133,7 @@ fn describe(progress: &Progress) -> String {
     }
 }
 
-/// Throughput, or operations per second where they move no data.
+/// Formats the throughput, or operations per second if they move no data.
 fn height(live: &Live) -> String {
     match live.throughput_mbps == 0.0 && live.ops_per_s > 0.0 {
         true => format!("{} ops/s", units::rate(live.ops_per_s)),

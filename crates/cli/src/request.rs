@@ -1,5 +1,5 @@
-//! From the command line to what will be done: the one place that turns flags
-//! into [`RunOptions`], and defaults and profiles into a [`Plan`].
+//! From the command line to a plan. Only this module turns flags into
+//! [`RunOptions`], and defaults and profiles into a [`Plan`].
 
 use std::thread;
 
@@ -23,33 +23,33 @@ use crate::failure::Failure;
 use crate::login;
 use crate::password::Sources;
 
-/// Why CPU time is not the server's alone.
+/// Note that the measured CPU time is not the server's alone.
 const SHARED: &str = "server and load generator share this machine";
-/// Why figures of the embedded server are not for quoting.
+/// Note that figures of the embedded server must not be quoted.
 const IN_MEMORY: &str = "server and load generator share this machine, and files are in memory: for a \
                          first look, not for quoting";
 
-/// A run, judged. The plan's target has no password yet.
+/// A checked run. The plan's target has no password yet.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) plan: Plan,
     pub(crate) server: Server,
-    /// What the server is said to do on a FLUSH.
+    /// The server's flush policy as stated by the user.
     flush: FlushDoc,
-    /// What the generator can do at most.
+    /// The highest load of the generator.
     ceilings: calibrate::Found,
 }
 
 /// The server of a run.
 #[derive(Debug)]
 pub(crate) enum Server {
-    /// Started for the run; the plan's target is to be filled in.
+    /// A server that is started for the run; it fills in the plan's target.
     Embedded,
-    /// There already.
+    /// An existing server.
     Given(Sources),
 }
 
-/// A server to look at or to clean up, and its password.
+/// A server to probe or to clean up, and its password.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) target: Target,
@@ -57,8 +57,8 @@ pub(crate) struct Visit {
 }
 
 impl Request {
-    /// Judges the options of `run` and `plan`, for each profile. Connects to
-    /// nothing.
+    /// Checks the options of `run` and `plan` for each profile. Makes no
+    /// connection.
     pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<Self>, Failure> {
         match &args.workload.profiles[..] {
             [] => Ok(vec![Self::resolve(args, profile::DEFAULT)?]),
@@ -78,7 +78,7 @@ impl Request {
         Self::of(&profile, options(args), &args.server, &args.output)
     }
 
-    /// A run of a profile with these options, on the server that `args` say.
+    /// Builds the run of a profile with these options, on the server in `args`.
     pub(crate) fn of(
         profile: &Profile,
         options: RunOptions,
@@ -101,7 +101,7 @@ impl Request {
             server_cpu: server_cpu(args)?,
             ..options
         };
-        // Where the system does not tell, one thread always works.
+        // If the system does not provide the number, one thread always works.
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
         Ok(Self {
             plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
@@ -111,12 +111,13 @@ impl Request {
         })
     }
 
-    /// What a reader of the results must be told, as far as it is known before the run.
+    /// Returns the facts that readers of the results need, as far as they are known
+    /// before the run.
     pub(crate) fn disclosure(&self) -> Disclosure {
         let mut told = match self.server {
             Server::Embedded => Disclosure {
                 notes: vec![IN_MEMORY.to_owned()],
-                // It answers a FLUSH, and that is all: its files are in memory.
+                // Its files are in memory, so it just answers a FLUSH.
                 ..of_this_process(Place::Embedded, FlushDoc::Ignores)
             },
             Server::Given(_) => disclosure(self.flush),
@@ -128,13 +129,13 @@ impl Request {
     }
 }
 
-/// What a reader must be told of a server that is there already.
+/// Returns the facts that readers need about an existing server.
 pub(crate) fn disclosure(flush: FlushDoc) -> Disclosure {
     of_this_process(Place::Remote, flush)
 }
 
-/// The document of a run. Whether the server shares this machine is known only now: its
-/// name or address, as given, does not tell.
+/// Builds the document of a run. Only the run itself shows whether the server is on
+/// this machine, because its given name or address does not.
 pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
     if record.server.is_here && disclosure.place != Place::Embedded {
         disclosure.notes.insert(0, SHARED.to_owned());
@@ -142,7 +143,7 @@ pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc
     RunDoc::from_record(record, disclosure)
 }
 
-/// What is known without the server.
+/// Returns the facts that are known without the server.
 fn of_this_process(place: Place, flush: FlushDoc) -> Disclosure {
     Disclosure {
         place,
@@ -192,7 +193,7 @@ impl SessionArgs {
     }
 }
 
-/// What is done about lines of loadfiles that mean nothing here.
+/// Returns how to treat lines of loadfiles that have no meaning here.
 pub(crate) fn unknown(is_skipped: bool) -> Unknown {
     match is_skipped {
         true => Unknown::Skip,
@@ -200,7 +201,7 @@ pub(crate) fn unknown(is_skipped: bool) -> Unknown {
     }
 }
 
-/// Fails where a profile could not run as it is.
+/// Fails if a profile could not run without further options.
 pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
     let (options, limits) = (RunOptions::default(), Limits::default());
     Plan::resolve(profile, &options, embedded(), limits, 1)?;
@@ -248,19 +249,19 @@ fn options(args: &RunArgs) -> RunOptions {
         source_ip: connections.source_ip.clone(),
         verify: workload.verify.then_some(Verify::ReadBack),
         file_size: workload.file_size,
-        // Those of the server are looked up with it.
+        // Options of the server are read together with it.
         ..RunOptions::default()
     }
 }
 
-/// Where the server's CPU time is looked up, as the command line says.
+/// Returns the source of the server's CPU time from the command line.
 fn server_cpu(args: &ServerArgs) -> Result<Option<CpuSource>, Failure> {
     let written = args.server_metrics.as_deref().map(cpu_source);
     let source = written.transpose();
     source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
 }
 
-/// Where CPU time is looked up, as a URL or `off`.
+/// Parses the source of CPU time: a URL or `off`.
 pub(crate) fn cpu_source(text: &str) -> Result<CpuSource, MetricsUrlError> {
     Ok(match text {
         "off" => CpuSource::Off,
@@ -285,7 +286,7 @@ pub(crate) fn connect_limits(args: ConnectArgs) -> Limits {
     }
 }
 
-/// Stands in for the target of a server that does not run yet.
+/// Returns a placeholder for the target of a server that does not run yet.
 pub(crate) fn embedded() -> Target {
     Target {
         domain: String::new(),
@@ -308,7 +309,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The record of a run on a server of this machine, before its first load point.
+    /// Returns the record of a run on a server of this machine, before its first
+    /// load point.
     pub(crate) fn record() -> RunRecord {
         let profile = profile::load(profile::DEFAULT).unwrap();
         let (options, limits) = (RunOptions::default(), Limits::default());
@@ -328,7 +330,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whatever the target is called.
+    /// The target's name or address does not matter.
     #[test]
     fn a_server_on_this_machine_is_told_of_before_all_else() {
         let notes = |is_here| {

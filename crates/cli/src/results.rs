@@ -1,8 +1,10 @@
-//! Where results go: the document of a run, and copies that were asked for.
+//! Files of a run: its document, and copies that the user asked for.
 //!
-//! Invariants: no older result is ever overwritten unless its name was given; that
-//! results can be written is known before the run starts; a run that has measured
-//! nothing leaves nothing here, even if it is killed.
+//! Invariants:
+//!
+//! - No older result is overwritten unless the user gave its name.
+//! - Before the run starts, it is known that results can be written.
+//! - A run that measured nothing leaves no file here, even if it is killed.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,29 +18,30 @@ use crate::args::{Destination, OutputArgs};
 use crate::failure::Failure;
 use crate::output::print;
 
-/// Bytes of a profile's name in a file name, of which file systems take 143 to
-/// 255 in all.
+/// Highest number of bytes of a profile's name in a file name. File systems allow
+/// 143 to 255 bytes in total.
 const NAME_BYTES_MAX: usize = 100;
 
-/// Runs that may start within one second and have results of their own.
+/// Highest number of runs that can start within one second and have separate
+/// results.
 const NAMESAKES_MAX: u32 = 10_000;
 
 /// The files of one run's document.
 #[derive(Debug)]
 pub(crate) struct Results {
     folder: PathBuf,
-    /// The document's name without its extension and number.
+    /// Name of the document without its extension and number.
     stem: String,
-    /// The document; `None` until it was saved once.
+    /// Path of the document; `None` until it was saved once.
     document: Option<PathBuf>,
     copy: Option<PathBuf>,
-    /// Folders to remove where nothing could be saved in them.
+    /// Folders to remove if nothing could be saved in them.
     _made: MadeFolders,
 }
 
 impl Results {
-    /// Makes sure that everything asked for can be written by a run of `profile` that
-    /// starts at `now`. Leaves no file and no folder behind.
+    /// Checks that a run of `profile` that starts at `now` can write all requested
+    /// files. Leaves no file and no folder behind.
     pub(crate) fn prepare(
         output: &OutputArgs,
         profile: &str,
@@ -80,13 +83,13 @@ impl Results {
         })
     }
 
-    /// The document's path, once it was saved.
+    /// Returns the document's path once it was saved.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.document.as_deref()
     }
 
-    /// Writes the document, and its copy, in place of what they held. Makes the folder
-    /// again if somebody has removed it meanwhile.
+    /// Writes the document and its copy, and replaces their earlier versions.
+    /// Creates the folder again if it was removed in the meantime.
     pub(crate) fn save(&mut self, doc: &RunDoc) -> Result<(), Failure> {
         fs::create_dir_all(&self.folder).map_err(Failure::write(&self.folder))?;
         match &self.document {
@@ -99,7 +102,7 @@ impl Results {
         }
     }
 
-    /// `STEM.json`, `STEM-2.json` and so on.
+    /// Returns `STEM.json`, `STEM-2.json` and so on.
     fn names(&self) -> impl Iterator<Item = PathBuf> {
         let Self { folder, stem, .. } = self;
         (1..NAMESAKES_MAX).map(move |number| match number {
@@ -109,13 +112,13 @@ impl Results {
     }
 }
 
-/// Folders made for this command, innermost first; dropping them removes those
-/// that are still empty.
+/// Folders created for this command, the innermost first. Dropping this removes
+/// those that are still empty.
 #[derive(Debug)]
 pub(crate) struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
-    /// Those that have to be made before `folder` exists.
+    /// Lists the folders that have to be created before `folder` exists.
     pub(crate) fn missing(folder: &Path) -> Self {
         let ancestors = folder.ancestors();
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
@@ -131,7 +134,7 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // Fails where there is something in it, which is to stay.
+            // Fails if the folder is not empty; it then stays.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -156,7 +159,8 @@ pub(crate) fn save_csv_iometer(docs: &[RunDoc], path: &Path) -> Result<(), Failu
         .map_err(Failure::write(path))
 }
 
-/// A pipe or a device is written to; only a file may be replaced.
+/// Writes a copy of the document. A pipe or a device is written to; only a file may
+/// be replaced.
 fn save_copy(doc: &RunDoc, path: &Path) -> Result<(), Failure> {
     match is_special(path) {
         true => fs::write(path, doc.to_json()).map_err(Failure::write(path)),
@@ -164,12 +168,12 @@ fn save_copy(doc: &RunDoc, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Whether what is at `path` is neither a file nor a folder.
+/// Returns whether `path` is neither a file nor a folder.
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Fails now if a file at `path` could not be written later.
+/// Fails if a file at `path` could not be written later.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     match is_special(path) {
         true => Ok(()),
@@ -177,7 +181,8 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Opens a file for writing, and leaves it as it was: with its contents, or missing.
+/// Opens a file for writing without a lasting change: its contents stay, and a new
+/// file is removed.
 fn try_writing(path: &Path) -> io::Result<()> {
     let is_new = !path.exists();
     File::options().append(true).create(true).open(path)?;
@@ -187,9 +192,9 @@ fn try_writing(path: &Path) -> io::Result<()> {
     }
 }
 
-/// `20260131T120000Z-file-server`, in UTC.
+/// Returns `20260131T120000Z-file-server`, with the time in UTC.
 fn file_stem(profile: &str, now: SystemTime) -> String {
-    // The formatter panics on a clock set before 1970.
+    // The formatter panics if the clock is set before 1970.
     let now = now.max(SystemTime::UNIX_EPOCH);
     let time = humantime::format_rfc3339_seconds(now)
         .to_string()
@@ -264,7 +269,7 @@ mod tests {
         );
     }
 
-    /// A run that is killed has no chance to remove anything.
+    /// A killed run cannot remove any file.
     #[test]
     fn a_run_without_results_leaves_no_file_and_no_folder() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! SIGINT, SIGTERM and SIGHUP as calls on a thread of their own.
+//! SIGINT, SIGTERM and SIGHUP as calls on a separate thread.
 //!
-//! A SIGHUP that is ignored stays so: `nohup smbench` goes on without its terminal.
-//! SIGXFSZ does nothing.
+//! An ignored SIGHUP stays ignored: `nohup smbench` continues without its terminal.
+//! SIGXFSZ has no effect.
 
 use std::fs;
 use std::future::pending;
@@ -19,8 +19,8 @@ use crate::output::complain;
 use crate::progress::Line;
 use crate::unsaved::Unsaved;
 
-/// Longest wait of somebody who leaves at once. A server that answers ends a load point
-/// within some milliseconds, and saving it takes as long.
+/// Longest wait of a user who leaves at once. If the server answers, a load point
+/// ends within some milliseconds, and saving it takes as long.
 const SAVING_LIMIT: Duration = Duration::from_secs(1);
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail with EFBIG. By default
@@ -41,14 +41,15 @@ fn failed() -> impl FnOnce(io::Error) -> Failure {
     Failure::io("catch signals")
 }
 
-/// A runtime that can catch signals.
+/// Returns a runtime that can catch signals.
 fn listening() -> Result<Runtime, Failure> {
     let mut builder = runtime::Builder::new_current_thread();
     builder.enable_io().build().map_err(failed())
 }
 
 /// Calls `react` with 1 on the first SIGINT, SIGTERM or SIGHUP, with 2 on the next
-/// SIGINT or SIGTERM, and so on. The signals are caught from the moment this returns.
+/// SIGINT or SIGTERM, and so on. Signals are caught from when this function
+/// returns.
 pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Result<(), Failure> {
     let runtime = listening()?;
     let (mut interrupt, mut terminate, mut hang_up) = {
@@ -97,18 +98,18 @@ enum Caught {
     HangUp,
 }
 
-/// What was caught so far.
+/// The signals caught so far.
 #[derive(Default)]
 struct Seen {
     times: u32,
-    /// Whether the first was a hang-up, and no SIGTERM has come since.
+    /// Whether the first signal was a hang-up, and no SIGTERM has followed.
     began_with_hang_up: bool,
 }
 
 impl Seen {
-    /// How often somebody has asked to stop by now; `None` where this was not once
-    /// more. Shell and terminal both tell of a lost terminal, perhaps with a SIGTERM
-    /// behind it, and nobody is in a hurry.
+    /// Counts a signal. Returns the number of stop requests so far; `None` if this
+    /// signal is not another one. Shell and terminal both signal a lost terminal,
+    /// and a SIGTERM may follow. Together these are one stop request.
     fn count(&mut self, caught: Caught) -> Option<u32> {
         let is_first = self.times == 0;
         let counts = match caught {
@@ -126,15 +127,16 @@ impl Seen {
     }
 }
 
-/// Whether this process was started to outlive its terminal.
+/// Returns whether this process was started to outlive its terminal.
 fn is_hang_up_ignored() -> bool {
-    // Where the system does not tell, a lost terminal ends the command in good order.
+    // If the system does not provide this, a lost terminal stops the command in
+    // good order.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignores_hang_up(&status)
 }
 
-/// Whether a `/proc/PID/status` has SIGHUP, which is signal 1, among those ignored
-/// (proc_pid_status(5)).
+/// Returns whether a `/proc/PID/status` lists SIGHUP, which is signal 1, among the
+/// ignored signals (proc_pid_status(5)).
 fn ignores_hang_up(status: &str) -> bool {
     let mut lines = status.lines();
     let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
@@ -142,7 +144,7 @@ fn ignores_hang_up(status: &str) -> bool {
     mask.is_some_and(|mask| mask & 1 == 1)
 }
 
-/// What then is to be done about a share, for [`stop_on_interrupt`].
+/// Returns advice about files left on a share, for [`stop_on_interrupt`].
 pub(crate) fn left_behind(url: &str) -> String {
     format!(
         "; files may be left on the share, remove them with: {}",
@@ -150,15 +152,15 @@ pub(crate) fn left_behind(url: &str) -> String {
     )
 }
 
-/// What removes from a share what was left there.
+/// Returns the command that removes left-over files from a share.
 pub(crate) fn cleanup_command(url: &str) -> String {
     format!("smbench cleanup '{url}'")
 }
 
-/// Ends the run in good order on the first signal. On the second, ends the process as
-/// soon as what was measured is saved, and says `remedy`.
+/// Stops the run in good order on the first signal. On the second, ends the process
+/// as soon as all results are saved, and prints `remedy`.
 ///
-/// The caller marks in the returned value what is not saved yet.
+/// The caller marks unsaved results in the returned value.
 pub(crate) fn stop_on_interrupt(
     cancel: &Cancel,
     line: &Line,
@@ -186,8 +188,8 @@ pub(crate) fn stop_on_interrupt(
     Ok(unsaved)
 }
 
-/// Ends a command that only removes files, on the first signal. Whatever was removed by
-/// then, the command can be repeated.
+/// Ends a command that only removes files, on the first signal. The command can be
+/// repeated, no matter how much was removed before.
 pub(crate) fn leave_on_interrupt(line: &Line) -> Result<(), Failure> {
     let line = line.clone();
     on_interrupt(move |_| {

@@ -12,8 +12,8 @@ use smbench_report::units::{counted, plain};
 use crate::failure::Failure;
 use crate::output::complain;
 
-/// Reads a study; what cannot be read of its folder and does not matter is
-/// complained of, with what to do about it.
+/// Reads a study. Unreadable files that do not matter cause a message with
+/// `remedy`.
 pub(crate) fn load(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
     let study = Study::load(folder)?;
     for line in &study.unread {
@@ -24,8 +24,8 @@ pub(crate) fn load(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
     Ok(study)
 }
 
-/// Reads a study without the calibration that its folder may have, which nobody
-/// wants to know of, nor that it cannot be read.
+/// Reads a study without the calibration in its folder, and without a message if
+/// that calibration is unreadable.
 pub(crate) fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
     Ok(Study {
         calibration: None,
@@ -34,7 +34,7 @@ pub(crate) fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
     })
 }
 
-/// The whole study. Ends with a newline.
+/// Formats the whole study. Ends with a newline.
 pub(crate) fn text(study: &Study) -> String {
     let mut sections = vec![header(study)];
     sections.extend(tables(study).iter().map(Table::to_text));
@@ -42,8 +42,8 @@ pub(crate) fn text(study: &Study) -> String {
     sections.join("\n")
 }
 
-/// The result that came closest to what the generator can do, or did more than the
-/// calibration found possible; `None` where that is not known.
+/// Describes the result that came closest to the generator's limit, or that
+/// exceeded the calibration; `None` if that is not known.
 fn reached(study: &Study) -> Option<String> {
     let calibration = study.calibration.as_ref()?;
     let results = study.results.iter();
@@ -68,7 +68,8 @@ fn reached(study: &Study) -> Option<String> {
     ))
 }
 
-/// Makes the report of a study in `folder`; says where its parts are.
+/// Writes the report of a study to `folder`. Returns a text with the paths of its
+/// parts.
 pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
     let written = smbench_publish::save(study, folder)?;
     Ok(format!(
@@ -81,7 +82,7 @@ pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
     ))
 }
 
-/// The profiles by name, those that are transfers as a number.
+/// Lists the profiles by name, and the number of those that are transfers.
 fn profiles(doc: &StudyDoc) -> String {
     let mut told = Vec::new();
     if !doc.transfers.is_empty() {
@@ -92,7 +93,7 @@ fn profiles(doc: &StudyDoc) -> String {
     told.join(", ")
 }
 
-/// What was studied, and what the reader must know of each server.
+/// Describes the study, and the facts that a reader needs about each server.
 fn header(study: &Study) -> String {
     let doc = &study.doc;
     let mut lines = vec![

@@ -1,9 +1,11 @@
-//! What a run has measured and not saved yet, so that leaving at once does not lose it.
+//! Results that a run has not saved yet. A user who leaves at once does not lose
+//! them.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whether a load point is under way that is not on disk yet. Clones are the same.
+/// Whether a load point is in progress that is not on disk yet. Clones share the
+/// state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unsaved {
     shared: Arc<Shared>,
@@ -16,21 +18,21 @@ struct Shared {
 }
 
 impl Unsaved {
-    /// Notes that something is measured from now on, or about to be saved.
+    /// Marks that measuring or saving begins.
     pub(crate) fn begin(&self) {
         *self.lock() = true;
     }
 
-    /// Notes that there is nothing left to save, or that saving failed.
+    /// Marks that nothing is left to save, or that saving failed.
     pub(crate) fn end(&self) {
         *self.lock() = false;
         self.shared.saved.notify_all();
     }
 
-    /// Waits until there is nothing left to save, but no longer than `limit`.
+    /// Waits until nothing is left to save, but no longer than `limit`.
     pub(crate) fn wait(&self, limit: Duration) {
         let saved = &self.shared.saved;
-        // It makes no difference whether the limit was reached.
+        // The result is the same if the limit was reached.
         let _ = saved.wait_timeout_while(self.lock(), limit, |is_unsaved| *is_unsaved);
     }
 

@@ -1,4 +1,4 @@
-//! How a run that was measured ends: whether what it measured may be quoted.
+//! Exit code of a measured run: whether its results may be quoted.
 
 use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
@@ -7,8 +7,8 @@ use smbench_report::units::counted;
 
 use crate::failure::Exit;
 
-/// How a run that is not as it should be ends, and why; an interrupted one has
-/// been told so.
+/// Returns the exit code and the reason of a run that is not valid. An interrupted
+/// run has no reason here, because the user knows it.
 pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     match doc.outcome {
         OutcomeDoc::Interrupted => return Some((Exit::Interrupted, None)),
@@ -30,17 +30,17 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     Some((Exit::Invalid, Some(message)))
 }
 
-/// What a rate that was asked for and not reached means for a run.
+/// Effect of a missed rate on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissedRate {
     /// The run fails.
     Fails,
-    /// It is reported, and no more.
+    /// The missed rate is only reported.
     Allowed,
 }
 
 impl MissedRate {
-    /// As `--allow-missed-rate` says.
+    /// Returns the effect for this value of `--allow-missed-rate`.
     pub(crate) const fn given(allowed: bool) -> Self {
         match allowed {
             true => Self::Allowed,
@@ -48,7 +48,8 @@ impl MissedRate {
         }
     }
 
-    /// How a run that is valid ends.
+    /// Returns the exit code and reason of a valid run that fails because of its
+    /// rate.
     pub(crate) fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         match self {
             Self::Fails => Some((Exit::Invalid, Some(missed_rate(doc)?))),
@@ -57,17 +58,17 @@ impl MissedRate {
     }
 }
 
-/// Whether a client-limited load point fails a run.
+/// Effect of a client-limited load point on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientLimited {
     /// The run fails.
     Fails,
-    /// It is reported, and no more.
+    /// The load point is only reported.
     Allowed,
 }
 
 impl ClientLimited {
-    /// As `--strict` says.
+    /// Returns the effect for this value of `--strict`.
     pub(crate) const fn given(strict: bool) -> Self {
         match strict {
             true => Self::Fails,
@@ -75,7 +76,8 @@ impl ClientLimited {
         }
     }
 
-    /// How a run that is valid ends.
+    /// Returns the exit code and reason of a valid run that fails because it is
+    /// client-limited.
     pub(crate) fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         match self {
             Self::Fails => client_limited(doc),

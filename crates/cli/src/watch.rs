@@ -1,5 +1,5 @@
-//! What a run is watched by: its progress is shown, each load point is saved at
-//! once, and the interval log is written.
+//! Observer of a run. It shows the progress, saves each load point at once, and
+//! writes the interval log.
 
 use std::fs::File;
 use std::io;
@@ -16,27 +16,29 @@ use crate::request::document;
 use crate::results::is_special;
 use crate::unsaved::Unsaved;
 
-/// What is done with what was measured so far.
+/// Saves results during a run.
 pub(crate) trait Keep {
-    /// The run works in this directory of the share from now on.
+    /// Notes that the run uses this directory of the share from now on.
     fn directory_claimed(&mut self, _directory: &str) {}
 
-    /// Saves the document of a run that goes on.
+    /// Saves the document of an unfinished run.
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
 }
 
-/// The interval log that was asked for.
+/// The requested interval log.
 pub(crate) struct Log {
     path: PathBuf,
-    /// Begun with the first interval: until then a log that was there stays.
+    /// The log; created with the first interval, so that an older log stays until
+    /// then.
     log: Option<IntervalLog<File>>,
     written: io::Result<()>,
 }
 
 impl Log {
-    /// A log at `path`, in place of whatever is there.
+    /// Creates a log at `path` that replaces an existing file.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        // A pipe is opened at once: it loses nothing, and may wait for a reader.
+        // A pipe is opened at once. That loses no data, and its reader may have to
+        // be waited for.
         let file = is_special(path).then(|| File::create(path));
         let file = file.transpose().map_err(Failure::write(path))?;
         Ok(Self {
@@ -46,8 +48,8 @@ impl Log {
         })
     }
 
-    /// Adds an interval, unless one before it could not be written: a log that ends
-    /// early is plain to see, one with a hole in it is not.
+    /// Adds an interval, unless an earlier one could not be written. A log that
+    /// ends early is easy to notice, but one with a gap is not.
     fn add(&mut self, interval: &MeasuredInterval<'_>) {
         if self.written.is_ok() {
             self.written = self.write(interval);
@@ -67,14 +69,14 @@ impl Log {
     }
 }
 
-/// Whether writing has failed, which is said once.
+/// Whether a write has failed, which is reported once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     None,
     Told,
 }
 
-/// Shows progress and saves each load point.
+/// Shows the progress and saves each load point.
 pub(crate) struct Watch<'a, K> {
     line: &'a Line,
     keep: K,
@@ -85,11 +87,12 @@ pub(crate) struct Watch<'a, K> {
     unsaved: Unsaved,
 }
 
-/// Tells of an interval of the window, while the progress is off the terminal.
+/// Function that reports an interval of the window, with access to the progress
+/// line.
 pub(crate) type Interim<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &Line) + 'a>;
 
 impl<'a, K: Keep> Watch<'a, K> {
-    /// Marks in `unsaved` what it has not saved yet.
+    /// Creates the observer. It marks unsaved results in `unsaved`.
     pub(crate) fn new(
         line: &'a Line,
         keep: K,
@@ -108,7 +111,7 @@ impl<'a, K: Keep> Watch<'a, K> {
         }
     }
 
-    /// The same, that tells of intervals as well.
+    /// Adds a function that reports intervals.
     pub(crate) fn telling(self, interim: Option<Interim<'a>>) -> Self {
         Self { interim, ..self }
     }
@@ -118,11 +121,11 @@ impl<'a, K: Keep> Watch<'a, K> {
         self.log.map_or(Ok(()), Log::close)
     }
 
-    /// Saves the document of a run that goes on, if it holds anything.
+    /// Saves the document of an unfinished run, if it has results.
     fn save(&mut self, record: &RunRecord) {
         let doc = document(record, self.disclosure.clone());
         if !doc.is_measured() {
-            // The end of the run says what becomes of it.
+            // Such a result is handled at the end of the run.
             return;
         }
         if let (Err(failure), Trouble::None) = (self.keep.save(doc), self.trouble) {

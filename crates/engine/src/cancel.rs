@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smbench_model::Nanos;
 use tokio::sync::Notify;
 
-use crate::clock::{self, Nanos};
+use crate::clock;
 
 /// A request to stop, shared by all parts of a run. Clones share one state: a
 /// cancel on any of them stops the run.

@@ -4,7 +4,7 @@
 //!
 //! A [`Connector`] sets up a [`Driver`] for each group of clients. The plan says
 //! how many clients there are and how they are grouped
-//! ([`Connections::sessions_per_connection`](crate::plan::Connections)). The worker
+//! ([`Connections::sessions_per_connection`](smbench_model::sessions::Connections)). The worker
 //! loop submits calls. The driver carries them out and reports each answer to a
 //! [`Sink`]. [`run::execute_on`](crate::run::execute_on) runs a plan on a
 //! connector. [`Null`] is the smallest driver; `examples/own_target.rs` has one
@@ -13,7 +13,7 @@
 //! A driver must do the following:
 //! * Give one [`Answer`] of extent [`Extent::Final`] for each call that it
 //!   accepted. For an operation that moves data, the answer counts
-//!   [`Operation::length`](crate::stream::Operation) bytes. An answer for a slot
+//!   [`Operation::length`](smbench_model::operations::Operation) bytes. An answer for a slot
 //!   without a call drops the group.
 //! * Register a waker whenever it returns `Pending`. It is polled again when that
 //!   waker is woken, when one of its clients is due by the clock, or when an
@@ -23,12 +23,13 @@
 //! There are two kinds of failure. An answer with a status other than success is
 //! counted, and the client continues. A [`Dropped`] ends the load point for the
 //! whole group, and the point must not be quoted. Times are
-//! [`Nanos`](crate::clock::Nanos) on the engine's clock; all lengths are bytes.
+//! [`Nanos`](smbench_model::Nanos) on the engine's clock; all lengths are bytes.
 
 pub use smbench_protocol::NtStatus;
 
 pub use crate::run::driver::{
-    Acknowledged, Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 pub use crate::run::null::{Null, NullDriver};
 pub use crate::run::operation::Dropped;
+pub use crate::session::caching::Acknowledged;

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use crate::fileio::Manifest;
+use smbench_model::fileio::Manifest;
+
 use crate::server_cpu;
 
 /// Reads the manifest that describes prepared files (`fileio`), and writes it

@@ -27,8 +27,9 @@
 //!
 //! `examples/` has complete programs: `run_a_plan`, `inside_tokio`, `own_target`.
 
+mod prepared;
+
 mod cancel;
-pub mod clients;
 pub mod clock;
 pub mod driver;
 pub mod fileio;
@@ -37,29 +38,22 @@ pub mod fuzzing;
 pub mod iometer;
 mod kerberos;
 pub mod loadfile;
-pub mod login;
 pub mod loopback;
-pub mod netbench;
-pub mod pattern;
-pub mod plan;
 pub mod probe;
 mod process;
 pub mod profile;
-mod random;
-pub mod record;
 pub mod run;
 pub mod server_cpu;
 mod session;
 mod share;
 mod socket;
-pub mod sources;
-pub mod spec;
 pub mod storage;
-pub mod stream;
-pub mod target;
 pub mod trace;
-pub mod units;
-pub mod verify;
+
+pub use smbench_model::contents::{block as pattern, verify};
+pub use smbench_model::lists::{clients, sources};
+pub use smbench_model::operations as stream;
+pub use smbench_model::{login, netbench, plan, record, spec, target, units};
 
 pub use cancel::Cancel;
 pub use kerberos::TicketError;

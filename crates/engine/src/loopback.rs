@@ -15,16 +15,16 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use rustix::net::RecvFlags;
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
 use tokio::net::TcpStream;
 
-use crate::clock::{self, Nanos};
-use crate::driver::{
-    Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
-};
-use crate::process;
-use crate::record::OpKind;
+use crate::driver::NtStatus;
+use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
+use crate::run::operation::Dropped;
 use crate::session::SessionError;
 use crate::socket::{poll_receive, send_some};
+use crate::{clock, process};
 
 /// Bytes of a READ request: length prefix, header and body.
 const READ_REQUEST_LEN: usize = 4 + 64 + 49;

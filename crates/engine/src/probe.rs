@@ -4,18 +4,17 @@
 mod trial;
 mod witness;
 
+use smbench_model::limits::Limits;
+use smbench_model::sessions::{Mode, SessionOptions};
+use smbench_model::target::Target;
 use smbench_protocol::{
     Cipher, CipherList, Dialect, Negotiated, SessionIndex, SessionTerms, SigningAlgorithm,
 };
 
 use crate::cancel::Cancel;
-use crate::clock;
-use crate::plan::{Limits, Mode, SessionOptions};
 use crate::run::RunError;
 use crate::session::{Endpoint, Session, SessionError};
-use crate::share;
-use crate::target::Target;
-
+use crate::{clock, share};
 pub use trial::{Attempt, Spread, Trials};
 pub use witness::{FlushFinding, FlushPolicy};
 

@@ -297,7 +297,7 @@ mod tests {
         let before = thread_usage();
         let begin = crate::clock::now();
         while thread_usage().cpu == before.cpu {
-            assert!(crate::clock::now().since(begin) < crate::clock::Nanos(30_000_000_000));
+            assert!(crate::clock::now().since(begin) < smbench_model::Nanos(30_000_000_000));
         }
         assert_eq!(
             waiting("103438 2653294 2\n"),

@@ -1,62 +1,25 @@
 //! Sources of profiles: the built-in ones and files.
 //!
 //! Reading a profile file is the only I/O among the engine's descriptions of work.
-//! Not here: the meaning of the content ([`crate::spec`]), and whether it can run
-//! ([`Plan::resolve`](crate::plan::Plan::resolve)).
+//! Not here: the meaning of the content ([`smbench_model::spec`]), and whether it can run
+//! ([`Plan::resolve`](smbench_model::plan::Plan::resolve)).
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::fileio::Fileio;
+pub use smbench_model::profile::{BUILTIN, DEFAULT, MalformedProfile, Profile, builtin};
+use smbench_model::spec::Spec;
+
 use crate::loadfile::{self, LoadfileError, Unknown};
-use crate::spec::{Spec, SyntaxError};
-use crate::trace::Trace;
 
 /// The prefix of the path of a loadfile.
 pub const LOADFILE: &str = "loadfile:";
 
-/// The profile that runs when the user names none.
-pub const DEFAULT: &str = "file-server";
-
-/// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 7] = [
-    ("file-server", include_str!("../profiles/file-server.toml")),
-    ("web-server", include_str!("../profiles/web-server.toml")),
-    ("read-4k", include_str!("../profiles/read-4k.toml")),
-    ("metadata", include_str!("../profiles/metadata.toml")),
-    (
-        "all-commands",
-        include_str!("../profiles/all-commands.toml"),
-    ),
-    (
-        "netbench-like",
-        include_str!("../profiles/netbench-like.toml"),
-    ),
-    (
-        "netbench-like-oplocks",
-        include_str!("../profiles/netbench-like-oplocks.toml"),
-    ),
-];
-
 /// The largest profile file in bytes. A larger file is refused without being
 /// parsed.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
-
-/// A profile and its source.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// A built-in profile's name, or the path as given. Messages name it as the
-    /// place of a mistake.
-    pub origin: String,
-    /// Its content.
-    pub spec: Spec,
-    /// The trace to replay instead of the content.
-    pub trace: Option<Arc<Trace>>,
-    /// The `sysbench fileio` test to run instead of the content.
-    pub fileio: Option<Fileio>,
-}
 
 /// The reason why there is no profile to run.
 #[derive(Debug, thiserror::Error)]
@@ -80,22 +43,8 @@ pub enum ProfileError {
     #[error(transparent)]
     Loadfile(#[from] LoadfileError),
     /// The file is not a profile.
-    #[error("profile {origin}, {error}")]
-    Malformed {
-        /// The path as given.
-        origin: String,
-        /// The place and the reason.
-        error: SyntaxError,
-    },
-}
-
-/// Returns the text of a built-in profile.
-#[must_use]
-pub fn builtin(name: &str) -> Option<&'static str> {
-    BUILTIN
-        .into_iter()
-        .find(|(builtin, _)| *builtin == name)
-        .map(|(_, text)| text)
+    #[error(transparent)]
+    Malformed(#[from] MalformedProfile),
 }
 
 /// Loads the built-in profile of this name, or else the file at this path.
@@ -129,7 +78,7 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
         });
     }
     if let Some(text) = builtin(name_or_path) {
-        return Profile::parse(name_or_path, text);
+        return Ok(Profile::parse(name_or_path, text)?);
     }
     if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
         return Err(ProfileError::Unknown(name_or_path.to_owned()));
@@ -138,7 +87,7 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
         path: name_or_path.to_owned(),
         reason,
     })?;
-    Profile::parse(name_or_path, &text)
+    Ok(Profile::parse(name_or_path, &text)?)
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -152,55 +101,13 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-impl Profile {
-    /// Makes a profile in code. Results use `name` unless `spec` has a name.
-    /// Messages use `name` as the place of a mistake.
-    #[must_use]
-    pub fn from_spec(name: &str, spec: Spec) -> Self {
-        Self {
-            origin: name.to_owned(),
-            spec,
-            trace: None,
-            fileio: None,
-        }
-    }
-
-    /// Parses the text of a profile. Messages call it `origin`.
-    ///
-    /// # Errors
-    /// When the text is not a profile.
-    pub fn parse(origin: &str, text: &str) -> Result<Self, ProfileError> {
-        match Spec::parse(text) {
-            Ok(spec) => Ok(Self::from_spec(origin, spec)),
-            Err(error) => Err(ProfileError::Malformed {
-                origin: origin.to_owned(),
-                error,
-            }),
-        }
-    }
-
-    /// Returns the name that results use: the profile's own, or else its file's.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let stem = || {
-            Path::new(&self.origin)
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-        };
-        self.spec
-            .name
-            .clone()
-            .filter(|name| !name.trim().is_empty())
-            .or_else(stem)
-            .unwrap_or_else(|| self.origin.clone())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use smbench_model::access::Access;
+    use smbench_model::files::Scope;
+    use smbench_model::units::Size;
+
     use super::*;
-    use crate::plan::{Access, Scope};
-    use crate::units::Size;
 
     fn weights(profile: &Profile) -> Vec<(u64, f64)> {
         let sizes = profile.spec.sizes.iter();
@@ -271,7 +178,10 @@ mod tests {
 
     #[test]
     fn a_path_is_read_as_a_file() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/profiles/read-4k.toml");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../model/profiles/read-4k.toml"
+        );
         let profile = load(path).unwrap();
         assert_eq!(profile.origin, path);
         assert_eq!(profile.spec, load("read-4k").unwrap().spec);

@@ -15,56 +15,16 @@ mod processes;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-pub use exporter::{MetricsUrl, MetricsUrlError};
-use exposition::Counters;
-use processes::Listeners;
+use smbench_model::Nanos;
+pub use smbench_model::cpu::{
+    CpuScope, CpuSource, MetricsUrl, MetricsUrlError, ServerCpuRecord, ServerCpuUse,
+};
 use thiserror::Error;
 
-use crate::clock::{self, Nanos};
-use crate::process::{self, CpuTime};
-
-/// Source of a server's CPU time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CpuSource {
-    /// CPU time is not read.
-    Off,
-    /// This machine's process table, if the server runs here.
-    #[default]
-    Processes,
-    /// The metrics of an exporter on the server: Prometheus's node_exporter, or
-    /// windows_exporter.
-    Exporter(MetricsUrl),
-}
-
-/// Scope of a CPU time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CpuScope {
-    /// The processes of the server. Work that the kernel does for them outside of
-    /// their system calls is not included.
-    Processes,
-    /// All processes and the kernel of the server's machine.
-    Machine,
-}
-
-/// CPU time of a server in the window of a load point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerCpuRecord {
-    /// Short description of the source.
-    pub source: String,
-    /// The CPU time used, or the reason why it is unknown.
-    pub used: Result<ServerCpuUse, String>,
-}
-
-/// CPU time that a server used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerCpuUse {
-    /// Scope of the CPU time.
-    pub scope: CpuScope,
-    /// Number of CPUs of the server's machine, 1 or more.
-    pub cores: u32,
-    /// CPU time in the window, summed over all CPUs.
-    pub busy: Duration,
-}
+use crate::process::CpuTime;
+use crate::{clock, process};
+use exposition::Counters;
+use processes::Listeners;
 
 /// An exporter that does not tell the CPU time of its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,20 +36,18 @@ pub struct MetricsError {
     pub reason: String,
 }
 
-impl CpuSource {
-    /// Asks an exporter once, so that one that does not answer is found before the
-    /// load. Blocks the thread for 2 seconds at most. Processes are looked for once
-    /// the server's address is known: where they cannot be had, the run goes on.
-    pub(crate) fn check(&self) -> Result<(), MetricsError> {
-        let Self::Exporter(url) = self else {
-            return Ok(());
-        };
-        let error = |reason| MetricsError {
-            url: url.to_string(),
-            reason,
-        };
-        exporter::scrape(url).map(|_| ()).map_err(error)
-    }
+/// Asks an exporter once, so that one that does not answer is found before the
+/// load. Blocks the thread for 2 seconds at most. Processes are looked for once
+/// the server's address is known: where they cannot be had, the run goes on.
+pub(crate) fn check(source: &CpuSource) -> Result<(), MetricsError> {
+    let CpuSource::Exporter(url) = source else {
+        return Ok(());
+    };
+    let error = |reason| MetricsError {
+        url: url.to_string(),
+        reason,
+    };
+    exporter::scrape(url).map(|_| ()).map_err(error)
 }
 
 /// Reads the counters of one server.

@@ -13,7 +13,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::task::coop;
 
-use crate::driver::Dropped;
+use crate::run::operation::Dropped;
 
 /// Receives the bytes that are there and fit into `room`, and waits if there are
 /// none. Fails once the peer has closed. With [`RecvFlags::TRUNC`] the kernel drops

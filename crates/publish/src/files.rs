@@ -10,62 +10,65 @@ use crate::html::plots_in;
 use crate::plot::{PngError, Rasterizer, SvgError};
 use crate::{PLOTS, report, to_html, to_markdown};
 
-/// The files beside the plots.
+/// Names of the files next to the plots.
 const PAGE: &str = "index.html";
 const MARKDOWN: &str = "report.md";
 const CSV: &str = "report.csv";
 
-/// What was written.
+/// Paths of the written report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The page that has everything.
+    /// The page with the whole report.
     pub page: PathBuf,
-    /// The same as Markdown.
+    /// The same content as Markdown.
     pub markdown: PathBuf,
     /// All load points and operations as rows.
     pub csv: PathBuf,
     /// The folder of the plots.
     pub plots: PathBuf,
-    /// How many plots are in it, each as SVG, as PNG and as CSV.
+    /// Number of plots in it, each as SVG, as PNG and as CSV.
     pub plot_count: usize,
 }
 
-/// Why a report could not be written.
+/// Reason why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Somebody else's file has the name of one of the report's.
+    /// A file that is not part of a report has the name of one of the report's
+    /// files.
     #[error(
         "write {path}: there is such a file, and of no report of smbench's; give another --out, or \
          move it away"
     )]
     Foreign {
-        /// Which.
+        /// Path of that file.
         path: PathBuf,
     },
-    /// A file or a folder.
+    /// A file or a folder could not be written.
     #[error("write {path}: {source}")]
     File {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's reason.
         source: io::Error,
     },
-    /// A plot as SVG.
+    /// A plot could not be drawn as SVG.
     #[error(transparent)]
     Svg(#[from] SvgError),
-    /// A plot as PNG.
+    /// A plot could not be rendered as PNG.
     #[error(transparent)]
     Png(#[from] PngError),
 }
 
-/// Writes the report on a study into `folder`, which is made where it is missing:
-/// `index.html`, `report.md`, `report.csv` and `plots/`, in the place of an earlier
-/// report's. All else in it is left alone.
+/// Writes the report on a study into `folder`, and creates the folder if necessary.
+/// The files are `index.html`, `report.md`, `report.csv` and `plots/`. They replace
+/// those of an earlier report. All other files stay.
 ///
 /// # Errors
 ///
-/// [`WriteError::Foreign`], with nothing written, where files of those names are of
-/// no report; when anything cannot be written; the files before it have been.
+/// - [`WriteError::Foreign`] if a file with one of these names is not part of a
+///   report. Nothing is written then.
+/// - Other errors if a file cannot be written. The files before it have been
+///   written.
 pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
     let report = report(study);
     let plots = folder.join(PLOTS);
@@ -84,12 +87,12 @@ pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
     earlier.check(folder, &names)?;
     fs::create_dir_all(&plots).map_err(at(&plots))?;
     earlier.remove_plots(folder, &names)?;
-    // First, and whole or not at all: it says which other files are the report's.
+    // Written first and atomically, because it names the other files of the report.
     let whole = folder.join(PAGE);
     let part = folder.join(format!(".{PAGE}.{}.tmp", process::id()));
     let written = fs::write(&part, page).and_then(|()| fs::rename(&part, &whole));
     written.map_err(|error| {
-        // Nothing more can be done when the removal fails as well.
+        // If the removal fails as well, nothing more can be done.
         let _ = fs::remove_file(&part);
         at(&whole)(error)
     })?;
@@ -114,15 +117,15 @@ pub fn save(study: &Study, folder: &Path) -> Result<Written, WriteError> {
     })
 }
 
-/// What a folder has of an earlier report.
+/// An earlier report in a folder.
 enum Earlier {
     Nothing,
-    /// A whole one, with these plots.
+    /// A complete report with these plots.
     Report(Vec<String>),
 }
 
 impl Earlier {
-    /// What the page at `path` says, if there is one.
+    /// Reads the list of plots from the page at `path`, if it exists.
     fn find(path: &Path) -> Result<Self, WriteError> {
         let foreign = || WriteError::Foreign {
             path: path.to_owned(),
@@ -133,7 +136,7 @@ impl Earlier {
                 Ok(Self::Report(names.into_iter().map(str::to_owned).collect()))
             }
             Err(error) => match error.kind() {
-                // Making the folder tells what is wrong with it.
+                // Creating the folder reports the error.
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Self::Nothing),
                 io::ErrorKind::InvalidData => Err(foreign()),
                 _ => Err(WriteError::File {
@@ -151,7 +154,7 @@ impl Earlier {
         }
     }
 
-    /// Fails where a file would be replaced that is not of the earlier report.
+    /// Fails if a file that is not part of the earlier report would be replaced.
     fn check(&self, folder: &Path, plots: &[&str]) -> Result<(), WriteError> {
         let others = match self {
             Self::Nothing => &[MARKDOWN, CSV][..],
@@ -170,7 +173,7 @@ impl Earlier {
         }
     }
 
-    /// Removes its plots, but for those that will be replaced.
+    /// Removes the earlier report's plots, except those that will be replaced.
     fn remove_plots(&self, folder: &Path, but: &[&str]) -> Result<(), WriteError> {
         let old = self.plots().iter();
         for name in old.filter(|name| !but.contains(&name.as_str())) {
@@ -187,7 +190,7 @@ impl Earlier {
     }
 }
 
-/// The files of a plot, from the report's folder.
+/// Returns the files of a plot, relative to the report's folder.
 fn files_of(plot: &str) -> [String; 3] {
     ["svg", "png", "csv"].map(|extension| format!("{PLOTS}/{plot}.{extension}"))
 }

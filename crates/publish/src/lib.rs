@@ -1,7 +1,7 @@
-//! Reports: a [`Study`](smbench_report::study::Study) as one HTML page, as Markdown,
-//! as CSV, and its plots as SVG, PNG and CSV.
+//! Reports: a [`Study`](smbench_report::study::Study) as one HTML page, as Markdown
+//! and as CSV, and its plots as SVG, PNG and CSV.
 //!
-//! - [`report()`]: what a report says, as a value
+//! - [`report()`]: the content of a report as a value
 //! - [`plot`]: plots as values, and their pictures
 //! - [`to_html`], [`to_markdown`]: a report as text
 //! - [`save`]: all of it as files
@@ -19,5 +19,5 @@ pub use html::to_html;
 pub use markdown::to_markdown;
 pub use report::{Block, Report, Section};
 
-/// The folder of the plots beside a page.
+/// Name of the folder of the plots next to a page.
 const PLOTS: &str = "plots";

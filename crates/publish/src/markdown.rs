@@ -1,4 +1,4 @@
-//! A report as Markdown, with plots as pictures beside it.
+//! A report as Markdown, with plots as separate pictures.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use smbench_report::units::plain;
 use crate::PLOTS;
 use crate::report::{Block, Report, Section};
 
-/// The report in GitHub's Markdown.
+/// Returns the report in GitHub's Markdown.
 #[must_use]
 pub fn to_markdown(report: &Report) -> String {
     let mut text = format!("# {}\n", safe(&report.title));
@@ -21,7 +21,7 @@ pub fn to_markdown(report: &Report) -> String {
     text
 }
 
-/// A heading and what is under it, each after an empty line.
+/// Adds a heading and its blocks, each after an empty line.
 fn add(text: &mut String, heading: &str, section: &Section) {
     *text += &format!("\n{heading} {}\n", safe(&section.title));
     for block in &section.blocks {
@@ -72,7 +72,7 @@ fn block(block: &Block) -> String {
     text
 }
 
-/// What encloses lines none of which can end it.
+/// Returns a fence that no line can end.
 fn fence(lines: &[String]) -> String {
     let runs = lines.iter().flat_map(|line| line.split(|c| c != '`'));
     let longest = runs.map(str::len).max().unwrap_or(0);

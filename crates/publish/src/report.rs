@@ -1,8 +1,8 @@
-//! A report as a value, whatever it is written as.
+//! A report as a value, independent of its output format.
 //!
-//! Invariant: nothing in it is markup; whatever it is written as makes texts
-//! harmless by itself, since names and notes come from files.
-//! Not here: what is in it ([`crate::content`]), and how it looks.
+//! Invariant: texts contain no markup. Names and notes come from files, so each
+//! output format escapes them. Not here: the content ([`crate::content`]), and the
+//! layout.
 
 use smbench_report::table::Table;
 
@@ -11,9 +11,9 @@ use crate::plot::Plot;
 /// A report on a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What it is called.
+    /// Title of the report.
     pub title: String,
-    /// Its parts in order.
+    /// Sections in their order.
     pub sections: Vec<Section>,
 }
 
@@ -22,31 +22,31 @@ pub struct Report {
 pub struct Section {
     /// The heading.
     pub title: String,
-    /// What belongs to the section as a whole.
+    /// Content of the section itself.
     pub blocks: Vec<Block>,
-    /// Sections within; they have none of their own.
+    /// Subsections; they have none of their own.
     pub parts: Vec<Section>,
 }
 
-/// One thing after another in a section.
+/// One element of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// A paragraph.
     Text(String),
     /// Statements that belong together.
     List(Vec<String>),
-    /// Labels and what they stand for.
+    /// Pairs of a label and a text.
     Facts(Vec<(String, String)>),
-    /// Lines as they were written: configuration, a command line.
+    /// Literal lines: configuration, a command line.
     Verbatim(Vec<String>),
     /// A table.
     Table(Table),
-    /// A plot. Those that follow each other may stand side by side.
+    /// A plot. Consecutive plots may be side by side.
     Plot(Plot),
 }
 
 impl Section {
-    /// A section that has nothing in it yet.
+    /// Creates an empty section.
     pub(crate) fn new(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -70,7 +70,7 @@ impl Section {
         self.blocks.push(Block::Table(table));
     }
 
-    /// Adds a plot, or says in its place that there is nothing to draw.
+    /// Adds a plot, or a text that there is nothing to draw.
     pub(crate) fn plot(&mut self, plot: Plot) {
         match plot.is_empty() {
             true => self.text(format!("{}: nothing was measured.", plot.title)),
@@ -78,7 +78,7 @@ impl Section {
         }
     }
 
-    /// Adds a section within, unless it would be empty.
+    /// Adds a subsection, unless it is empty.
     pub(crate) fn part(&mut self, part: Self) {
         if !part.blocks.is_empty() {
             self.parts.push(part);
@@ -87,7 +87,7 @@ impl Section {
 }
 
 impl Report {
-    /// All plots in their order.
+    /// Returns all plots in their order.
     pub fn plots(&self) -> impl Iterator<Item = &Plot> {
         let sections = self.sections.iter();
         let all = sections.flat_map(|section| [section].into_iter().chain(&section.parts));

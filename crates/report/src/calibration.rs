@@ -1,10 +1,11 @@
-//! What a machine can generate at most, so that a reader can tell a slow server from
-//! a slow client: a document of its own, which later results keep a copy of.
+//! Calibration: the highest load that a machine can generate. With it, a reader can
+//! distinguish a slow server from a slow client. It is a separate document, and
+//! later results keep a copy of it.
 //!
-//! A ceiling is what the generator did against a target that costs next to nothing.
-//! Invariant: nothing here claims that a server elsewhere could not be given
-//! more, since whatever answers on this machine takes CPU time from the generator.
-//! Not here: measuring.
+//! A ceiling is the generator's result against a target that costs almost nothing.
+//! Invariant: a ceiling does not limit the load on a remote server. A target on
+//! this machine takes CPU time from the generator, so a remote server could get
+//! more. Not here: measuring.
 
 use std::path::Path;
 
@@ -15,48 +16,48 @@ use crate::doc::{self, LoadError, MachineDoc, RunDoc, SaveError, ToolDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, bytes, counted, plain};
 
-/// Sizes that are at most so many times apart are alike enough to be compared.
+/// Largest ratio of two sizes that may still be compared.
 const SIZES_APART: f64 = 4.0;
 
-/// What a calibration is called in a folder of results.
+/// Name of a calibration's file in a folder of results.
 pub const CALIBRATION_FILE: &str = "calibration.json";
 
-/// What one machine can generate at most.
+/// The highest load that one machine can generate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationDoc {
-    /// [`doc::SCHEMA_VERSION`] of the writer.
+    /// [`doc::SCHEMA_VERSION`] of the program that wrote the document.
     pub schema_version: u32,
-    /// What wrote the document, and was measured.
+    /// The program that was measured and wrote the document.
     pub tool: ToolDoc,
     /// Wall-clock time of the start, RFC 3339 in UTC, to the second.
     pub started: String,
-    /// The machine.
+    /// The machine that was measured.
     pub machine: MachineDoc,
-    /// Seconds that each ceiling was measured for.
+    /// Seconds that each measurement took.
     pub duration_s: f64,
-    /// Each target with each operation measured of it, on one thread and on all.
+    /// One element per target, operation and number of threads (one, and all).
     pub ceilings: Vec<CeilingDoc>,
-    /// What sysbench says of the machine.
+    /// Figures of sysbench for the machine.
     pub sysbench: SysbenchDoc,
 }
 
-/// What answers during a calibration.
+/// Target of the load during a calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CeilingTarget {
-    /// Nothing: every operation is done at once. The engine alone.
+    /// No target: every operation completes at once. Only the engine runs.
     Null,
-    /// A process that reads and writes as many bytes on bare sockets.
+    /// A process that sends and receives the same number of bytes on bare sockets.
     Loopback,
-    /// The embedded server: all of SMB.
+    /// The embedded server: the whole SMB protocol.
     Embedded,
 }
 
 impl CeilingTarget {
-    /// All, the one that costs the least first.
+    /// All targets, the cheapest first.
     pub const ALL: [Self; 3] = [Self::Null, Self::Loopback, Self::Embedded];
 
-    /// `null target`, `bare loopback` or `embedded server`.
+    /// Returns `null target`, `bare loopback` or `embedded server`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,37 +68,38 @@ impl CeilingTarget {
     }
 }
 
-/// What the generator did against one target.
+/// Result of the generator against one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CeilingDoc {
-    /// What answered.
+    /// Target of the load.
     pub target: CeilingTarget,
     /// `read` or `write`.
     pub op: String,
     /// Bytes per request.
     pub bytes: u32,
-    /// Threads of the generator; each keeps one core busy at most.
+    /// Threads of the generator; each uses at most one core.
     pub threads: u32,
-    /// Clients, one request outstanding each.
+    /// Number of clients, with one request outstanding each.
     pub clients: u32,
-    /// Operations per second; `null`, like the next, where it was not measured.
+    /// Operations per second. `null`, like the next two keys, if they were not
+    /// measured.
     pub ops_per_s: Option<f64>,
     /// Application data in Mbit/s (10^6).
     pub throughput_mbps: Option<f64>,
     /// Microseconds of the generator's CPU per operation.
     pub cpu_us_per_op: Option<f64>,
-    /// Why it was not measured; `null` where it was.
+    /// Why there is no result; `null` if there is one.
     pub not_measured: Option<String>,
 }
 
-/// Figures of sysbench, where it is installed.
+/// Figures of sysbench, if it is installed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SysbenchDoc {
-    /// Its release: `1.0.20`; `null` where it is not installed.
+    /// Release of sysbench: `1.0.20`; `null` if it is not installed.
     pub version: Option<String>,
-    /// `sysbench cpu run` and `sysbench threads run`.
+    /// Results of `sysbench cpu run` and `sysbench threads run`.
     pub tests: Vec<SysbenchTestDoc>,
-    /// Why there are no figures, or not all; `null` where there are.
+    /// Why figures are missing; `null` if none is.
     pub not_measured: Option<String>,
 }
 
@@ -106,31 +108,32 @@ pub struct SysbenchDoc {
 pub struct SysbenchTestDoc {
     /// `cpu` or `threads`.
     pub test: String,
-    /// What it was run with.
+    /// Options of the test.
     pub options: Vec<String>,
     /// Events per second.
     pub events_per_s: f64,
-    /// Milliseconds per event: least.
+    /// Milliseconds per event: minimum.
     pub latency_min_ms: f64,
-    /// Mean.
+    /// Milliseconds per event: mean.
     pub latency_avg_ms: f64,
-    /// Most.
+    /// Milliseconds per event: maximum.
     pub latency_max_ms: f64,
-    /// 95th percentile.
+    /// Milliseconds per event: 95th percentile.
     pub latency_p95_ms: f64,
 }
 
-/// How far a run comes to what the machine can generate.
+/// Distance between a run and the limit of its machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
-    /// Operations per second of its peak, in percent of those of the calibration.
+    /// Operations per second of the run's peak, in percent of those of the
+    /// calibration.
     pub percent: f64,
-    /// All that is to be said of it, in a line.
+    /// The whole statement, in a line.
     pub text: String,
 }
 
 impl Reached {
-    /// Whether the calibration can be a limit: no run did more than it found possible.
+    /// Returns whether the calibration can be a limit: the run did not exceed it.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.percent <= 100.0
@@ -138,17 +141,17 @@ impl Reached {
 }
 
 impl CalibrationDoc {
-    /// The document as indented JSON with a final newline.
+    /// Returns the document as indented JSON with a final newline.
     #[must_use]
     pub fn to_json(&self) -> String {
         doc::to_json(self)
     }
 
-    /// Writes the document, replacing any older one at once.
+    /// Writes the document and replaces an older one atomically.
     ///
     /// # Errors
     ///
-    /// When the file, or its temporary neighbour, cannot be written.
+    /// When the file, or the temporary file next to it, cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), SaveError> {
         doc::save(self, path)
     }
@@ -157,12 +160,12 @@ impl CalibrationDoc {
     ///
     /// # Errors
     ///
-    /// As [`RunDoc::load`].
+    /// The errors of [`RunDoc::load`].
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         doc::parse(&doc::read(path)?, path)
     }
 
-    /// The table.
+    /// Returns the ceilings as a table.
     #[must_use]
     pub fn table(&self) -> Table {
         let columns = ["threads", "clients", "ops/s", "Mbit/s", "us/op"];
@@ -209,7 +212,7 @@ impl CalibrationDoc {
         }
     }
 
-    /// What sysbench found, a line each.
+    /// Returns the figures of sysbench, a line each.
     #[must_use]
     pub fn sysbench_lines(&self) -> Vec<String> {
         let SysbenchDoc {
@@ -237,9 +240,9 @@ impl CalibrationDoc {
         lines
     }
 
-    /// How far the peak of a run comes to what this machine does against the
-    /// embedded server with requests of the most similar size; `None` where there
-    /// is nothing like it, that is, none at most four times as large or as small.
+    /// Compares the peak of a run with this machine's rate against the embedded
+    /// server, for the closest request size. `None` if no measured size is at most
+    /// four times as large or as small.
     #[must_use]
     pub fn reached(&self, run: &RunDoc) -> Option<Reached> {
         let curve = Curve::of(&run.load_points);
@@ -254,13 +257,14 @@ impl CalibrationDoc {
             .map(|pass| pass.ops_per_s * pass.window_s)
             .sum();
         let size = (read + written) / operations;
-        // An operation that moves nothing is like none of those measured.
+        // An operation that moves no data is not comparable to the measured ones.
         if !size.is_finite() || size < 1.0 {
             return None;
         }
         let op = if read >= written { "read" } else { "write" };
         let like = self.like(op, size, run.plan.threads_at(row.clients))?;
-        // What an operation costs grows with its size: from a size far off nothing follows.
+        // The cost of an operation grows with its size. So sizes that differ much
+        // say nothing about each other.
         let apart = (size / f64::from(like.bytes)).ln().abs();
         if apart > SIZES_APART.ln() {
             return None;
@@ -302,7 +306,8 @@ impl CalibrationDoc {
         Some(reached)
     }
 
-    /// What was done with the same operations on targets that cost less, in brackets.
+    /// Returns the rates of the same operations on the cheaper targets, in
+    /// brackets.
     fn beside(&self, like: &CeilingDoc) -> String {
         let of = |target: CeilingTarget| {
             let mut ceilings = self.ceilings.iter();
@@ -324,7 +329,8 @@ impl CalibrationDoc {
         }
     }
 
-    /// The ceiling of all SMB that is most like these operations.
+    /// Returns the ceiling of the embedded server that is closest to these
+    /// operations.
     fn like(&self, op: &str, size: f64, threads: u32) -> Option<&CeilingDoc> {
         let measured = |ceiling: &&CeilingDoc| {
             ceiling.target == CeilingTarget::Embedded && ceiling.ops_per_s.is_some()
@@ -344,7 +350,7 @@ impl CalibrationDoc {
     }
 }
 
-/// `read 4 KiB`.
+/// Returns an operation and its size: `read 4 KiB`.
 fn operation(ceiling: &CeilingDoc) -> String {
     format!("{} {}", plain(&ceiling.op), bytes(ceiling.bytes.into()))
 }

@@ -1,76 +1,78 @@
-//! How far apart two measured quantities are, in percent, and how much of that
-//! noise may be.
+//! How far two measured quantities differ, in percent, and how much of that may be
+//! noise.
 //!
-//! Of values that were measured several times (passes) the interval is Welch's
-//! (Biometrika 34, 1947), which does not ask for equal variances, for the
-//! logarithm of the ratio of the two means: its variance is the sum of the
-//! squared relative standard errors (Hedges, Gurevitch and Curtis, Ecology 80,
-//! 1999, "The meta-analysis of response ratios"). So the change shown is that of
-//! the means shown, and turning the two around turns all signs around.
+//! For values that were measured several times (passes), the interval is Welch's
+//! (Biometrika 34, 1947). It does not assume equal variances. It applies to the
+//! logarithm of the ratio of the two means. Its variance is the sum of the squared
+//! relative standard errors (Hedges, Gurevitch and Curtis, Ecology 80, 1999, "The
+//! meta-analysis of response ratios"). So the change shown is the change of the
+//! means shown, and swapping the two turns all signs around.
 //!
-//! Of a single pass only its window can be looked at, by batch means: its
-//! intervals, which depend on their neighbours, are cut into few large batches,
-//! which hardly do (Schmeiser, Operations Research 30, 1982: more than 30 gain
-//! nothing). That tells how well this window determines the mean of this run;
-//! how far runs lie apart is not in it, so it never makes a verdict.
+//! A single pass has only its window. Its noise is estimated by batch means:
+//! neighbouring intervals depend on each other, so they are joined to a few large
+//! batches. Large batches hardly depend on each other (Schmeiser, Operations
+//! Research 30, 1982: more than 30 batches gain nothing). The result says how well
+//! this window determines the mean of this run. It does not include how far runs
+//! differ, so it never gives a verdict.
 //!
 //! Latte (t test with an effective sample size), criterion (bootstrapped t test)
-//! and benchstat (Mann-Whitney U test) answer the same question; of these, the
-//! last cannot show anything with three passes each, and the others look at one
-//! run only. Not here: what is compared ([`crate::compare`]).
+//! and benchstat (Mann-Whitney U test) answer the same question. Of these,
+//! benchstat cannot show anything with three passes each, and the others look at
+//! one run only. Not here: which metrics are compared ([`crate::compare`]).
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::student_t;
 
-/// How often an interval is to hold what it is of, unless told otherwise.
+/// Default probability with which an interval contains the true value.
 pub const CONFIDENCE: f64 = 0.95;
-/// How often a change of the size called [`Interval::shows_from`] would be shown.
+/// Probability with which a change of the size [`Interval::shows_from`] is
+/// detected.
 const POWER: f64 = 0.8;
-/// Batches that a window is cut into at most, and at least.
+/// Largest and smallest number of batches of a window.
 const BATCHES_MAX: usize = 10;
 const BATCHES_MIN: usize = 5;
-/// Intervals in a batch, at least.
+/// Smallest number of intervals in a batch.
 const BATCH_LENGTH_MIN: usize = 2;
-/// Logarithm of what still is a finite ratio.
+/// Largest logarithm whose ratio is still finite.
 const LOG_RATIO_MAX: f64 = 700.0;
 
-/// A quantity that was measured, and what is known of its noise.
+/// A measured quantity, and what is known about its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Its value: the mean, where there are several.
+    /// The value: the mean if there are several values.
     pub value: f64,
-    /// How far single values lie apart; `None` where that is not known.
+    /// Spread of the single values; `None` if it is not known.
     pub spread: Option<Spread>,
-    /// How far the value may be off for the coarseness of what it was measured
-    /// with, however often: as a part of it.
+    /// Error of the value because of the coarse unit it was measured in, as a share
+    /// of the value. Repetition does not reduce it.
     pub resolution: f64,
 }
 
-/// How far single values lie apart.
+/// Spread of single values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Variance of a sample (n - 1) by the square of the mean.
+    /// Variance of the sample (n - 1), divided by the square of the mean.
     pub relative_variance: f64,
-    /// How many values, 2 or more.
+    /// Number of values, 2 or more.
     pub count: usize,
-    /// What they are.
+    /// The kind of values.
     pub noise: Noise,
 }
 
-/// What lies behind a confidence interval.
+/// The kind of values behind a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Noise {
-    /// Passes: how far measurements of the same thing lie apart.
+    /// Passes: the interval includes how far repeated measurements differ.
     Passes,
-    /// Parts of the windows of single passes: how far runs lie apart is not in
-    /// it.
+    /// Parts of the windows of single passes: the interval does not include how far
+    /// runs differ.
     Window,
 }
 
 impl Measured {
-    /// One value of each pass; `None` without any.
+    /// Builds a quantity from one value of each pass; `None` without values.
     #[must_use]
     pub fn over_passes(values: &[f64]) -> Option<Self> {
         Some(Self {
@@ -80,8 +82,8 @@ impl Measured {
         })
     }
 
-    /// The value of a single pass, in whose window each whole interval saw this
-    /// much.
+    /// Builds a quantity from the value of a single pass and the amounts in each
+    /// whole interval of its window.
     #[must_use]
     pub fn in_window(value: f64, intervals: &[f64]) -> Self {
         let spread = batch_means(intervals).and_then(|means| Spread::of(&means, Noise::Window));
@@ -92,8 +94,8 @@ impl Measured {
         }
     }
 
-    /// The same, from what cannot tell values apart that are closer than this
-    /// part of them.
+    /// Sets the resolution: the share of a value below which two values cannot be
+    /// distinguished.
     #[must_use]
     pub fn with_resolution(self, resolution: f64) -> Self {
         Self { resolution, ..self }
@@ -115,7 +117,7 @@ impl Spread {
         })
     }
 
-    /// The variance of the mean by the square of the mean.
+    /// Returns the variance of the mean, divided by the square of the mean.
     #[must_use]
     pub fn of_mean(&self) -> f64 {
         self.relative_variance / self.count as f64
@@ -130,8 +132,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Means over batches of nearly equal length; `None` where there is too little
-/// for batches that could be independent.
+/// Returns means over batches of nearly equal length; `None` if there are too few
+/// intervals for batches that could be independent.
 fn batch_means(intervals: &[f64]) -> Option<Vec<f64>> {
     let batches = (intervals.len() / BATCH_LENGTH_MIN).min(BATCHES_MAX);
     if batches < BATCHES_MIN {
@@ -143,8 +145,8 @@ fn batch_means(intervals: &[f64]) -> Option<Vec<f64>> {
         .collect()
 }
 
-/// How many percent more `of` is than `over`: what published tables call the
-/// gain. `None` where that has no answer.
+/// Returns by how many percent `of` exceeds `over`: the gain of published tables.
+/// `None` if there is no finite percentage.
 #[must_use]
 pub fn percent_more(of: f64, over: f64) -> Option<f64> {
     let percent = (of - over) / over * 100.0;
@@ -154,28 +156,29 @@ pub fn percent_more(of: f64, over: f64) -> Option<f64> {
 /// A change from one quantity to another, in percent of the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// From the one value to the other.
+    /// Change of the values, in percent.
     pub percent: f64,
-    /// What it may be in truth; `None` where the noise of either is not known.
+    /// Interval that contains the true change; `None` if the noise of either value
+    /// is not known.
     pub interval: Option<Interval>,
 }
 
-/// What a change may be in truth.
+/// Range that contains the true change with a given probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower bound, in percent.
+    /// Lower bound, in percent.
     pub low: f64,
-    /// Its upper bound, in percent.
+    /// Upper bound, in percent.
     pub high: f64,
-    /// Whose noise it rests on.
+    /// The kind of noise that the interval is based on.
     pub noise: Noise,
-    /// The smallest increase, in percent, that such data would show in four of
-    /// five cases, as an interval without 0.
+    /// Smallest increase, in percent, that such data would show in four of five
+    /// cases. "Show" means an interval without 0.
     pub shows_from: f64,
 }
 
 impl Interval {
-    /// Whether all of it lies on one side of 0.
+    /// Returns whether the whole interval lies on one side of 0.
     #[must_use]
     pub fn shows_a_change(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -183,9 +186,10 @@ impl Interval {
 }
 
 impl Change {
-    /// With an interval that holds the true change with a probability of
-    /// `confidence`, from above 0 to below 1. `None` unless both values are
-    /// above 0: there is no percentage of nothing.
+    /// Computes the change and an interval that contains the true change with a
+    /// probability of `confidence`. `confidence` lies between 0 and 1, both
+    /// excluded. Returns `None` unless both values are above 0, because nothing can
+    /// be a percentage of 0.
     #[must_use]
     pub fn between(from: &Measured, to: &Measured, confidence: f64) -> Option<Self> {
         let percent = percent_more(to.value, from.value).filter(|_| to.value > 0.0)?;
@@ -205,11 +209,11 @@ impl Change {
     }
 }
 
-/// How well the logarithm of a ratio is known.
+/// Uncertainty of the logarithm of a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uncertainty {
     pub(crate) standard_error: f64,
-    /// Of freedom, of the standard error.
+    /// Degrees of freedom of the standard error.
     pub(crate) degrees: f64,
     /// See [`Measured::resolution`].
     pub(crate) resolution: f64,
@@ -219,7 +223,7 @@ pub(crate) struct Uncertainty {
 impl Uncertainty {
     pub(crate) fn around(&self, log_ratio: f64, confidence: f64) -> Interval {
         let percent = |log: f64| log.clamp(-LOG_RATIO_MAX, LOG_RATIO_MAX).exp_m1() * 100.0;
-        // Values that do not vary at all leave no degrees to divide by.
+        // Values that do not vary at all have no degrees of freedom to divide by.
         let half = |probability| match self.standard_error > 0.0 {
             true => student_t(probability, self.degrees) * self.standard_error,
             false => 0.0,

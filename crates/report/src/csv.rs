@@ -1,10 +1,10 @@
-//! A document as rows for spreadsheets: one per load point, pass and
-//! operation, `all` being every operation together.
+//! A document as rows for spreadsheets: one per load point, pass and operation. The
+//! operation `all` is the sum of all operations.
 //!
-//! Everything is of the window but `errors`, which are of the whole load point, and
-//! `final_flush`, which comes after it and so has no rates.
-//! Full precision, units in the column names, an empty field for what was not
-//! measured. Columns are only ever added, at the end.
+//! All values are of the window, with two exceptions. `errors` are of the whole
+//! load point. `final_flush` comes after the window and so has no rates. Numbers
+//! have full precision, units are in the column names, and a value that was not
+//! measured is an empty field. New columns are only added at the end.
 
 use std::io::Write;
 use std::iter;
@@ -46,7 +46,7 @@ const HEADER: [&str; 30] = [
     "server_ops_per_s_per_percent",
 ];
 
-/// The columns that differ between the rows of one load point.
+/// Cells that differ between the rows of one load point.
 struct Cells<'a> {
     op: &'a str,
     count: u64,
@@ -70,8 +70,8 @@ pub fn write_csv(doc: &RunDoc, output: impl Write) -> Result<(), ::csv::Error> {
     Ok(())
 }
 
-/// Writes a header line and the rows of all results of a study, in each the
-/// names of server and profile first.
+/// Writes a header line and the rows of all results of a study. Each row begins
+/// with the names of server and profile.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ fn record(
     let window_s = Some(point.window_s).filter(|&length| length > 0.0 && is_of_window(cells.op));
     let per_second = |amount: f64| or_empty(window_s.map(|length| amount / length));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
-    // CPU and memory are the process's, not those of one kind of operation.
+    // CPU and memory belong to the process, not to one kind of operation.
     let whole_point = cells.op == "all";
     let cores = machine
         .and_then(|machine| machine.cpus)

@@ -1,29 +1,29 @@
 //! Load points averaged over their passes: a curve over clients and its peak.
 //!
-//! A pass that is not valid stays out of every average; a row without any
-//! valid pass still shows its numbers but is never the peak. Throughput is the
-//! mean over passes, as published NetBench results have it; latency is pooled
-//! over all operations of those passes. Not here: printing.
+//! An invalid pass is in no average. A row without any valid pass still shows its
+//! numbers but is never the peak. Throughput is the mean over passes, as in
+//! published NetBench results. Latency is pooled over all operations of those
+//! passes. Not here: printing.
 
 use crate::doc::{LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc, ServerCpuDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::statistics::Estimate;
 
-/// One row per number of clients, ascending.
+/// A curve with one row per number of clients, ascending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve<'a> {
-    /// The rows.
+    /// Rows of the curve.
     pub rows: Vec<Row<'a>>,
 }
 
 /// All passes at one number of clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<'a> {
-    /// Clients asked for.
+    /// Number of clients asked for.
     pub clients: u32,
-    /// The passes the numbers below come from: the valid ones, or all when
-    /// none is. Never empty.
+    /// Passes behind the numbers below: the valid ones, or all passes if none is
+    /// valid. Never empty.
     pub passes: Vec<&'a LoadPointDoc>,
     /// The passes that are not valid.
     pub invalid: Vec<&'a LoadPointDoc>,
@@ -31,52 +31,54 @@ pub struct Row<'a> {
     pub throughput_mbps: f64,
     /// Sample standard deviation of the throughput; `None` for one pass.
     pub throughput_deviation_mbps: Option<f64>,
-    /// Means over passes and how far they can be trusted; `None` unless there
-    /// are several valid ones.
+    /// Means over passes with their confidence intervals; `None` unless there are
+    /// several valid passes.
     pub repeats: Option<RepeatsDoc>,
     /// Operations per second, mean over passes.
     pub ops_per_s: f64,
     /// Response times pooled over passes; `None` without operations.
     pub latency_ns: Option<LatencyDoc>,
-    /// Service times pooled over passes, where operations are due by the clock; `None` where
-    /// they equal the response times.
+    /// Service times pooled over passes, if operations are due by the clock; `None`
+    /// if they equal the response times.
     pub service_ns: Option<LatencyDoc>,
     /// Microseconds of the generator's CPU per operation, over all passes.
     pub cpu_us_per_op: Option<f64>,
-    /// Failed operations of all passes, the invalid ones and ramps included.
+    /// Failed operations of all passes, including ramps and invalid passes.
     pub errors: u64,
 }
 
 impl Row<'_> {
-    /// Whether the numbers may be quoted.
+    /// Returns whether the numbers may be quoted.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.passes.iter().all(|pass| pass.valid)
     }
 
-    /// Whether the numbers may be quoted, and there are any.
+    /// Returns whether the numbers may be quoted, and exist.
     #[must_use]
     pub fn is_quotable(&self) -> bool {
         self.is_valid() && self.latency_ns.is_some()
     }
 
-    /// Whether any pass is client-limited: the generator, not the server, limited its
-    /// throughput.
+    /// Returns whether any pass is client-limited: the generator, not the server,
+    /// limited its throughput.
     #[must_use]
     pub fn is_generator_limited(&self) -> bool {
         let mut passes = self.passes.iter();
         passes.any(|pass| pass.generator_limited == Some(true))
     }
 
-    /// Whether a stall at the end of the window is missing from the latencies of any pass.
+    /// Returns whether a stall at the end of the window is missing from the
+    /// latencies of any pass.
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         let mut passes = self.passes.iter();
         passes.any(|pass| pass.stalled == Some(true) && !pass.misses_rate())
     }
 
-    /// The share of the operations due at the rate that was asked for which was sent, over
-    /// all passes, 0 to 1; `None` without a rate, or where that is not known.
+    /// Returns the share of due operations that was sent at the requested rate,
+    /// over all passes, 0 to 1. `None` without a rate, or if the share is not
+    /// known.
     #[must_use]
     pub fn reached_share(&self) -> Option<f64> {
         let (mut due, mut sent) = (0, 0);
@@ -90,8 +92,8 @@ impl Row<'_> {
         (due > 0).then(|| (sent as f64 / due as f64).min(1.0))
     }
 
-    /// A figure about the server's CPUs, the mean over passes; `None` unless each of
-    /// them has it.
+    /// Returns a figure of the server's CPUs, the mean over passes; `None` unless
+    /// each pass has it.
     #[must_use]
     pub fn server_cpu(&self, of: fn(&ServerCpuDoc) -> Option<f64>) -> Option<f64> {
         estimate(&self.passes, |pass| of(pass.server_cpu.as_ref()?)).map(|of| of.mean)
@@ -111,15 +113,15 @@ impl<'a> Curve<'a> {
         Self { rows }
     }
 
-    /// The row with the highest throughput among the valid ones that saw
-    /// operations; the one with fewer clients when two are equal. Where no row
-    /// moved any data, the one with the most operations per second.
+    /// Returns the row with the highest throughput among the valid ones with
+    /// operations. Of two equal rows, it is the one with fewer clients. If no row
+    /// moved any data, it is the row with the most operations per second.
     #[must_use]
     pub fn peak_row(&self) -> Option<&Row<'a>> {
         self.peak_index().map(|at| &self.rows[at])
     }
 
-    /// The peak, and how far the plateau around it reaches.
+    /// Returns the peak, and the range of the plateau around it.
     #[must_use]
     pub fn peak(&self) -> Option<PeakDoc> {
         let at = self.peak_index()?;
@@ -142,8 +144,8 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// What it is a curve of: throughput, or operations per second where no row
-    /// moved any data.
+    /// Returns the metric of the curve: throughput, or operations per second if no
+    /// row moved any data.
     #[must_use]
     pub fn metric(&self) -> Metric {
         match self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
@@ -152,7 +154,7 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// What makes a row high.
+    /// Returns a function that gives the value of a row.
     fn height(&self) -> fn(&Row<'_>) -> f64 {
         match self.metric() {
             Metric::Throughput => |row| row.throughput_mbps,
@@ -219,7 +221,8 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
     }
 }
 
-/// `None` where a pass lacks the value, or there is no pass.
+/// Estimates a mean over passes; `None` if a pass lacks the value, or there is no
+/// pass.
 fn estimate(
     passes: &[&LoadPointDoc],
     of: impl Fn(&LoadPointDoc) -> Option<f64>,
@@ -243,7 +246,7 @@ fn repeats(passes: &[&LoadPointDoc]) -> Option<RepeatsDoc> {
     })
 }
 
-/// A sum that a hostile document cannot make overflow.
+/// Adds counts so that a hostile document cannot make the sum overflow.
 pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }

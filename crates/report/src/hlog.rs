@@ -1,12 +1,17 @@
-//! Intervals as an HDR interval log, which the HdrHistogram tools and libraries
-//! of other languages read.
+//! Intervals as an HDR interval log, which the HdrHistogram tools and libraries of
+//! other languages read.
 //!
-//! Response times in nanoseconds, with the longest in milliseconds beside them. An
-//! interval has a line without a tag, of all operations of the workload, which is what
-//! those tools show unless told otherwise; and one per kind of operation, tagged with the
-//! kind and, where the run has several, with the load point. What the server asks for
-//! has a tag but is not in the line of all: it is in no sum elsewhere either. Load points
-//! follow each other in time, each after a comment that names it.
+//! Response times are in nanoseconds; the column of the longest ones is in
+//! milliseconds. Each interval has these lines:
+//!
+//! - one line without a tag for all operations of the workload, which those tools
+//!   show by default
+//! - one line per kind of operation, tagged with the kind; if the run has several
+//!   load points, the tag also names the load point
+//!
+//! Operations that the server asked for have a tagged line only, because no sum
+//! contains them. Load points follow each other in time. A comment before each of
+//! them names it.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
@@ -15,26 +20,26 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
-use smbench_engine::record::{OpKind, OpRecord};
-use smbench_engine::run::MeasuredInterval;
+use smbench_model::progress::MeasuredInterval;
+use smbench_model::record::{OpKind, OpRecord};
 
 use crate::units::counted;
 
-/// Nanoseconds in the unit of the log's column of longest values.
+/// Nanoseconds in a millisecond, the unit of the log's column of longest values.
 const MAX_DIVISOR: f64 = 1e6;
 
 /// Writes an interval log.
 #[derive(Debug)]
 pub struct IntervalLog<W> {
     output: W,
-    /// What instants in the log count from.
+    /// Instant that the log counts from.
     start: Option<SystemTime>,
     /// Clients and pass of the load point that was written last.
     load_point: Option<(u32, u32)>,
 }
 
 impl<W: Write> IntervalLog<W> {
-    /// A log without intervals; nothing is written yet.
+    /// Creates a log without intervals; writes nothing yet.
     pub const fn new(output: W) -> Self {
         Self {
             output,
@@ -43,7 +48,7 @@ impl<W: Write> IntervalLog<W> {
         }
     }
 
-    /// Writes one interval, which must not be earlier than those before it.
+    /// Writes one interval. Intervals must come in the order of time.
     ///
     /// # Errors
     ///
@@ -53,7 +58,7 @@ impl<W: Write> IntervalLog<W> {
         builder.with_max_value_divisor(MAX_DIVISOR);
         let mut text = Vec::new();
         let mut serializer = V2DeflateSerializer::new();
-        // A writer begins with the divisor each time; the log shall do so once.
+        // Each new writer writes the divisor first. The log needs it only once.
         let mut skipped = Vec::new();
         let start = match self.start {
             Some(start) => {
@@ -73,7 +78,7 @@ impl<W: Write> IntervalLog<W> {
             let clients = counted(clients.into(), "client");
             writer.write_comment(&format!("{clients}, pass {pass}"))?;
         }
-        // The clock may have been set back meanwhile.
+        // The clock may have been set back since the start.
         let from = interval
             .start
             .duration_since(start)
@@ -98,10 +103,12 @@ impl<W: Write> IntervalLog<W> {
     }
 }
 
-/// The tag of a kind of operation: `read`; of a run with several load points or passes
-/// `read-16` at 16 clients, and `read-16-2` in the second pass.
+/// Returns the tag of a kind of operation: `read`. In a run with several load
+/// points or passes it is `read-16` at 16 clients, and `read-16-2` in the second
+/// pass.
 ///
-/// The first pass has no number, as whether there will be a second one is not known yet.
+/// The first pass has no number, because the log cannot know yet whether a second
+/// pass will follow.
 fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
     let (name, clients) = (kind.name(), interval.point.clients);
     match (interval.point.of, interval.repeat) {
@@ -115,7 +122,8 @@ fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// What is no tag would be a line without one, and counted twice.
+    /// Without a valid tag, a line would count as one without a tag, and its
+    /// operations would be counted twice.
     #[test]
     fn every_kind_of_operation_has_a_name_that_makes_a_tag() {
         for kind in OpKind::ALL {

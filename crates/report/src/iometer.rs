@@ -1,17 +1,21 @@
-//! A document as Iometer's result file, so that spreadsheets made for those go on
-//! working: its header blocks, its columns in their order, its units.
+//! A document as Iometer's result file, so that spreadsheets made for Iometer still
+//! work. The header blocks, the columns, their order and their units are Iometer's.
 //!
-//! After `ManagerList::SaveResults`, `Manager::SaveResults` and
-//! `AccessSpecList::SaveResults` of Iometer 1.1.0. Each load point of each pass is
-//! a test with a row `ALL` and one `MANAGER`, which is smbench; there are no rows of
-//! workers, targets and processors. Workers are clients. Rates are per second,
-//! MiBps binary, MBps decimal, response times milliseconds, raw times nanoseconds
-//! (which "Processor Speed" says). Connections stay, so there are none per second.
-//! The CPU columns are the server's; what was not measured is empty there.
+//! Follows `ManagerList::SaveResults`, `Manager::SaveResults` and
+//! `AccessSpecList::SaveResults` of Iometer 1.1.0.
+//!
+//! - Each load point of each pass is a test with a row `ALL` and one row `MANAGER`,
+//!   which is smbench. There are no rows of workers, targets and processors.
+//! - Workers are clients.
+//! - Rates are per second; MiBps is binary, MBps decimal.
+//! - Response times are in milliseconds, raw times in nanoseconds (as "Processor
+//!   Speed" says).
+//! - The rate of connections stays empty, because connections are kept open.
+//! - The CPU columns are the server's. A value that was not measured is empty.
 
 use std::io::{self, Write};
 
-use smbench_engine::record::{Direction, OpKind};
+use smbench_model::record::{Direction, OpKind};
 
 use crate::curve::total;
 use crate::doc::{LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};
@@ -35,7 +39,8 @@ const COLUMNS: &str = "Target Type,Target Name,Access Specification Name,# Manag
     5 to 10 mS,10 to 15 mS,15 to 20 mS,20 to 30 mS,30 to 50 mS,50 to 100 mS,100 to 200 mS,\
     200 to 500 mS,0.5 to 1 S,1 to 2 s,2 to 4.7 s,4.7 to 5 s,5 to 10 s, >= 10 s";
 
-/// Where the bins of response times end, in nanoseconds; the last has no end.
+/// Upper ends of the bins of response times, in nanoseconds; the last bin has no
+/// end.
 const BINS_END_NS: [u64; 20] = [
     50_000,
     100_000,
@@ -59,9 +64,9 @@ const BINS_END_NS: [u64; 20] = [
     10_000_000_000,
 ];
 const SECTOR_BYTES: u64 = 512;
-/// What raw times are counted in: nanoseconds.
+/// Unit of raw times: nanoseconds.
 const TICKS_PER_S: u64 = 1_000_000_000;
-/// What Iometer writes where transactions have no connection of their own.
+/// Iometer's value where transactions have no connection of their own.
 const NO_TRANSACTIONS_PER_CONNECTION: &str = "-1";
 
 /// Writes documents as the tests of one result file.
@@ -93,7 +98,7 @@ pub fn write_iometer_csv<'a>(
 
 fn test(doc: &RunDoc, point: &LoadPointDoc, output: &mut impl Write) -> io::Result<()> {
     access_specification(doc, output)?;
-    // Lines that begin so are comments.
+    // Iometer treats lines that begin with an apostrophe as comments.
     writeln!(output, "'CPU columns: {}", cell(&cpu(point)))?;
     if !point.valid {
         let reason = point.invalid_reason.as_deref().unwrap_or_default();
@@ -106,7 +111,7 @@ fn test(doc: &RunDoc, point: &LoadPointDoc, output: &mut impl Write) -> io::Resu
     writeln!(output, "'Time Stamp\n{}", time_stamp(&doc.started))
 }
 
-/// Whose CPU it is.
+/// Names the source of the server's CPU figures.
 fn cpu(point: &LoadPointDoc) -> String {
     let Some(cpu) = &point.server_cpu else {
         return "not measured".to_owned();
@@ -121,12 +126,12 @@ fn cpu(point: &LoadPointDoc) -> String {
     }
 }
 
-/// Text that is one field, whatever it holds.
+/// Turns any text into one field, without commas and control characters.
 fn cell(text: &str) -> String {
     text.replace(|c: char| c.is_control() || c == ',', " ")
 }
 
-/// As Iometer writes an instant; ours are in UTC.
+/// Formats an instant as Iometer does; ours are in UTC.
 fn time_stamp(rfc3339: &str) -> String {
     cell(&rfc3339.replace('T', " ").replace('Z', ":000"))
 }
@@ -202,7 +207,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Iometer's precision.
+/// Formats a number with Iometer's precision.
 fn number(value: f64) -> String {
     format!("{value:.6}")
 }
@@ -215,7 +220,8 @@ fn or_empty(value: Option<f64>) -> String {
     value.map(number).unwrap_or_default()
 }
 
-/// Requests among requests and replies, which are one transaction together.
+/// Returns the share of requests among requests and replies. Iometer counts a
+/// request with its reply as one transaction.
 fn transactions(workload: &WorkloadDoc) -> f64 {
     let bursts = workload.pattern.iter().map(|line| {
         let requests = line.weight_percent * f64::from(line.burst);
@@ -240,7 +246,7 @@ fn row(doc: &RunDoc, point: &LoadPointDoc, kind: RowKind) -> Vec<String> {
     let workload = &doc.plan.workload;
     let share = transactions(workload);
     let (all, read, write) = (point.latency_ns, reads.latency(), writes.latency());
-    // Of a transaction of two, only its parts were timed.
+    // If transactions have a reply, only their two parts were timed, not the whole.
     let transaction = all.filter(|_| share == 1.0);
     let mean = |of: Option<LatencyDoc>| milliseconds(of.map(|of| of.mean));
     let max = |of: Option<LatencyDoc>| milliseconds(of.map(|of| of.max as f64));
@@ -304,7 +310,7 @@ fn row(doc: &RunDoc, point: &LoadPointDoc, kind: RowKind) -> Vec<String> {
     let raw = [
         raw_total(read, reads.count()),
         raw_total(write, writes.count()),
-        // The mean is over all operations, flushes among them.
+        // The mean is over all operations, including flushes.
         raw_total(transaction, total(point.asked_for().map(|op| op.count))),
         0,
         raw_max(read),
@@ -334,7 +340,7 @@ fn row(doc: &RunDoc, point: &LoadPointDoc, kind: RowKind) -> Vec<String> {
     });
     row.push(String::new());
     row.push(or_empty(cpu.and_then(|cpu| cpu.ops_per_s_per_percent)));
-    // Packets, their errors, segments sent once more.
+    // Packets, packet errors, retransmitted segments.
     row.extend([const { String::new() }; 3]);
     let hdrs = reads.ops.iter().chain(&writes.ops).map(|op| op.response());
     row.extend(bins(hdrs).map(|count| count.to_string()));

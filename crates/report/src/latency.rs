@@ -1,10 +1,9 @@
-//! Latency summaries, and the histograms they come from.
+//! Latency summaries, and the histograms behind them.
 //!
-//! A document carries every histogram whole ([`Hdr`]), so that percentiles
-//! over several passes are those of all their operations: histograms are
-//! merged, percentiles never averaged. A decoded [`Hdr`] always has the
-//! engine's bounds and a bounded count; whatever a file says instead is an
-//! error when it is read.
+//! A document contains every histogram completely ([`Hdr`]). So percentiles over
+//! several passes are those of all their operations: histograms are merged,
+//! percentiles never averaged. A decoded [`Hdr`] always has the engine's bounds and
+//! a bounded count. A file with other bounds is an error when it is read.
 
 use std::io::Read;
 
@@ -16,17 +15,17 @@ use hdrhistogram::serialization::{
     Deserializer as HdrReader, Serializer as _, V2DeflateSerializer,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smbench_engine::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
+use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
 
-/// Latencies of a number of operations, in nanoseconds, each true to three
+/// Latencies of a number of operations, in nanoseconds, each exact to three
 /// significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyDoc {
     /// Arithmetic mean over all operations.
     pub mean: f64,
-    /// The fastest operation.
+    /// Latency of the fastest operation.
     pub min: u64,
-    /// The slowest operation.
+    /// Latency of the slowest operation.
     pub max: u64,
     /// Median.
     pub p50: u64,
@@ -41,8 +40,8 @@ pub struct LatencyDoc {
 }
 
 impl LatencyDoc {
-    /// Summarises a histogram of nanoseconds; `None` when it is empty, since
-    /// no operation has no latency, not a latency of zero.
+    /// Summarises a histogram of nanoseconds; `None` if it is empty, because no
+    /// operations have no latency, rather than a latency of zero.
     #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Option<Self> {
         let at = |percent| quantile(histogram, percent, 100.0);
@@ -59,26 +58,27 @@ impl LatencyDoc {
     }
 }
 
-/// What `part` of `all` operations took at most, where there are `all` of them: of the
-/// shortest so many, the longest. 0 without operations.
+/// Returns the longest latency among the shortest `part` of `all` operations: the
+/// quantile `part / all`. 0 without operations.
 #[must_use]
 pub fn quantile(latencies: &Histogram<u64>, part: f64, all: f64) -> u64 {
     let count = latencies.len() as f64;
-    // 99.9 / 100 is a hair more than 0.999, which is no further operation.
+    // 99.9 / 100 is slightly more than 0.999. This must not count as a further
+    // operation.
     let rank = (part / all * count * (1.0 - 4.0 * f64::EPSILON)).ceil();
     match rank > 0.0 {
-        // In the middle, where rounding once more makes it no other.
+        // In the middle of the rank, so that another rounding does not change it.
         true => latencies.value_at_quantile((rank - 0.5) / count),
         false => latencies.value_at_quantile(0.0),
     }
 }
 
-/// A latency histogram as a document keeps it: in JSON the base64 of
-/// `HdrHistogram`'s V2 encoding with DEFLATE, which the HdrHistogram libraries of
-/// other languages read as it is; in memory only the buckets that were hit.
+/// A latency histogram in a document. In JSON it is the base64 of `HdrHistogram`'s
+/// V2 encoding with DEFLATE, which the HdrHistogram libraries of other languages
+/// read directly. In memory it has only the non-empty buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hdr {
-    /// A latency in nanoseconds within the bucket, and its count.
+    /// Pairs of a latency in nanoseconds within the bucket, and the bucket's count.
     buckets: Vec<(u64, u64)>,
 }
 
@@ -92,7 +92,7 @@ impl From<&Histogram<u64>> for Hdr {
     }
 }
 
-/// All operations of several histograms as one.
+/// Merges several histograms.
 #[must_use]
 pub fn pool<'a>(parts: impl IntoIterator<Item = &'a Hdr>) -> Histogram<u64> {
     let mut pooled = latency_histogram();
@@ -103,7 +103,7 @@ pub fn pool<'a>(parts: impl IntoIterator<Item = &'a Hdr>) -> Histogram<u64> {
 }
 
 impl Hdr {
-    /// Operations recorded.
+    /// Returns the number of recorded operations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
@@ -142,7 +142,7 @@ impl<'de> Deserialize<'de> for Hdr {
     }
 }
 
-/// Why a string is not a latency histogram of ours.
+/// Reason why a string is not a latency histogram of smbench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum HdrError {
     #[error("the histogram is not base64")]
@@ -153,17 +153,19 @@ enum HdrError {
     Bounds,
 }
 
-/// Operations one histogram may hold: so far below `u64::MAX` that no number
-/// of load points a file can hold makes a pooled sum overflow.
+/// Highest number of operations in one histogram. It is far below `u64::MAX`. So
+/// pooling all load points that fit into a file cannot overflow.
 const HIGHEST_COUNT: u64 = 1 << 44;
-/// Longer than any histogram of our bounds, at 9 bytes for each of 34,000 counts.
+/// Length that no histogram with smbench's bounds exceeds: 9 bytes for each of
+/// 34,000 counts.
 const PLAIN_LENGTH_MAX: u64 = 512 << 10;
-/// Cookie, payload length, normalizing offset, digits, lowest, highest, ratio.
+/// Length of the header: cookie, payload length, normalizing offset, digits,
+/// lowest, highest, ratio.
 const PLAIN_HEADER: usize = 40;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 
-/// Undoes DEFLATE here instead of in `hdrhistogram`, whose reader allocates
-/// whatever length up to 4 GiB the data states.
+/// Decompresses DEFLATE. The reader of `hdrhistogram` is not used for this, because
+/// it allocates the length stated in the data, up to 4 GiB.
 fn inflate(encoded: &[u8]) -> Result<Vec<u8>, HdrError> {
     let (cookie, rest) = encoded.split_first_chunk().ok_or(HdrError::Encoding)?;
     let (length, deflated) = rest.split_first_chunk().ok_or(HdrError::Encoding)?;
@@ -179,8 +181,8 @@ fn inflate(encoded: &[u8]) -> Result<Vec<u8>, HdrError> {
     Ok(plain)
 }
 
-/// Admits only what `hdrhistogram`'s reader digests without overflow and
-/// without allocating beyond our bounds.
+/// Checks that `hdrhistogram`'s reader can process the bytes without overflow and
+/// without allocating beyond smbench's bounds.
 fn check_plain(plain: &[u8]) -> Result<(), HdrError> {
     let header: &[u8; PLAIN_HEADER] = plain.first_chunk().ok_or(HdrError::Encoding)?;
     let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| header[at + i]));
@@ -192,7 +194,7 @@ fn check_plain(plain: &[u8]) -> Result<(), HdrError> {
     if digits != u64::from(LATENCY_DIGITS) || word(16) != 1 || word(24) != HIGHEST_LATENCY_NS {
         return Err(HdrError::Bounds);
     }
-    // A run of i64::MIN empty buckets, which the reader would negate.
+    // Reject a run of i64::MIN empty buckets, because the reader would negate it.
     if plain[PLAIN_HEADER..].windows(9).any(|run| run == [0xFF; 9]) {
         return Err(HdrError::Encoding);
     }
@@ -213,7 +215,7 @@ mod tests {
         histogram
     }
 
-    /// The encoding of arbitrary plain V2 bytes.
+    /// Encodes arbitrary plain V2 bytes.
     fn wrap(plain: &[u8]) -> String {
         use std::io::Write as _;
         let mut deflate =
@@ -226,7 +228,7 @@ mod tests {
         BASE64.encode(encoded)
     }
 
-    /// A plain V2 encoding with our bounds and this payload.
+    /// Returns a plain V2 encoding with smbench's bounds and this payload.
     fn plain(payload: &[u8]) -> Vec<u8> {
         let mut plain = 0x1c84_9313_u32.to_be_bytes().to_vec();
         plain.extend((payload.len() as u32).to_be_bytes());
@@ -263,7 +265,7 @@ mod tests {
 
     #[test]
     fn other_languages_recognise_the_encoding() {
-        // What every HdrHistogram log in V2 + DEFLATE begins with.
+        // Every HdrHistogram log in V2 + DEFLATE begins with these characters.
         assert!(Hdr::default().encode().starts_with("HISTFAAAA"));
     }
 

@@ -1,20 +1,21 @@
 //! Result documents of smbench: `RunRecord` -> [`RunDoc`] -> text, CSV, JSON.
 //!
-//! - [`doc`]: the versioned JSON document, and reading and writing it
-//! - [`latency`]: latency summaries and the histograms a document carries
+//! - [`doc`]: the versioned JSON document, and how it is read and written
+//! - [`latency`]: latency summaries, and the histograms that a document contains
 //! - [`curve`]: passes averaged to a curve over clients, and its peak
 //! - [`statistics`]: confidence intervals, and whether a window was steady
-//! - [`change`]: how far two measurements are apart, and what of it is noise
-//! - [`metric`]: what is compared, by name
-//! - [`compare`]: runs held against each other
-//! - [`calibration`]: what a machine can generate at most
-//! - [`published`]: the tables of published studies: changes from a baseline, scaling,
-//!   dips, efficiency
+//! - [`change`]: how far two measurements differ, and how much of that may be noise
+//! - [`metric`]: the metrics that can be compared, by name
+//! - [`compare`]: comparisons of runs
+//! - [`calibration`]: the highest load that a machine can generate
+//! - [`published`]: the tables of published studies: changes from a baseline,
+//!   scaling, dips, efficiency
 //! - [`study`]: runs of several servers that belong together
 //! - [`table`]: a table as a value, for every kind of output
-//! - [`units`]: the one place that prints numbers
-//! - [`text`]: a document as text, and parts of it as tables and lines;
-//!   [`write_csv`], [`write_study_csv`]: as rows; [`write_iometer_csv`]: as Iometer's
+//! - [`units`]: the only place that formats numbers
+//! - [`text`]: a document as text, and parts of it as tables and lines
+//! - [`write_csv`], [`write_study_csv`]: documents as rows
+//! - [`write_iometer_csv`]: documents as rows of Iometer's result file
 //! - [`fileio`]: the report of a test as `sysbench fileio` prints it
 //! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
 

@@ -1,9 +1,9 @@
-//! The quantities that are compared, by the names they have in tables.
+//! Metrics that can be compared, by their names in tables.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use smbench_engine::record::{LATENCY_DIGITS, OpKind};
+use smbench_model::record::{LATENCY_DIGITS, OpKind};
 
 use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};
@@ -12,7 +12,7 @@ use crate::percentile::Percentile;
 use crate::published::CpuOf;
 use crate::units;
 
-/// One number of a load point.
+/// A metric of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// Application bytes read and written, in Mbit/s (10^6 bits).
@@ -21,33 +21,34 @@ pub enum Metric {
     Operations,
     /// Mean response time in nanoseconds.
     Mean,
-    /// Median of the response time in nanoseconds; the next likewise.
+    /// Median of the response time in nanoseconds.
     P50,
-    /// 90th percentile.
+    /// 90th percentile of the response time in nanoseconds.
     P90,
-    /// 99th percentile.
+    /// 99th percentile of the response time in nanoseconds.
     P99,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the response time in nanoseconds.
     P999,
-    /// Microseconds of the generator's CPU per operation; not of one kind of
-    /// operation.
+    /// Microseconds of the generator's CPU per operation; only for all operations
+    /// together.
     Cpu,
-    /// Microseconds of the server's CPU per operation; likewise. Of the processes that
-    /// serve or of all that its machine did: the two do not compare.
+    /// Microseconds of the server's CPU per operation; only for all operations
+    /// together. They are either of the serving processes or of the whole machine.
+    /// The two cannot be compared.
     ServerCpu,
 }
 
-/// Which way a quantity had better go.
+/// Direction in which a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More is better.
+    /// A higher value is better.
     Higher,
-    /// Less is better.
+    /// A lower value is better.
     Lower,
 }
 
 impl Metric {
-    /// All, in the order of a table.
+    /// All metrics, in the order of a table.
     pub const ALL: [Self; 9] = [
         Self::Throughput,
         Self::Operations,
@@ -60,7 +61,7 @@ impl Metric {
         Self::ServerCpu,
     ];
 
-    /// What it is called in tables and conditions.
+    /// Returns the name in tables and conditions.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -76,13 +77,13 @@ impl Metric {
         }
     }
 
-    /// The metric of this name.
+    /// Returns the metric with this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// The percentile that it is; `None` for all else.
+    /// Returns the percentile that the metric is; `None` for other metrics.
     #[must_use]
     pub const fn percentile(self) -> Option<Percentile> {
         match self {
@@ -94,7 +95,7 @@ impl Metric {
         }
     }
 
-    /// The unit of its values.
+    /// Returns the unit of the values.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl Metric {
         }
     }
 
-    /// Which way it had better go.
+    /// Returns the direction in which the metric improves.
     #[must_use]
     pub const fn better(self) -> Better {
         match self {
@@ -114,7 +115,7 @@ impl Metric {
         }
     }
 
-    /// A value for people, with its unit where the name does not tell.
+    /// Formats a value, with its unit if the name does not contain it.
     #[must_use]
     pub fn print(self, value: f64) -> String {
         match self {
@@ -125,9 +126,9 @@ impl Metric {
         }
     }
 
-    /// What passes at one number of clients say of it, of all operations or of
-    /// one kind: the mean over passes. `None` unless each of them has it, of the same
-    /// quantity.
+    /// Returns the mean of the metric over passes at one number of clients, for all
+    /// operations or for one kind. `None` unless each pass has the value, and it is
+    /// the same quantity in all.
     #[must_use]
     pub fn measured(self, passes: &[&LoadPointDoc], op: Option<&str>) -> Option<Measured> {
         if self.server_cpu_of(passes) == Some(CpuOf::Both) {
@@ -142,19 +143,19 @@ impl Metric {
         Some(measured.with_resolution(self.resolution()))
     }
 
-    /// Whether values from these passes are of the same quantity.
+    /// Returns whether values from these passes are the same quantity.
     pub(crate) fn is_alike(self, one: &[&LoadPointDoc], other: &[&LoadPointDoc]) -> bool {
         let [one, other] = [one, other].map(|passes| self.server_cpu_of(passes));
         one.zip(other).is_none_or(|(one, other)| one == other)
     }
 
-    /// Whose CPU it is; `None` of all else.
+    /// Returns what the server's CPU time includes; `None` for other metrics.
     fn server_cpu_of(self, passes: &[&LoadPointDoc]) -> Option<CpuOf> {
         (self == Self::ServerCpu).then(|| CpuOf::over(passes.iter().copied()))?
     }
 
-    /// What a value may be off by, as a part of it, for the buckets of the
-    /// histogram that it comes from.
+    /// Returns the error of a value because of the histogram's buckets, as a share
+    /// of the value.
     fn resolution(self) -> f64 {
         match self {
             Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => 0.0,
@@ -185,7 +186,8 @@ impl Metric {
         }
     }
 
-    /// Without a window there is no rate.
+    /// Returns the value for one kind of operation. Without a window there is no
+    /// rate.
     fn value_of_op(self, op: &OpDoc, window_s: Option<f64>) -> Option<f64> {
         match self {
             Self::Throughput => Some(op.bytes as f64 * 8.0 / 1e6 / window_s?),
@@ -206,8 +208,8 @@ impl Metric {
         }
     }
 
-    /// What each whole interval of the window saw of it; empty where the series
-    /// does not tell, as it does not of means and of percentiles of the window.
+    /// Returns the amounts in each whole interval of the window. Empty if the
+    /// series does not have them, as for means and percentiles of the window.
     fn intervals(self, point: &LoadPointDoc, op: Option<&str>) -> Vec<f64> {
         let amounts = |columns: &ColumnsDoc| match self {
             Self::Throughput => columns.bytes.clone(),
@@ -218,12 +220,13 @@ impl Metric {
             return Vec::new();
         };
         let amounts = match (op, self) {
-            // What the server copies by itself is no throughput, but is in all.
+            // Bytes that the server copies on its own are in `all`, but are not
+            // throughput.
             (None, Self::Throughput) => bytes_moved(series),
             (None, _) => amounts(&series.all),
             (Some(op), _) => series.ops.get(op).map(amounts).unwrap_or_default(),
         };
-        // The last interval ends with the window, whole or not. The conversion
+        // The last interval ends with the window, complete or not. The conversion
         // saturates.
         let whole = (point.window_s / series.interval_s + 1e-9) as usize;
         let whole = amounts.into_iter().take(whole);
@@ -231,7 +234,7 @@ impl Metric {
     }
 }
 
-/// Bytes read and written in each interval.
+/// Returns the bytes read and written in each interval.
 fn bytes_moved(series: &SeriesDoc) -> Vec<u64> {
     let carrying = series
         .ops

@@ -1,9 +1,9 @@
-//! How much of a replay did not go as recorded.
+//! Operations of a replay that did not go as recorded.
 //!
-//! A server that refuses an operation, or does less than was asked for, did not do
-//! the work that its throughput is quoted with. Shares are of all operations, with
-//! the ramps. Not here: what was recorded and seen, which documents have
-//! ([`crate::doc::DifferenceDoc`]).
+//! A server may refuse an operation, or do less than the operation asked for. It
+//! then did not do the work that its throughput is quoted with. Shares are of all
+//! operations, ramps included. Not here: recorded and seen statuses, which are in
+//! the document ([`crate::doc::DifferenceDoc`]).
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::curve::{Row, total};
 use crate::doc::is_asked_for;
 use crate::units::{percent, plain};
 
-/// Below this share of all operations what went otherwise bears on no number: a
-/// folder that all clients make, and only one can, is a few in a million.
+/// Share of all operations below which differences affect no number. Example: every
+/// client makes the same folder, and only one can. That is a few in a million.
 const SHARE_WORTH_TELLING: f64 = 0.001;
 
-/// Operations of the passes of load points.
+/// Operations of several passes of load points, and how many differed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replayed {
-    /// All, however they went.
+    /// Number of all operations, including those that differed.
     all: u64,
-    /// Those that did not go as recorded, by kind.
+    /// Number of operations that did not go as recorded, by kind.
     otherwise: BTreeMap<String, u64>,
 }
 
 impl Replayed {
-    /// Of the passes that the numbers of these rows come from.
+    /// Sums up the passes that the numbers of these rows come from.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Self {
         let mut sum = Self::default();
         for pass in rows.into_iter().flat_map(|row| &row.passes) {
@@ -43,23 +43,24 @@ impl Replayed {
         sum
     }
 
-    /// Kinds of operations of which any went otherwise.
+    /// Returns the kinds with at least one operation that did not go as recorded.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &str> {
         self.otherwise.keys().map(String::as_str)
     }
 
-    /// The share of all operations that are of this kind and went otherwise, from 0 to
-    /// 1; 0 without operations.
+    /// Returns the operations of this kind that did not go as recorded, as a share
+    /// of all operations from 0 to 1. Without operations the share is 0.
     pub(crate) fn share(&self, kind: &str) -> f64 {
         self.share_of(self.otherwise.get(kind).copied().unwrap_or_default())
     }
 
-    /// Whether so much went otherwise that it must be told.
+    /// Returns whether the share of differences is large enough to report.
     pub(crate) fn is_worth_telling(&self) -> bool {
         self.share_of(self.count()) > SHARE_WORTH_TELLING
     }
 
-    /// `5553 of 458344 operations (1.21 %) did not go as recorded: 5553 flush`.
+    /// Returns a text: `5553 of 458344 operations (1.21 %) did not go as recorded:
+    /// 5553 flush`.
     pub(crate) fn told(&self) -> String {
         let mut kinds: Vec<_> = self.otherwise.iter().collect();
         kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -88,7 +89,8 @@ impl Replayed {
     }
 }
 
-/// Whether shares lie so far apart that the two did not do the same work.
+/// Returns whether two shares differ so much that the two servers did different
+/// work.
 pub(crate) fn is_other_work(one: f64, other: f64) -> bool {
     (one - other).abs() > SHARE_WORTH_TELLING
 }

@@ -1,15 +1,15 @@
-//! What repeated measurements say: means with confidence intervals, and whether
-//! a window was steady.
+//! Statistics of repeated measurements: means with confidence intervals, and
+//! whether a window was steady.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// A mean over passes, and how far it can be trusted.
+/// A mean over passes with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of a sample (n - 1); `null` for one value.
+    /// Standard deviation of the sample (n - 1); `null` for one value.
     pub sd: Option<f64>,
     /// Half the width of the 95 % confidence interval of the mean, by Student's
     /// t distribution; `null` for one value.
@@ -17,7 +17,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of values that were measured one after the other; `None` without any.
+    /// Estimates the mean of repeated measurements; `None` without values.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
@@ -33,11 +33,11 @@ impl Estimate {
     }
 }
 
-/// Beyond this many degrees of freedom Student's t is as good as normal.
+/// Number of degrees of freedom above which Student's t is nearly normal.
 const DEGREES_MAX: f64 = 1e4;
 
-/// What Student's t stays below with this probability, above 0 and below 1, for
-/// `degrees` of freedom, 1 or more and not always whole.
+/// Returns the value that Student's t stays below with this probability, between 0
+/// and 1, both excluded. `degrees` of freedom are 1 or more, and may be fractions.
 pub(crate) fn student_t(probability: f64, degrees: f64) -> f64 {
     let degrees = degrees.clamp(1.0, DEGREES_MAX);
     let distribution = StudentsT::new(0.0, 1.0, degrees)
@@ -45,34 +45,36 @@ pub(crate) fn student_t(probability: f64, degrees: f64) -> f64 {
     distribution.inverse_cdf(probability)
 }
 
-/// Whether the load was steady over a window.
+/// Judgement whether the load was steady over a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyDoc {
-    /// `null` where the window is too short to tell.
+    /// Whether the load was steady; `null` if the window is too short.
     pub is_steady: Option<bool>,
-    /// What that rests on: how far apart five equal parts of the window are, and
-    /// how far the line fitted to them rises over it, in percent of their mean.
+    /// Reason of the judgement. It names the range of five equal parts of the
+    /// window, and the rise of the line fitted to them, in percent of their mean.
     pub reason: String,
-    /// How far apart those parts are, in percent of their mean. Absent where that is unknown,
-    /// and in documents of releases that did not keep it.
+    /// Range of those parts, in percent of their mean. Absent if it is unknown, and
+    /// in documents of releases that did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_percent: Option<f64>,
 }
 
-/// Rounds that a window is seen as.
+/// Number of rounds that a window is divided into.
 const ROUNDS: usize = 5;
-/// The most that rounds may be apart, as a part of their mean.
+/// Largest range of the rounds, as a share of their mean.
 const RANGE_MAX: f64 = 0.2;
-/// The most that the line fitted to them may rise or fall over the window.
+/// Largest rise or fall of the line fitted to the rounds, as a share of their mean.
 const SLOPE_MAX: f64 = 0.1;
 
 impl SteadyDoc {
-    /// Judges what was done in each whole interval of a window, bytes or
-    /// operations, by the criterion of SNIA's Solid State Storage Performance Test
-    /// Specification (PTS 2.0.1, "steady state"): over a measurement window of
-    /// five rounds, highest and lowest are at most 20 % of the mean apart, and
-    /// the best linear fit rises or falls by at most 10 % of the mean. Rounds
-    /// here are five equal parts of the window.
+    /// Judges the amounts in each whole interval of a window, bytes or operations.
+    /// The criterion is that of SNIA's Solid State Storage Performance Test
+    /// Specification (PTS 2.0.1, "steady state"), over five rounds:
+    ///
+    /// - The highest and the lowest round differ by at most 20 % of the mean.
+    /// - The best linear fit rises or falls by at most 10 % of the mean.
+    ///
+    /// The rounds are five equal parts of the window.
     #[must_use]
     pub fn of(intervals: &[u64]) -> Self {
         let unknown = |reason: &str| Self {
@@ -98,8 +100,8 @@ impl SteadyDoc {
                 (low.min(round), high.max(round))
             });
         let range = (high - low) / mean;
-        // Least squares with the rounds at -2 to 2, whose squares add up to 10;
-        // from the first to the last are four steps.
+        // Least squares with the rounds at -2 to 2, whose squares add up to 10.
+        // There are four steps from the first to the last.
         let fit: f64 = rounds.iter().zip(-2..).map(|(y, x)| y * f64::from(x)).sum();
         let rise = fit / 10.0 * 4.0 / mean;
         Self {
@@ -173,14 +175,15 @@ mod tests {
             (&[100, 100, 100, 100][..], None),
             (&[0; 9], None),
             (&[100; 5], Some(true)),
-            // 20 % apart, without a trend.
+            // A range of 20 %, without a trend.
             (&[100, 90, 110, 90, 100, 90, 110, 90, 100, 100], Some(true)),
             (&[89, 100, 110, 100, 101], Some(false)),
-            // 12 % up: too much for a trend, little for a range.
+            // A rise of 12 %: too much for a trend, little for a range.
             (&[94, 97, 100, 103, 106], Some(false)),
             (&[106, 103, 100, 97, 94], Some(false)),
             (&[96, 98, 100, 102, 104], Some(true)),
-            // One second without an answer in a minute is no matter; in ten it is.
+            // One second without an answer does not matter in a minute; in ten
+            // seconds it does.
             (
                 &[100, 100, 0, 100, 100, 100, 100, 100, 100, 100],
                 Some(false),

@@ -1,11 +1,11 @@
-//! A study: runs of several servers or settings that are to be compared, as a
-//! folder.
+//! A study: a folder of runs of several servers or settings that are to be
+//! compared.
 //!
-//! `study.json` ([`StudyDoc`]) says what was asked for; `runs/SERVER/PROFILE/pass-N.json`
-//! is the [`RunDoc`] of one pass, rewritten after each load point. A folder of
-//! results without a `study.json` is a study, too, in which each document is a
-//! server of its own. Invariant: a study is never rewritten by reading it.
-//! Not here: making the runs, and what is printed of them.
+//! `study.json` ([`StudyDoc`]) has the plan of the study.
+//! `runs/SERVER/PROFILE/pass-N.json` is the [`RunDoc`] of one pass; it is rewritten
+//! after each load point. A folder of results without a `study.json` is a study as
+//! well: each document is a separate server. Invariant: reading a study never
+//! rewrites it. Not here: making the runs, and printing them.
 
 mod doc;
 
@@ -21,32 +21,32 @@ pub use doc::{
 
 use doc::STUDY_FILE;
 
-/// A study with what has been measured of it.
+/// A study with its results so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// What was asked for.
+    /// The plan of the study.
     pub doc: StudyDoc,
-    /// What the generator can do at most, where the study's folder tells.
+    /// The limit of the generator, if the study's folder has a calibration.
     pub calibration: Option<CalibrationDoc>,
-    /// The calibration that the folder holds, but that could not be read: a line,
-    /// which names the file.
+    /// Error of a calibration in the folder that could not be read: a line that
+    /// names the file.
     pub unread: Vec<String>,
-    /// What there is so far, by server and then by profile, as in `doc`.
+    /// Results so far, by server and then by profile, as in `doc`.
     pub results: Vec<StudyResult>,
 }
 
 /// All passes of one profile on one server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyResult {
-    /// Which of [`StudyDoc::servers`].
+    /// Index into [`StudyDoc::servers`].
     pub server: usize,
-    /// Which of [`StudyDoc::profiles`].
+    /// Index into [`StudyDoc::profiles`].
     pub profile: usize,
-    /// The passes as one document, see [`RunDoc::pooled`].
+    /// The passes as one document; see [`RunDoc::pooled`].
     pub run: RunDoc,
 }
 
-/// What to do about a file beside results that is none.
+/// Treatment of a file next to results that is not a result itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NoResult {
     LeaveOut,
@@ -54,23 +54,23 @@ enum NoResult {
 }
 
 impl Study {
-    /// Reads what `folder` holds. A calibration that cannot be read is left out: no
-    /// figure of a server comes from it. So is, where there is no `study.json`, what
-    /// is no result beside those that are.
+    /// Reads the study in `folder`. A calibration that cannot be read is left out,
+    /// because no figure of a server depends on it. Without a `study.json`, files
+    /// that are not results are also left out if there are results.
     ///
     /// # Errors
     ///
-    /// [`LoadError::NotFound`] where there is no folder, or neither a
-    /// `study.json` nor any JSON in it; otherwise as [`RunDoc::load`].
+    /// [`LoadError::NotFound`] if the folder does not exist, or has neither a
+    /// `study.json` nor any JSON file. Otherwise the errors of [`RunDoc::load`].
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
         Self::read(folder, NoResult::LeaveOut)
     }
 
-    /// The same where nothing may be left out but a calibration.
+    /// Reads the study in `folder`, where only a calibration may be left out.
     ///
     /// # Errors
     ///
-    /// As [`Self::load`], and of whatever cannot be read.
+    /// The errors of [`Self::load`], and of every file that cannot be read.
     pub(crate) fn load_whole(folder: &Path) -> Result<Self, LoadError> {
         Self::read(folder, NoResult::Refuse)
     }
@@ -88,21 +88,21 @@ impl Study {
         Ok(study)
     }
 
-    /// Results of one profile, in the order of the servers.
+    /// Returns the results of one profile, in the order of the servers.
     pub fn of_profile(&self, profile: usize) -> impl Iterator<Item = &StudyResult> {
         let results = self.results.iter();
         results.filter(move |result| result.profile == profile)
     }
 
-    /// The result of a server with a profile, if there is one.
+    /// Returns the result of a server with a profile, if there is one.
     pub(crate) fn run(&self, server: usize, profile: usize) -> Option<&RunDoc> {
         let mut results = self.of_profile(profile);
         let result = results.find(|result| result.server == server);
         result.map(|result| &result.run)
     }
 
-    /// Whether a profile was left out because it moves larger blocks than a server
-    /// takes, by what that said in other runs.
+    /// Returns whether a profile was left out because its blocks are larger than
+    /// the server accepts, as the server said in other runs.
     pub(crate) fn is_beyond(&self, server: usize, profile: usize) -> bool {
         let mut results = self.results.iter();
         let known = results.find(|result| result.server == server);
@@ -145,7 +145,8 @@ impl Study {
         })
     }
 
-    /// Every document of the folder as a server of its own, named as its file.
+    /// Reads every document of the folder as a separate server, named after its
+    /// file.
     fn of_documents(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
         let unreadable = |source| LoadError::Unreadable {
             path: folder.to_owned(),
@@ -162,7 +163,8 @@ impl Study {
             }
         }
         paths.sort();
-        // Of `.` as well.
+        // Resolves paths such as `.`, because the folder's name is
+        // needed.
         let whole = fs::canonicalize(folder).map_err(unreadable)?;
         let name = whole.file_name().unwrap_or(whole.as_os_str());
         let name = name.to_string_lossy().into_owned();

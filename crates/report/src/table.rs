@@ -1,10 +1,10 @@
-//! A table as a value, whatever it is printed as: text, Markdown or CSV here,
-//! HTML where reports are made.
+//! A table as a value, which can be printed as text, Markdown or CSV, and as HTML
+//! by reports.
 //!
-//! Invariant: what a cell shows is printed already (see [`crate::units`]), and a
-//! cell that shows a rounded number may carry the exact one, which only CSV
-//! has. Names from files may be in any text of a table: each rendering makes
-//! them harmless in its own way. Not here: what is in which table.
+//! Invariant: the text of a cell is already formatted (see [`crate::units`]). A
+//! cell with a rounded number may also have the exact one, which only CSV shows.
+//! Any text of a table may contain names from files, so each output format escapes
+//! them. Not here: the contents of tables.
 
 use std::io::Write;
 
@@ -16,48 +16,46 @@ use crate::units::{self, plain};
 /// Rows under named columns, with a title and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows, without a final stop; empty where that goes without
-    /// saying.
+    /// Title without a final stop; empty if the table needs none.
     pub title: String,
-    /// The columns, from left to right; none where the title is all there is to
-    /// say.
+    /// Columns from left to right; empty if the table is only a title.
     pub columns: Vec<Column>,
-    /// One cell for each column; what is missing at the end is empty.
+    /// Rows with one cell for each column; missing cells at the end are empty.
     pub rows: Vec<Vec<Cell>>,
-    /// What the reader must know besides, a line each.
+    /// Notes for the reader, a line each.
     pub notes: Vec<String>,
 }
 
 /// A column of a [`Table`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its header, with the unit where cells have none.
+    /// Header of the column, with the unit if the cells have none.
     pub name: String,
-    /// Where its cells stand.
+    /// Alignment of the cells.
     pub align: Align,
 }
 
-/// Where the cells of a column stand.
+/// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// Left, for text.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
 /// One cell of a [`Table`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// What people read.
+    /// The text that people read.
     pub text: String,
-    /// The number that `text` rounds, in the unit that the column names; times
-    /// in nanoseconds where it names none. `None` where `text` is all there is.
+    /// The number that `text` rounds, in the unit of the column's name. Times are
+    /// in nanoseconds if the name has no unit. `None` if there is only the text.
     pub exact: Option<f64>,
 }
 
 impl Column {
-    /// A column of text.
+    /// Creates a column of text.
     pub fn text(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -65,7 +63,7 @@ impl Column {
         }
     }
 
-    /// A column of numbers.
+    /// Creates a column of numbers.
     pub fn number(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -75,7 +73,7 @@ impl Column {
 }
 
 impl Cell {
-    /// A number, and how it is shown.
+    /// Creates a cell from a number and its text.
     pub fn number(exact: f64, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -83,24 +81,25 @@ impl Cell {
         }
     }
 
-    /// A number as `print` shows it, or a dash where there is none.
+    /// Creates a cell from a number formatted by `print`, or a dash if there is
+    /// none.
     pub fn of(exact: Option<f64>, print: fn(f64) -> String) -> Self {
         Self::or_dash(exact.map(|exact| Self::number(exact, print(exact))))
     }
 
-    /// How many.
+    /// Creates a cell with a count.
     #[must_use]
     pub fn count(count: u64) -> Self {
         Self::number(count as f64, count.to_string())
     }
 
-    /// A time in nanoseconds, or a dash where there is none.
+    /// Creates a cell with a time in nanoseconds, or a dash if there is none.
     #[must_use]
     pub fn latency(nanoseconds: Option<f64>) -> Self {
         Self::of(nanoseconds, units::latency)
     }
 
-    /// A cell, or a dash where there is none to show.
+    /// Returns the cell, or a dash if there is none.
     #[must_use]
     pub fn or_dash(cell: Option<Self>) -> Self {
         cell.unwrap_or_else(|| Self::from("-"))
@@ -117,14 +116,14 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Table {
-    /// The cell of a row in a column; empty where the row is short.
+    /// Returns the text of a row's cell in a column; empty if the row is short.
     #[must_use]
     pub fn cell(row: &[Cell], column: usize) -> &str {
         row.get(column).map_or("", |cell| &cell.text)
     }
 
-    /// For a terminal: the title, columns two spaces apart, the notes. Ends with
-    /// a newline.
+    /// Formats the table for a terminal: the title, columns two spaces apart, the
+    /// notes. Ends with a newline.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
@@ -143,8 +142,8 @@ impl Table {
         text
     }
 
-    /// As a pipe table of GitHub's Markdown, the title in bold above it and the
-    /// notes as a list below. Ends with a newline.
+    /// Formats the table as a pipe table of GitHub's Markdown. The title is in bold
+    /// above it, and the notes are a list below. Ends with a newline.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
@@ -171,8 +170,8 @@ impl Table {
         text
     }
 
-    /// As CSV: a header line and the rows, exact numbers where there are any.
-    /// Title and notes are left out.
+    /// Writes the table as CSV: a header line and the rows, with exact numbers if
+    /// there are any. Title and notes are left out.
     ///
     /// # Errors
     ///
@@ -191,7 +190,7 @@ impl Table {
         Ok(())
     }
 
-    /// What the rows show, one text for each column.
+    /// Returns the texts of each row, one for each column.
     fn texts(&self, print: fn(&str) -> String) -> impl Iterator<Item = Vec<String>> {
         let columns = 0..self.columns.len();
         self.rows.iter().map(move |row| {
@@ -201,7 +200,7 @@ impl Table {
     }
 }
 
-/// Columns without rules, two spaces apart, under one header line.
+/// Formats columns without rules, two spaces apart, under one header line.
 fn aligned(align: &[Align], header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(NOTHING).set_header(header).add_rows(rows);
@@ -215,7 +214,7 @@ fn aligned(align: &[Align], header: Vec<String>, rows: Vec<Vec<String>>) -> Stri
     table.trim_fmt() + "\n"
 }
 
-/// Text that Markdown shows as it is, on one line.
+/// Escapes text so that Markdown shows it unchanged, on one line.
 #[must_use]
 pub fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

@@ -1,15 +1,15 @@
-//! The one place that turns numbers into text for people.
+//! The only module that formats numbers for people.
 //!
-//! Three to four significant digits, the unit after a space, no thousands
-//! separators, so that a column can be pasted into a spreadsheet as it is. What is
-//! not zero is never shown as zero.
-//! Not here: documents and CSV, which carry full precision.
+//! Numbers have three to four significant digits, the unit after a space, and no
+//! thousands separators. So a column can be pasted into a spreadsheet. A number
+//! that is not zero is never shown as zero. Not here: documents and CSV, which have
+//! full precision.
 
 const NS_PER_US: f64 = 1e3;
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
-/// A time in nanoseconds, in us, ms or s, whichever reads best: `1.23 ms`.
+/// Formats a time in nanoseconds as us, ms or s, depending on its size: `1.23 ms`.
 #[must_use]
 pub fn latency(nanoseconds: f64) -> String {
     // Chosen after rounding: 999.6 us is written 1.00 ms, never 1000 us.
@@ -23,10 +23,10 @@ pub fn latency(nanoseconds: f64) -> String {
     format!("{} {unit}", three_digits(nanoseconds / scale))
 }
 
-/// A throughput in Mbit/s, without its unit: `941.3`, `1138`.
+/// Formats a throughput in Mbit/s, without its unit: `941.3`, `1138`.
 ///
-/// One decimal below 1000, none from there; below 1 three decimals, and as many as
-/// it takes where those would all be zero.
+/// It has one decimal below 1000, and none from there. Below 1 it has three
+/// decimals, or more if those would all be zero.
 #[must_use]
 pub fn throughput(mbps: f64) -> String {
     if mbps >= 999.95 {
@@ -38,33 +38,33 @@ pub fn throughput(mbps: f64) -> String {
     }
 }
 
-/// A rate per second, without its unit: `9.53`, `95.3`, `95310`.
+/// Formats a rate per second, without its unit: `9.53`, `95.3`, `95310`.
 #[must_use]
 pub fn rate(per_second: f64) -> String {
     three_digits(per_second)
 }
 
-/// Microseconds of CPU per operation, without the unit: `10.4`.
+/// Formats microseconds of CPU per operation, without the unit: `10.4`.
 #[must_use]
 pub fn cpu_us(microseconds: f64) -> String {
     three_digits(microseconds)
 }
 
-/// An index of efficiency, with the two decimals it is published with: `47.52`.
+/// Formats an index of efficiency with two decimals, as it is published: `47.52`.
 #[must_use]
 pub fn index(value: f64) -> String {
     at_least(value, 2)
 }
 
-/// CPUs kept busy, without a unit: `0.25`, `1.98`.
+/// Formats a number of busy CPUs, without a unit: `0.25`, `1.98`.
 #[must_use]
 pub fn cores(busy: f64) -> String {
     at_least(busy, 2)
 }
 
-/// A share or weight in percent, with its sign: `80 %`, `12.5 %`.
+/// Formats a share or weight in percent, with its sign: `80 %`, `12.5 %`.
 ///
-/// Nothing is rounded to none or to all: `<0.01 %`, `>99.99 %`.
+/// No share is rounded to zero or to the whole: `<0.01 %`, `>99.99 %`.
 #[must_use]
 pub fn percent(value: f64) -> String {
     match short(value).as_str() {
@@ -74,9 +74,9 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// A utilisation of CPUs, with one decimal: `61.7 %`.
+/// Formats a utilisation of CPUs, with one decimal: `61.7 %`.
 ///
-/// As with [`percent`], nothing is rounded to none or to all.
+/// As with [`percent`], no share is rounded to zero or to the whole.
 #[must_use]
 pub fn utilisation(percent: f64) -> String {
     match format!("{percent:.1}").as_str() {
@@ -86,19 +86,19 @@ pub fn utilisation(percent: f64) -> String {
     }
 }
 
-/// A change with its sign: `+5.2 %`, `-0.3 %`, `+120 %`.
+/// Formats a change with its sign: `+5.2 %`, `-0.3 %`, `+120 %`.
 #[must_use]
 pub fn change(percent: f64) -> String {
     format!("{} %", signed(percent))
 }
 
-/// What a change lies between: `-0.8 to +3.8 %`.
+/// Formats the interval of a change: `-0.8 to +3.8 %`.
 #[must_use]
 pub fn changes(low: f64, high: f64) -> String {
     format!("{} to {} %", signed(low), signed(high))
 }
 
-/// The most that is told of a change, in percent.
+/// Largest change that is printed, in percent.
 const CHANGE_MAX: f64 = 99_999.0;
 
 fn signed(percent: f64) -> String {
@@ -113,13 +113,13 @@ fn signed(percent: f64) -> String {
     }
 }
 
-/// A duration in seconds: `10 s`, `0.5 s`.
+/// Formats a duration in seconds: `10 s`, `0.5 s`.
 #[must_use]
 pub fn seconds(value: f64) -> String {
     format!("{} s", short(value))
 }
 
-/// A size in bytes with a binary unit: `512 B`, `64 KiB`, `1.50 GiB`.
+/// Formats a size in bytes with a binary unit: `512 B`, `64 KiB`, `1.50 GiB`.
 #[must_use]
 pub fn bytes(value: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
@@ -137,9 +137,9 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// An amount of data with sysbench's digits, five significant ones and none that
-/// are zero at the end: `214.62 MiB`, `1.335 GiB`, which it prints as `214.62Mb`,
-/// `1.335Gb`.
+/// Formats an amount of data with sysbench's digits: five significant ones without
+/// trailing zeros. `214.62 MiB` and `1.335 GiB` are `214.62Mb` and `1.335Gb` in
+/// sysbench.
 #[must_use]
 pub fn amount(bytes: f64) -> String {
     const UNITS: [(f64, &str); 3] = [
@@ -165,14 +165,14 @@ pub fn amount(bytes: f64) -> String {
     format!("{text} {unit}")
 }
 
-/// A number of things: `1 client`, `16 clients`.
+/// Formats a number of things: `1 client`, `16 clients`.
 #[must_use]
 pub fn counted(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{plural}")
 }
 
-/// Load points by their clients: `16 clients`, or `1, 4, 16 clients`.
+/// Formats load points by their clients: `16 clients`, or `1, 4, 16 clients`.
 pub(crate) fn clients(of: &[u32]) -> String {
     match of {
         [one] => counted((*one).into(), "client"),
@@ -183,18 +183,18 @@ pub(crate) fn clients(of: &[u32]) -> String {
     }
 }
 
-/// A number at an axis whose numbers are `step` apart, without its unit: with as
-/// many decimals as `step` has.
+/// Formats a number at an axis whose numbers are `step` apart, without its unit. It
+/// has the same number of decimals as `step`.
 #[must_use]
 pub fn tick(value: f64, step: f64) -> String {
-    // A hair above, since a step may be a hair below a power of ten.
+    // Slightly enlarged, because a step may be slightly below a power of ten.
     let decimals = -(step * (1.0 + 1e-9)).log10().floor();
     let decimals = decimals.clamp(0.0, 9.0) as usize;
     format!("{value:.decimals$}")
 }
 
-/// Text of foreign origin made safe for one line of a terminal: control
-/// characters, escape sequences among them, become `?`.
+/// Makes untrusted text safe for one line of a terminal. Control characters,
+/// including those of escape sequences, become `?`.
 #[must_use]
 pub fn plain(text: &str) -> String {
     text.chars()
@@ -202,13 +202,13 @@ pub fn plain(text: &str) -> String {
         .collect()
 }
 
-/// So many decimals, or where those of a value that is not zero would be, as many as
-/// show its first digit.
+/// Formats a value with this number of decimals. If they would all be zero for a
+/// value that is not zero, there are enough decimals to show its first digit.
 fn at_least(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match value > 0.0 && !text.contains(|digit| ('1'..='9').contains(&digit)) {
         true => {
-            // Above nine nothing is measured.
+            // No measured value needs more than nine decimals.
             let first = (-value.log10().floor()).clamp(0.0, 9.0) as usize;
             format!("{value:.first$}")
         }
@@ -216,7 +216,8 @@ fn at_least(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Three significant digits, all digits above the point.
+/// Formats a value with three significant digits, and all digits before the decimal
+/// point.
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
         at_least(value, 2)
@@ -227,7 +228,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// At most two decimals, and none that are zero.
+/// Formats a value with at most two decimals, without trailing zeros.
 fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! The options of `calibrate`, and those that name what it has written.
+//! The options of `calibrate`, and options that name a calibration.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) quiet: bool,
 }
 
-/// The longest for each figure.
+/// Longest measured time for each figure.
 const DURATION_MAX: Duration = Duration::from_secs(600);
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -37,7 +37,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Where a calibration comes from, if not from the folder of the results.
+/// Source of a calibration, if not the folder of the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CalibrationSource {
     Off,

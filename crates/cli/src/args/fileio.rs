@@ -1,4 +1,4 @@
-//! The options of `fileio`, which are called as in sysbench and have its defaults.
+//! The options of `fileio`, with sysbench's names and defaults.
 
 use std::time::Duration;
 
@@ -155,7 +155,7 @@ pub(crate) struct RandomArgs {
     pub(crate) rand_seed: u64,
 }
 
-/// A distribution by its name.
+/// A distribution, selected by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RandType {
     Uniform,
@@ -190,7 +190,7 @@ fn switches() -> impl TypedValueParser<Value = bool> {
     PossibleValuesParser::new(["on", "off"]).map(|text| text == "on")
 }
 
-/// A number is one of seconds.
+/// Parses a duration; a plain number means seconds.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
@@ -198,7 +198,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A flag that files may be opened with; an empty one is none.
+/// Parses a flag for opening files; an empty text means no flag.
 fn parse_flag(text: &str) -> Result<String, &'static str> {
     match text {
         "" | "direct" => Ok(text.to_owned()),

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use smbench_engine::units::Size;
 use smbench_lab::Signing;
 
-/// Where lab servers listen unless told otherwise.
+/// Default address of lab servers.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 #[derive(Debug, Subcommand)]
@@ -63,7 +63,7 @@ fn signing() -> impl TypedValueParser<Value = Signing> {
     })
 }
 
-/// smbd is told one address; "all" is none.
+/// Parses one address, because smbd listens on one; "all" is not accepted.
 fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
     match text.parse::<IpAddr>() {
         Ok(address) if !address.is_unspecified() => Ok(address),
@@ -71,8 +71,8 @@ fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
     }
 }
 
-/// One assignment: no comment, no section, and nothing that goes on in the next
-/// line, all of which smbd would take without a word (smb.conf(5)).
+/// Parses one assignment. Comments, sections and continued lines are errors,
+/// because smbd would accept them silently (smb.conf(5)).
 pub(crate) fn parse_option(line: &str) -> Result<String, &'static str> {
     let name = line.split_once('=').map_or("", |(name, _)| name.trim());
     let is_other = name.is_empty() || name.starts_with(['#', ';', '[']);

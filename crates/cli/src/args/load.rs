@@ -1,4 +1,4 @@
-//! The options that say how much load is put on, and how.
+//! The options that set the amount and kind of load.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! The command line in messages and results: nothing secret in it.
+//! The command line in messages and results, without secrets.
 
 use smbench_engine::target::Target;
 
-/// What clap has to say, without the usage it repeats below.
+/// Returns clap's message without the usage that follows it.
 pub(super) fn one_line(rendered: &str) -> String {
     let message = rendered.strip_prefix("error: ").unwrap_or(rendered);
     message
@@ -19,9 +19,9 @@ pub(super) fn one_line(rendered: &str) -> String {
         })
 }
 
-/// Hides URLs of this process's command line that name an account or ask for
-/// something, and so may hold a password or a token, wherever the message repeats
-/// them.
+/// Hides URLs of this process's command line wherever a message repeats them. It
+/// hides URLs with an account or a query, because these may contain a password or a
+/// token.
 pub(crate) fn without_urls(message: String) -> String {
     let written = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
     hide_urls(message, written)
@@ -34,14 +34,14 @@ pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) 
     })
 }
 
-/// The command line of this process, as results have it.
+/// Returns the command line of this process for results.
 pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
     words.map(|word| without_secrets(&word)).collect()
 }
 
-/// The word, but of the URL of a share in it the account without its password, and
-/// of any other neither account nor query.
+/// Removes secrets from the URL in a word. The URL of a share keeps its account,
+/// but not the password. Any other URL loses account and query.
 fn without_secrets(word: &str) -> String {
     let Some(at) = word.find("://") else {
         return word.to_owned();
@@ -52,7 +52,7 @@ fn without_secrets(word: &str) -> String {
     if let Ok((target, _)) = Target::parse(url) {
         return format!("{option}{}", target.redacted());
     }
-    // Whatever it is: what may be a secret goes.
+    // For any other URL, every part that may be secret is removed.
     let (scheme, rest) = url.split_at(at - scheme + "://".len());
     let (account, server) = match rest.rsplit_once('@') {
         Some((account, server)) => (Some(account), server),

@@ -1,4 +1,4 @@
-//! The options of `run` and `plan`; those of the load itself are in [`super::load`].
+//! The options of `run` and `plan`; those of the load are in [`super::load`].
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub(crate) struct WorkloadArgs {
     pub(crate) seed: Option<u64>,
 }
 
-// The defaults are Plan::resolve's; a test holds them against it.
+// The defaults are Plan::resolve's; a test compares them.
 /// How sessions use connections, and where those come from.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]

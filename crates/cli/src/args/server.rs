@@ -1,5 +1,4 @@
-//! The options that say which server, who logs on and how, for all commands that
-//! speak to one.
+//! The options for server and log-on, for all commands that connect to a server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,11 +14,11 @@ use crate::login::LoginArgs;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    // Not a documentation comment: rustdoc would take the brackets for links.
+    // Not a doc comment, because rustdoc would treat the brackets as links.
     #[arg(
         help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] [default: a server started here for the run]"
     )]
-    // A text, because clap would repeat a password in its message about a bad
+    // A string, because clap would repeat a password in its message about a bad
     // value.
     #[arg(long, value_name = "URL")]
     pub(crate) target: Option<String>,
@@ -29,7 +28,7 @@ pub(crate) struct ServerArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
-    // A text for the same reason.
+    // A string for the same reason.
     /// Where to look up the server's CPU time: the URL of its node_exporter or windows_exporter,
     /// such as http://SERVER:9100/metrics, or off [default: its processes, where it runs here]
     #[arg(long, value_name = "URL|off")]
@@ -94,7 +93,7 @@ pub(crate) struct ConnectArgs {
 /// A server and who asks.
 #[derive(Debug, Args)]
 pub(crate) struct UrlArgs {
-    // Not a documentation comment: rustdoc would take the brackets for links.
+    // Not a doc comment, because rustdoc would treat the brackets as links.
     #[arg(
         value_name = "URL",
         help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]"

@@ -70,8 +70,8 @@ pub(crate) struct SuiteArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
 pub(crate) struct NamedServerArgs {
-    // Not a documentation comment: rustdoc would take the brackets for links.
-    // A text, because clap would repeat a password in its message about a bad
+    // Not a doc comment, because rustdoc would treat the brackets as links. A
+    // string, because clap would repeat a password in its message about a bad
     // value.
     #[arg(
         long = "server",
@@ -123,12 +123,12 @@ pub(crate) struct SuiteLoadArgs {
     pub(crate) window: WindowArgs,
 }
 
-/// Which load points of a suite run.
+/// Selection of a suite's load points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Points {
-    /// These, whatever the suite says.
+    /// These load points, independent of the suite.
     These(ClientList),
-    /// The first, and every so-many-th after it.
+    /// The first load point of the suite, and every n-th after it.
     Every(usize),
 }
 
@@ -150,7 +150,7 @@ impl FromStr for Points {
 }
 
 impl Points {
-    /// The load points of a suite that has `all`.
+    /// Returns the selected load points of a suite that has `all`.
     pub(crate) fn of(&self, all: &[u32]) -> Vec<u32> {
         match self {
             Self::These(list) => list.as_slice().to_vec(),
@@ -159,7 +159,7 @@ impl Points {
     }
 }
 
-/// The flush policy of a server by its name.
+/// The flush policy of a named server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedPolicy {
     pub(crate) server: String,

@@ -1,4 +1,4 @@
-//! What options take: kinds of values, and what is none of them.
+//! Values of options: parsers, and checks that refuse wrong values.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use smbench_engine::units::parse_duration;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::FlushDoc;
 
-/// Where a file goes that may also go to standard output.
+/// Destination of an output: a file, or standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     Stdout,
@@ -53,8 +53,8 @@ pub(crate) fn paths() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(not_a_server)
 }
 
-/// Files that are written while the run goes on, which standard output is not
-/// there for.
+/// Parses the path of a file that is written during the run, for which standard
+/// output cannot be used.
 pub(super) fn files() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text == "-" {
         true => Err("expected a file, not standard output"),
@@ -77,8 +77,8 @@ pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {
     not_a_server(text.to_owned())
 }
 
-/// A target in the wrong place would become a folder of that name, password
-/// and all.
+/// Refuses a URL of a server. As a path it would create a folder of that name,
+/// which would contain the password.
 pub(super) fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> {
     let lower = text.as_ref().to_string_lossy().to_ascii_lowercase();
     match lower.trim_start().starts_with("smb://") {

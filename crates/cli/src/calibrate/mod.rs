@@ -1,10 +1,15 @@
-//! `smbench calibrate`: what this machine can generate at most, so that a reader of
-//! results can tell a slow server from a slow client.
+//! `smbench calibrate`: measures the highest load that this machine can generate.
+//! With it, a reader of results can distinguish a slow server from a slow client.
 //!
-//! Three targets that cost less and less: the embedded server, a process that moves
-//! as many bytes on bare sockets, and none at all; on one thread, which is a core,
-//! and on as many as there are cores. What answers is a process of its own, so that
-//! CPU times are the generator's alone. Not here: what is said of it
+//! There are three targets, each cheaper than the one before:
+//!
+//! - the embedded server
+//! - a process that moves the same number of bytes on bare sockets
+//! - no target at all
+//!
+//! Each is measured with one thread, which uses one core, and with one thread per
+//! core. Targets run in a separate process, so that CPU times are the generator's
+//! alone. Not here: the calibration's document and texts
 //! ([`smbench_report::calibration`]).
 
 mod sysbench;
@@ -39,23 +44,23 @@ use crate::progress::{Line, Visibility};
 use crate::results::check_writable;
 use crate::signals;
 
-/// Load before and after each window.
+/// Time under load before and after each window.
 const RAMP: Duration = Duration::from_millis(100);
-/// Of each ceiling, where a suite measures them before it begins.
+/// Length of each window if a suite measures the ceilings before it begins.
 pub(crate) const QUICK: Duration = Duration::from_millis(200);
 
-/// What is measured of an operation.
+/// Targets that an operation is measured with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Every target, on one thread and on all.
+    /// Every target, with one thread and with all.
     Whole,
-    /// What a run is held against: the embedded server alone. For requests that take
-    /// long.
+    /// Only the embedded server, which runs are compared with. Used for large
+    /// requests, which take long.
     Server,
 }
 
-/// Operations that are measured: share of reads in percent, bytes, and how far. A run
-/// is held against sizes up to four times apart from its own: 1 KiB to 4 MiB.
+/// Measured operations: share of reads in percent, bytes, and targets. A run is
+/// compared with sizes that differ by a factor of up to four: from 1 KiB to 4 MiB.
 const OPERATIONS: [(f64, u64, Extent); 6] = [
     (100.0, 4 << 10, Extent::Whole),
     (100.0, 64 << 10, Extent::Whole),
@@ -65,8 +70,8 @@ const OPERATIONS: [(f64, u64, Extent); 6] = [
     (0.0, 1 << 20, Extent::Server),
 ];
 
-/// Clients of each thread: enough that it always has an answer to look at, for which
-/// fewer do where an answer takes long.
+/// Returns the number of clients per thread: enough that an answer is always
+/// waiting. Slow answers need fewer clients.
 const fn clients_per_thread(extent: Extent) -> u32 {
     match extent {
         Extent::Whole => 16,
@@ -74,7 +79,7 @@ const fn clients_per_thread(extent: Extent) -> u32 {
     }
 }
 
-/// Measures, prints and keeps.
+/// Measures all ceilings, then prints and saves them.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let path = args.out.join(CALIBRATION_FILE);
     if let Some(Destination::File(path)) = &args.json {
@@ -94,7 +99,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let doc = measured(args.duration, &line, &cancel)?;
     line.clear();
     let is_text = args.json != Some(Destination::Stdout);
-    // Neither is lost where the other cannot be.
+    // Do both even if one fails, so that neither result is lost.
     let saved = doc.save(&path);
     print(&match is_text {
         true => text(&doc),
@@ -116,31 +121,31 @@ fn text(doc: &CalibrationDoc) -> String {
     text
 }
 
-/// The other end of the bare sockets: answers until standard input ends.
+/// Answers on bare sockets until standard input ends.
 pub(crate) fn respond() -> Result<Exit, Failure> {
     let failed = || Failure::io("answer on the loopback interface");
     let listener = TcpListener::bind("127.0.0.1:0").map_err(failed())?;
     let address = listener.local_addr().map_err(failed())?;
     thread::spawn(move || {
-        // Whoever measures sees that nobody answers any more.
+        // The measuring process notices that there are no more answers.
         let _ = loopback::serve(&listener);
     });
     print(&format!("{address}\n"))?;
-    // An unreadable input is one that has ended.
+    // An unreadable input counts as ended.
     let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
     Ok(Exit::Done)
 }
 
-/// What a run is judged by.
+/// The calibration that a run is compared with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) calibration: Option<CalibrationDoc>,
-    /// Why it is not what lies there, where that is a surprise.
+    /// Why the folder's calibration is not used, if that needs an explanation.
     pub(crate) note: Option<String>,
 }
 
-/// What a run is to be judged by: the file that was named, or what is in the folder
-/// of its results and of this machine.
+/// Returns the calibration that a run is compared with. It is the given file, or
+/// the one in the folder of results if it is of this machine.
 pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result<Found, Failure> {
     match source {
         Some(CalibrationSource::Off) => Ok(Found::default()),
@@ -154,7 +159,7 @@ pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result
                 note: None,
             },
             Err(LoadError::NotFound { .. }) => Found::default(),
-            // Nobody has asked for it, so it stops nothing.
+            // The user did not ask for it, so an error must not stop the run.
             Err(error) => Found {
                 calibration: None,
                 note: Some(format!(
@@ -165,8 +170,9 @@ pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result
     }
 }
 
-/// What a study is to be judged by: the file that was named, which takes the place of
-/// what the study has; or as it has it, or as it is measured now.
+/// Saves the calibration that a study is compared with. A given file replaces the
+/// study's calibration. Without one, the study's calibration stays, or a new one is
+/// measured.
 pub(crate) fn keep(
     source: Option<&CalibrationSource>,
     folder: &Path,
@@ -186,7 +192,7 @@ pub(crate) fn keep(
     Ok(doc.save(&path)?)
 }
 
-/// Measures all ceilings, for so long each.
+/// Measures all ceilings, each for this time.
 fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<CalibrationDoc, Failure> {
     let now = SystemTime::now().max(SystemTime::UNIX_EPOCH);
     let machine = MachineDoc::this();
@@ -286,7 +292,7 @@ fn plan(
     )?)
 }
 
-/// Runs a plan on something that is no SMB server.
+/// Runs a plan against a target that is not an SMB server.
 fn alone(
     plan: &Plan,
     connector: impl smbench_engine::driver::Connector,
@@ -301,7 +307,7 @@ fn alone(
     run::execute_on(plan, server, connector, drawn, &mut Unobserved, cancel)
 }
 
-/// The figures of a run of one load point.
+/// Returns the figures of a run with one load point.
 fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
     let none = CeilingDoc {
         target: CeilingTarget::Null,

@@ -1,6 +1,6 @@
-//! What sysbench says of this machine, where it is installed: its `cpu` and
-//! `threads` tests, as they are, in so much time and no more. Its figures go into
-//! the disclosure; nothing of smbench depends on them.
+//! Figures of sysbench for this machine, if it is installed. Its `cpu` and
+//! `threads` tests run with their defaults and a time limit. The figures are part
+//! of the disclosure; smbench itself does not use them.
 
 use std::io::{ErrorKind, Read as _};
 use std::process::{Child, Command, Stdio};
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use smbench_report::calibration::{SysbenchDoc, SysbenchTestDoc};
 
 const PROGRAM: &str = "sysbench";
-/// How long each test runs, and the longest that sysbench may take for it.
+/// Duration of each test, and the longest time that sysbench may take for it.
 const TIME_OPTION: &str = "--time=1";
 const LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Bytes of an answer that are read.
+/// Highest number of bytes of output that are read.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 
 /// Runs both tests.
@@ -38,7 +38,8 @@ fn measured_by(program: &str, cores: u32, limit: Duration) -> SysbenchDoc {
         version,
         ..SysbenchDoc::default()
     };
-    // As it ships: one thread of the primes, and as many as there are cores.
+    // The defaults: one thread computing primes, and the same with one thread per
+    // core.
     let all = format!("--threads={cores}");
     for (test, options) in [
         ("cpu", vec![TIME_OPTION]),
@@ -63,7 +64,8 @@ fn measured_by(program: &str, cores: u32, limit: Duration) -> SysbenchDoc {
     doc
 }
 
-/// What a program writes to standard output in so much time; it is ended then.
+/// Returns the standard output of a program. Ends the program when the time limit
+/// is reached.
 fn output(program: &str, args: &[&str], limit: Duration) -> Result<String, String> {
     let started = Command::new(program)
         .args(args)
@@ -82,7 +84,7 @@ fn output(program: &str, args: &[&str], limit: Duration) -> Result<String, Strin
     if let Some(stdout) = child.stdout.take() {
         thread::spawn(move || {
             let mut text = Vec::new();
-            // What could be read is judged, however it ended.
+            // The output decides, no matter how reading ended.
             let _ = stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut text);
             let _ = send.send(String::from_utf8_lossy(&text).into_owned());
         });
@@ -97,14 +99,14 @@ fn output(program: &str, args: &[&str], limit: Duration) -> Result<String, Strin
     }
 }
 
-/// Whether a process ended well; one that has not ended in time is killed.
+/// Returns whether a process succeeded. Kills a process that has not ended in time.
 fn ended(child: &mut Child, deadline: Instant) -> Result<bool, String> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status.success()),
             Ok(None) if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
             _ => {
-                // Fails only when it has just ended.
+                // Fails only if the process has just ended.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("{PROGRAM} did not end in time"));
@@ -113,7 +115,7 @@ fn ended(child: &mut Child, deadline: Instant) -> Result<bool, String> {
     }
 }
 
-/// The figures of an end report of sysbench 0.5 to 1.1; `None` where one is missing.
+/// Parses the final report of sysbench 0.5 to 1.1; `None` if a figure is missing.
 fn parse(test: &str, text: &str) -> Option<SysbenchTestDoc> {
     let value = |name: &str| -> Option<f64> {
         let mut lines = text.lines().map(str::trim);
@@ -121,7 +123,7 @@ fn parse(test: &str, text: &str) -> Option<SysbenchTestDoc> {
         let value: f64 = rest.trim().trim_end_matches('s').parse().ok()?;
         (value.is_finite() && value >= 0.0).then_some(value)
     };
-    // Only the cpu test has a rate of its own.
+    // Only the cpu test prints a rate.
     let rate = || {
         let seconds = value("total time")?;
         (seconds > 0.0).then_some(value("total number of events")? / seconds)
@@ -141,7 +143,7 @@ fn parse(test: &str, text: &str) -> Option<SysbenchTestDoc> {
 mod tests {
     use super::*;
 
-    /// Of sysbench 1.0.20.
+    /// Output of sysbench 1.0.20.
     const THREADS: &str = "\
 General statistics:
     total time:                          1.0004s

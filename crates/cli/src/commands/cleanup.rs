@@ -1,4 +1,4 @@
-//! `smbench cleanup`: removes what dead runs left on a share.
+//! `smbench cleanup`: removes files that killed runs left on a share.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `smbench compare`: results held against the first of them.
+//! `smbench compare`: compares results with the first of them.
 
 use std::fs;
 use std::io;
@@ -10,12 +10,12 @@ use crate::args::{CompareArgs, Destination};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 
-/// What `--json` writes.
+/// The document of `--json`.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
-    /// What became of each `--fail-if`, for each pair.
+    /// Judgements of each `--fail-if` for each pair.
     conditions: &'a [Judgement],
 }
 
@@ -65,7 +65,7 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Every condition on every pair.
+/// Judges every condition on every pair.
 fn judge(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<Judgement>, Failure> {
     if let (Some(alone), false) = (comparison.unmatched.first(), args.fail_if.is_empty()) {
         return Err(Failure::Usage(format!(

@@ -1,7 +1,8 @@
-//! `smbench import`: profiles of other programs' files.
+//! `smbench import`: converts other programs' files to profiles.
 //!
-//! Invariant: nothing that exists is replaced, and either all files are written or
-//! none: nothing before all of it is known to run, and to have a free name.
+//! Invariant: no existing file is replaced, and either all files are written or
+//! none. Writing starts only when all profiles are known to run, and all names are
+//! known to be free.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use smbench_engine::iometer::{self, Config, Imported, quoted};
-use smbench_engine::profile::Profile;
+use smbench_engine::profile::{Profile, ProfileError};
 use smbench_report::units::{counted, plain};
 
 use crate::args::{ImportArgs, ImportCommand};
@@ -19,9 +20,9 @@ use crate::output::print;
 use crate::request;
 use crate::results::MadeFolders;
 
-/// What the suite of a test setup is called.
+/// Name of the suite of a test setup.
 const SUITE: &str = "suite.toml";
-/// Characters of a profile's name in its file's.
+/// Highest number of characters of a profile's name in its file's name.
 const NAME_CHARS_MAX: usize = 80;
 
 pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
@@ -30,7 +31,7 @@ pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
     let origin = Path::new(&args.file).file_name().unwrap_or_default();
     let profiles = config.profiles(&origin.to_string_lossy());
     for imported in &profiles {
-        let profile = Profile::parse(&imported.name, &imported.toml)?;
+        let profile = Profile::parse(&imported.name, &imported.toml).map_err(ProfileError::from)?;
         request::check(&profile)?;
     }
     let files = match single_file(args) {
@@ -42,7 +43,7 @@ pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The file that is to hold the only profile.
+/// Returns the file for the only profile, if `--out` names one.
 fn single_file(args: &ImportArgs) -> Option<&Path> {
     let out = args.out.as_deref()?;
     (out.extension().is_some_and(|extension| extension == "toml")).then_some(out)
@@ -59,7 +60,7 @@ fn one(path: &Path, profiles: &[Imported], from: &str) -> Result<Vec<(PathBuf, S
     }
 }
 
-/// A file for each profile, and the suite.
+/// Returns a file for each profile, and the suite.
 fn folder(args: &ImportArgs, config: &Config, profiles: &[Imported]) -> Vec<(PathBuf, String)> {
     let stem = Path::new(&args.file).file_stem().unwrap_or_default();
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(stem));
@@ -74,7 +75,7 @@ fn folder(args: &ImportArgs, config: &Config, profiles: &[Imported]) -> Vec<(Pat
     files.chain([(folder.join(SUITE), suite)]).collect()
 }
 
-/// A name that no other file has, whatever its case.
+/// Returns a file name that no other file has, ignoring case.
 fn file_name(name: &str, taken: &mut HashSet<String>) -> String {
     let mut stem = String::new();
     for c in name.to_lowercase().chars().take(NAME_CHARS_MAX) {
@@ -98,7 +99,8 @@ fn file_name(name: &str, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// The suite of a test setup: what workers are assigned, in their order, or all.
+/// Returns the suite of a test setup: the specifications assigned to workers in
+/// their order, or all of them.
 fn suite(config: &Config, profiles: &[Imported], files: &[String], name: &str) -> String {
     let setup = &config.setup;
     let is_of = |imported: &Imported, spec: &str| imported.spec.eq_ignore_ascii_case(spec);
@@ -138,10 +140,10 @@ fn suite(config: &Config, profiles: &[Imported], files: &[String], name: &str) -
     text
 }
 
-/// Writes all files, none of which may exist, or leaves nothing behind.
+/// Writes all files, or none. None of them may exist.
 fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
     for (path, _) in files {
-        // A link that leads nowhere is something, too.
+        // A dangling link counts as existing, too.
         if path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
@@ -155,7 +157,7 @@ fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
         fs::create_dir_all(folder).map_err(Failure::write(folder))?;
     }
     for (path, text) in files {
-        // Whatever has come there since is not replaced either.
+        // A file created in the meantime is not replaced either.
         let mut file = File::create_new(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
             _ => Failure::write(path)(error),
@@ -175,23 +177,24 @@ fn exists(path: &Path) -> Failure {
     ))
 }
 
-/// What has been written so far; dropping it removes that.
+/// Files written so far; dropping this removes them.
 struct Made<'a> {
     files: Vec<&'a Path>,
-    /// Removed after the files, and only where they are empty.
+    /// Folders, removed after the files and only if they are empty.
     _folders: Option<MadeFolders>,
 }
 
 impl Drop for Made<'_> {
     fn drop(&mut self) {
         for file in &self.files {
-            // What cannot be removed has been named by the error as it is.
+            // If the removal fails, the first error still has the more useful
+            // message.
             let _ = fs::remove_file(file);
         }
     }
 }
 
-/// What was made, and what was left out.
+/// Describes the written files, and the parts that were left out.
 fn report(args: &ImportArgs, config: &Config, files: &[(PathBuf, String)]) -> String {
     let specs = counted(config.specs.len() as u64, "access specification");
     let mut text = format!("{specs} of {}\n", plain(&args.file));

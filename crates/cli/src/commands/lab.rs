@@ -1,4 +1,4 @@
-//! `smbench lab`: a server for anyone, until interrupted.
+//! `smbench lab`: starts a server that runs until it is interrupted.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -14,12 +14,12 @@ use crate::output::{complain, print};
 use crate::password::VARIABLE;
 use crate::signals;
 
-/// How often it is looked whether a server still runs.
+/// Interval between two checks whether a server still runs.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     let (stop, stopped) = mpsc::channel();
-    // Before the server starts, so that a signal meanwhile cleans up, too.
+    // Before the server starts, so that a signal during the start cleans up, too.
     let on_signal = stop.clone();
     let left = match &command {
         LabCommand::Samba(_) => format!(
@@ -44,14 +44,14 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
 }
 
 fn request_stop(stop: &Sender<()>) {
-    // Nobody listens any more once the server is being stopped.
+    // The receiver is gone while the server is being stopped.
     let _ = stop.send(());
 }
 
 fn embedded(args: &EmbeddedArgs, stop: Sender<()>, stopped: &Receiver<()>) -> Result<(), Failure> {
     if args.stop_at_eof {
         thread::spawn(move || {
-            // An unreadable input is one that has ended.
+            // An unreadable input counts as ended.
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             request_stop(&stop);
         });
@@ -67,7 +67,7 @@ fn embedded(args: &EmbeddedArgs, stop: Sender<()>, stopped: &Receiver<()>) -> Re
         ..EmbeddedOptions::default()
     })?;
     announce(&server.url(), server.password())?;
-    // A sender lives on in the signals' thread.
+    // The signals' thread keeps a sender, so this waits.
     let _ = stopped.recv();
     server.stop();
     Ok(())
@@ -92,7 +92,7 @@ fn samba(args: SambaArgs, stopped: &Receiver<()>) -> Result<(), Failure> {
     Ok(server.stop()?)
 }
 
-/// The two lines that scripts read.
+/// Prints the two lines that scripts read.
 fn announce(url: &str, password: &str) -> Result<(), Failure> {
     print(&format!("{url}\n{VARIABLE}={password}\n"))
 }

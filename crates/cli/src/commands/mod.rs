@@ -15,7 +15,7 @@ use crate::args::Command;
 use crate::failure::{Exit, Failure};
 use crate::{calibrate, fileio, suite};
 
-/// Does what the command line asks for.
+/// Executes the command.
 pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::run(&args),

@@ -1,4 +1,4 @@
-//! `smbench plan`: what `run` would do with the same options.
+//! `smbench plan`: prints the plan that `run` would execute with the same options.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::request::{Request, Server};
 
-/// Operations shown of the first client.
+/// Number of operations shown for the first client.
 const OPERATIONS_SHOWN: usize = 5;
 
 pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
@@ -56,7 +56,7 @@ fn describe(request: &Request) -> String {
         ("signing", signing(plan)),
         ("encryption", encryption(plan)),
     ];
-    // What nobody asked for need not be told.
+    // The default is not shown.
     let other = (plan.driver != DriverKind::default()).then(|| plan.driver.to_string());
     lines.extend(other.map(|name| ("driver", name)));
     let asked = (plan.caching != Caching::None).then(|| plan.caching.to_string());
@@ -70,7 +70,7 @@ fn describe(request: &Request) -> String {
     ]);
     let mut text = String::new();
     for (label, value) in lines {
-        // Further lines of a value stand below its first.
+        // Further lines of a value are aligned with its first.
         let value = value.replace('\n', &format!("\n{:<13}", ""));
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{label:<13}{value}");
@@ -102,7 +102,7 @@ fn login(login: &Login) -> Option<String> {
 
 fn clients(plan: &Plan) -> String {
     let points: Vec<_> = plan.load_points.iter().map(u32::to_string).collect();
-    // As it was written where that is shorter.
+    // As the user wrote it, if that is shorter.
     let points = points.join(",");
     let list = points
         .parse()
@@ -154,7 +154,7 @@ fn outstanding(plan: &Plan) -> String {
     format!("{most}{requests} per client")
 }
 
-/// What makes operations begin.
+/// Describes the event that starts an operation.
 fn load(plan: &Plan) -> String {
     let model = match plan.load {
         LoadModel::Closed { think: None } => "closed loop, without think times".to_owned(),
@@ -220,7 +220,7 @@ fn requests(plan: &Plan) -> String {
     }
 }
 
-/// A line of an access pattern.
+/// Describes a line of an access pattern.
 fn line(line: &AccessLine) -> String {
     let size = format!("{:#}", Size(line.size.into()));
     let mut text = format!(
@@ -246,7 +246,7 @@ fn line(line: &AccessLine) -> String {
     text
 }
 
-/// What is replayed, verb by verb.
+/// Describes a replay, verb by verb.
 fn replayed(replay: &Replay) -> String {
     let summary = replay.trace.summary();
     let operations: u64 = summary.operations.values().sum();
@@ -288,7 +288,7 @@ fn replayed(replay: &Replay) -> String {
     lines.join("\n")
 }
 
-/// An operation of a mix, with the parameters that say something.
+/// Describes an operation of a mix, with its relevant parameters.
 fn weighted(entry: &WeightedAction) -> String {
     let mut line = format!("{:>8}  {}", percent(entry.weight), entry.action.name());
     for (name, value) in entry.action.parameters() {

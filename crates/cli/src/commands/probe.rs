@@ -1,4 +1,4 @@
-//! `smbench probe`: what a server offers.
+//! `smbench probe`: prints the features of a server.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
@@ -28,7 +28,7 @@ const CAPABILITIES: [(u32, &str); 7] = [
     (0x40, "ENCRYPTION"),
 ];
 
-/// A label and what stands beside it.
+/// A label and its value.
 type Line = (&'static str, String);
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
@@ -129,7 +129,7 @@ fn describe(url: &str, probe: &Probe) -> String {
         })
 }
 
-/// What came of each when it was offered alone.
+/// Returns the result of each offer that was made alone.
 fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Line> {
     all.iter().map(|(offered, accepted)| {
         let answer = match accepted {
@@ -140,7 +140,7 @@ fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Li
     })
 }
 
-/// What the server did with a file of ours.
+/// Describes how the server handled a temporary file of smbench.
 fn tried_out(trials: &Trials) -> Vec<Line> {
     let compound = match &trials.compound {
         Ok(()) => "create, query and close in one frame: accepted".to_owned(),
@@ -166,8 +166,8 @@ fn tried_out(trials: &Trials) -> Vec<Line> {
     lines
 }
 
-/// What the server does on a FLUSH, and what shows it; where nothing does, how
-/// it looks by time, which is no proof.
+/// Describes the server's flush policy and the evidence for it. Without evidence,
+/// it describes what the times suggest, which is not a proof.
 fn policy(trials: &Trials) -> String {
     let FlushFinding { policy, evidence } = &trials.flush_finding;
     let evidence = plain(evidence);
@@ -181,7 +181,7 @@ fn policy(trials: &Trials) -> String {
     }
 }
 
-/// What was granted of each when it was asked for, the first line labelled.
+/// Returns the result of each request, the first line with the label.
 fn granted<T: Copy + PartialEq>(
     label: &'static str,
     all: &[(T, Result<T, String>)],
@@ -237,8 +237,8 @@ fn capabilities(bits: u32) -> String {
     names.join(", ")
 }
 
-/// As Windows writes it: the first three fields are little-endian (MS-DTYP
-/// 2.3.4.2).
+/// Formats a GUID as Windows does: the first three fields are little-endian
+/// (MS-DTYP 2.3.4.2).
 fn guid(bytes: [u8; 16]) -> String {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     let mut text = String::with_capacity(36);

@@ -1,4 +1,4 @@
-//! `smbench profiles`: what is built in, and one profile's text.
+//! `smbench profiles`: lists the built-in profiles, and prints one profile.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) fn profiles(command: Option<ProfilesCommand>) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-/// The text of a profile file that can run.
+/// Returns the text of a profile's file after checking that it can run.
 fn file(path: &str) -> Result<String, Failure> {
     if path.starts_with(profile::LOADFILE) {
         return Err(Failure::Usage(format!(

@@ -1,4 +1,4 @@
-//! `smbench report`: a study as a page, Markdown, CSV and plots.
+//! `smbench report`: writes a study as a page, Markdown, CSV and plots.
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};

@@ -1,10 +1,9 @@
-//! `smbench run`: sets up, runs the plan of each profile, keeps and prints what was
-//! measured.
+//! `smbench run`: runs the plan of each profile, then saves and prints the results.
 //!
-//! Invariants: every finished load point is on disk before anything else that
-//! can fail is tried, and on standard output if the disk will not have it; a
-//! profile of several that cannot run, for its own sake and not the server's, costs the
-//! others nothing.
+//! Invariants: every finished load point is on disk before the next step that can
+//! fail. If it cannot be written there, it goes to standard output. If one of
+//! several profiles cannot run, and the reason is the profile and not the server,
+//! the other profiles still run.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -43,7 +42,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     carry_out(requests, &args.output, telling)
 }
 
-/// What goes to one place is of one result.
+/// Fails if several results would be written to one file.
 fn check_outputs(profiles: usize, output: &OutputArgs) -> Result<(), Failure> {
     let given = [
         ("--json", output.json.is_some()),
@@ -59,21 +58,21 @@ fn check_outputs(profiles: usize, output: &OutputArgs) -> Result<(), Failure> {
     }
 }
 
-/// What is said of a run, and how.
+/// Messages about a run.
 pub(crate) struct Telling<'a> {
-    /// What to do when the user leaves at once, as the tail of a sentence.
+    /// Advice for a user who leaves at once, as the tail of a sentence.
     pub(crate) remedy: String,
-    /// What is said while the first one goes on.
+    /// Output during the first run.
     pub(crate) interim: Option<Interim<'a>>,
-    /// What is printed of its document.
+    /// Function that formats the document for printing.
     pub(crate) render: Render<'a>,
 }
 
-/// Makes text of a document.
+/// Function that formats a document.
 type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
 
-/// Runs what was asked for, one after the other on one server; keeps and prints
-/// what was measured.
+/// Runs all requests one after the other on one server, then saves and prints the
+/// results.
 pub(crate) fn carry_out(
     mut requests: Vec<Request>,
     output: &OutputArgs,
@@ -86,7 +85,8 @@ pub(crate) fn carry_out(
     } = telling;
     let first = &requests[0];
     if let Server::Given(sources) = &first.server {
-        // Asked for before signals are caught: Ctrl-C at the prompt just ends.
+        // Asked for before signals are caught, so that Ctrl-C at the prompt just
+        // ends the program.
         let password = sources.password(&first.plan.target)?;
         for request in &mut requests {
             request.plan.target.password = password.clone();
@@ -105,7 +105,7 @@ pub(crate) fn carry_out(
             if docs.is_empty() {
                 return Err(Failure::Interrupted);
             }
-            // This one was asked for, too.
+            // This profile was requested, too, but will not run.
             worst = Exit::Interrupted;
             break;
         }
@@ -128,7 +128,8 @@ pub(crate) fn carry_out(
                 match (ended, saved) {
                     (Ok(Exit::Done), saved) => saved.map(|()| Exit::Done),
                     (ended, Ok(())) => ended,
-                    // The run's own verdict goes before trouble with its files.
+                    // The run's own verdict has priority over problems with its
+                    // files.
                     (ended, Err(failure)) => {
                         manner.complain(failure);
                         ended
@@ -136,12 +137,13 @@ pub(crate) fn carry_out(
                 }
             }
             Err(failure) if failure.is_of_profile() => Err(failure),
-            // The next would fail alike, after as long, or lock the account.
+            // The next profile would fail in the same way, after the same time, or
+            // lock the account.
             Err(failure) => return Err(failure),
         };
         let exit = match ended {
             Ok(exit) => exit,
-            // What is wrong with one is no reason not to run the others.
+            // An error in one profile does not prevent the others.
             Err(failure) if are_several => {
                 manner.complain(without_urls(failure.to_string()));
                 failure.exit()
@@ -153,18 +155,18 @@ pub(crate) fn carry_out(
     Ok(worst)
 }
 
-/// How each profile is run and told of.
+/// Output options of a run, and the name for its messages.
 struct Manner<'a> {
     output: &'a OutputArgs,
     render: Render<'a>,
-    /// The profile, where there are several.
+    /// Name of the profile, if there are several.
     name: Option<String>,
     line: &'a Line,
     unsaved: &'a Unsaved,
 }
 
 impl Manner<'_> {
-    /// Says what is wrong, and with which of several profiles.
+    /// Prints an error, with the profile's name if there are several.
     fn complain(&self, message: impl Display) {
         match &self.name {
             Some(name) => complain(format_args!("profile {name}: {message}")),
@@ -173,13 +175,13 @@ impl Manner<'_> {
     }
 }
 
-/// What was measured, and how that ended.
+/// Result of a run, and how it ended.
 struct Ran {
     doc: RunDoc,
     ended: Result<Exit, Failure>,
 }
 
-/// Runs one profile; fails where nothing was measured.
+/// Runs one profile; fails if nothing was measured.
 fn run_one<'a>(
     request: &mut Request,
     manner: &Manner<'a>,
@@ -217,7 +219,7 @@ impl Keep for &mut Results {
     }
 }
 
-/// Saves and prints what was measured, and says what is wrong with it.
+/// Saves and prints the result, and reports problems with it.
 fn conclude(
     request: &Request,
     record: &RunRecord,
@@ -235,7 +237,7 @@ fn conclude(
             ));
             Exit::Setup
         }
-        // What an embedded server holds goes with it.
+        // Files on an embedded server are removed together with the server.
         _ => Exit::Done,
     };
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
@@ -260,7 +262,7 @@ fn conclude(
     let ended = match (exit, saved.and(written).and(logged)) {
         (Exit::Done, outcome) => outcome.map(|()| exit),
         (exit, Ok(())) => Ok(exit),
-        // The run's own verdict goes before trouble with its files.
+        // The run's own verdict has priority over problems with its files.
         (exit, Err(failure)) => {
             manner.complain(failure);
             Ok(exit)
@@ -269,7 +271,7 @@ fn conclude(
     Ok(Ran { doc, ended })
 }
 
-/// Writes to standard output, and to `--csv`.
+/// Writes the result to standard output and to the file of `--csv`.
 fn publish(
     doc: &RunDoc,
     path: Option<&Path>,

@@ -1,4 +1,4 @@
-//! `smbench show`: a stored result again, or the tables of a study.
+//! `smbench show`: prints a saved result, or the tables of a study.
 
 use smbench_report::{RunDoc, render};
 

@@ -1,4 +1,4 @@
-//! `smbench fileio`: what `sysbench fileio` does, in the same three steps.
+//! `smbench fileio`: tests like `sysbench fileio`, in the same three steps.
 
 mod prepare;
 mod run;
@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::request::account;
 
-/// Does what the command line asks for.
+/// Executes the command.
 pub(crate) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
     match command {
         FileioCommand::Prepare(args) => {
@@ -34,7 +34,7 @@ fn tell_without_effect(args: &FileioArgs) {
     }
 }
 
-/// What was asked for that sysbench knows and SMB does not, a line each.
+/// Returns a line for each given option that SMB has no meaning for.
 fn without_effect(test: &TestArgs) -> Vec<String> {
     let told = [
         (
@@ -58,7 +58,7 @@ fn without_effect(test: &TestArgs) -> Vec<String> {
         .collect()
 }
 
-/// The test that the options ask for.
+/// Builds the test from the options.
 fn test(args: &FileioArgs, mode: TestMode) -> Fileio {
     let (test, load, random) = (&args.test, &args.load, &args.random);
     Fileio {
@@ -104,7 +104,7 @@ fn spread(args: &RandomArgs) -> Spread {
     }
 }
 
-/// The seed; for 0 one that nobody has chosen.
+/// Returns the seed; for 0 a seed from the clock.
 fn seed(args: &FileioArgs) -> u64 {
     match args.random.rand_seed {
         0 => SystemTime::now()
@@ -114,7 +114,7 @@ fn seed(args: &FileioArgs) -> u64 {
     }
 }
 
-/// The server whose share the files are on; it has been asked for its password.
+/// Returns the server with the files, after reading its password.
 fn target(args: &FileioArgs, command: &str) -> Result<Target, Failure> {
     let Some(url) = &args.server.target else {
         return Err(Failure::Usage(format!(

@@ -15,11 +15,11 @@ use crate::progress::{Line, Visibility};
 use crate::request::limits;
 use crate::signals;
 
-/// How often progress is shown.
+/// Interval between two updates of the progress.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
-    // Which test follows makes no difference to the files.
+    // The mode of the later test does not affect the files.
     let test = Fileio {
         time: Some(Duration::from_secs(1)),
         ..test(args, args.test.file_test_mode.unwrap_or(TestMode::RndRw))

@@ -1,4 +1,4 @@
-//! `smbench fileio run`: the test itself, and what is printed of it.
+//! `smbench fileio run`: runs the test and prints its report.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -80,8 +80,8 @@ fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
     })
 }
 
-/// The same where a plan is refused for an option that sysbench calls otherwise than
-/// `run` does.
+/// Translates a failure that names an option of `run` to sysbench's name for the
+/// option.
 fn in_sysbench_terms(failure: Failure) -> Failure {
     let named = |field| match field {
         "clients" => "threads",
@@ -115,8 +115,8 @@ fn percentiles(args: &FileioArgs) -> Vec<f64> {
     all.filter(|&percentile| percentile > 0.0).collect()
 }
 
-/// The embedded server keeps files in memory: more than there is would end it, or
-/// this machine.
+/// Fails if the files exceed the free memory. The embedded server keeps files in
+/// memory, so larger files would kill it, or stop this machine.
 fn check_memory(test: &Fileio) -> Result<(), Failure> {
     let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let mut lines = text.lines();
@@ -135,19 +135,20 @@ fn check_memory(test: &Fileio) -> Result<(), Failure> {
     }
 }
 
-/// Whole seconds that figures are kept for, in a test of this length.
+/// Returns the number of whole seconds of each recorded interval, for a test of
+/// this length.
 fn kept_every(time: Option<Duration>) -> u64 {
     Series::interval_of(time.unwrap_or_default()).as_secs()
 }
 
-/// Whole seconds after which interim figures can be printed that were asked for
-/// after so many, likewise.
+/// Returns the interval for interim figures in whole seconds. The requested
+/// interval is rounded up to a multiple of the recorded one.
 fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
     u64::from(asked_s).next_multiple_of(kept_every(time))
 }
 
-/// What is printed every so many seconds, as sysbench does; not among a document
-/// on standard output.
+/// Returns a function that prints interim figures at a regular interval, as
+/// sysbench does. They do not go to standard output if a document goes there.
 fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> {
     let asked = args.load.report_interval;
     if asked == 0 {
@@ -172,13 +173,14 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> 
             let length_s = interval.length.as_secs_f64();
             end_s += length_s;
             interim.add(interval.ops, length_s);
-            // Intervals are whole seconds but for the last, and sums of some.
+            // Intervals are whole seconds, or sums of them; only the last may be
+            // shorter.
             if interim.length_s() + 1e-6 < every {
                 return;
             }
             let text = interim.line(end_s, &percentiles);
             interim = Interim::new(flushing);
-            // Where nobody reads any more there is nobody to tell.
+            // An error here means that the reader is gone, so it is ignored.
             line.suspended(|| match is_taken {
                 true => drop(io::stderr().lock().write_all(text.as_bytes())),
                 false => drop(print(&text)),
@@ -206,7 +208,8 @@ mod tests {
             let time = Duration::from_secs(time_s);
             assert_eq!(told_every(asked, Some(time)), told, "{asked} {time_s}");
         }
-        // By events it ends within the hour.
+        // A test with a number of events and no time limit has the shortest
+        // interval.
         assert_eq!(told_every(1, None), 1);
     }
 }

@@ -1,11 +1,11 @@
-//! What the clients of one server of a suite do otherwise than those of the others,
-//! so that a row of a tuning study can be a change on the client's side. It changes
-//! sessions, never the work: otherwise there would be nothing to compare.
+//! Options for the clients of one server in a suite. With them, a row of a tuning
+//! study can be a change on the client's side. They change sessions, never the
+//! work, because results of different work cannot be compared.
 
 use smbench_engine::plan::Mode;
 use smbench_engine::spec::RunOptions;
 
-/// Fails where options of a server's own would change more than sessions.
+/// Fails if a server's own options change more than sessions.
 pub(super) fn check(run: &RunOptions) -> Result<(), String> {
     let of_sessions = RunOptions {
         oplock: run.oplock,
@@ -30,19 +30,19 @@ pub(super) fn check(run: &RunOptions) -> Result<(), String> {
     }
 }
 
-/// Those that are given, a line each: `oplock = batch`.
+/// Returns the given options, a line each: `oplock = batch`.
 pub(super) fn lines(run: &RunOptions) -> Vec<String> {
     let line = |(key, value)| format!("{key} = {value}");
     given(run).map(line).collect()
 }
 
-/// A key that both give.
+/// Returns a key that both sets of options contain.
 pub(super) fn clash(one: &RunOptions, other: &RunOptions) -> Option<&'static str> {
     let keys = |run: &RunOptions| given(run).map(|(key, _)| key);
     keys(one).find(|key| keys(other).any(|own| own == *key))
 }
 
-/// Those that are given, each by its key.
+/// Returns the given options with their keys.
 fn given(run: &RunOptions) -> impl Iterator<Item = (&'static str, String)> + use<> {
     let all = [
         ("oplock", run.oplock.map(|asked| asked.to_string())),

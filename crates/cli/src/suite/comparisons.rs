@@ -1,4 +1,5 @@
-//! What a suite compares: from `[[comparisons]]` as written to the study's document.
+//! The comparisons of a suite: from `[[comparisons]]` as written to the study's
+//! document.
 
 use smbench_report::study::{ComparisonDoc, ComparisonKind};
 
@@ -6,7 +7,7 @@ use super::host::Host;
 use super::resolve::twice;
 use super::spec::{ComparisonEntry, NAMED};
 
-/// Judges a comparison; `None` where fewer than two servers are left of it.
+/// Checks a comparison; `None` if it has fewer than two servers left.
 pub(super) fn comparison(
     entry: &ComparisonEntry,
     hosts: &[Host],
@@ -25,7 +26,8 @@ pub(super) fn comparison(
         return refuse(format!("baseline `{name}` is no server of this suite"));
     }
     if let Some(name) = baseline {
-        // The first row is the baseline to every release that reads the document.
+        // The first row must be the baseline, because every release that reads the
+        // document treats it so.
         found.retain(|other| other != name);
         found.insert(0, name.clone());
     }
@@ -51,7 +53,8 @@ pub(super) fn comparison(
     }))
 }
 
-/// The servers by name, in the order of the suite; otherwise the name that none has.
+/// Returns the chosen servers by name, in the order of the suite. The error is a
+/// name that no server has.
 fn chosen<'a>(entry: &'a ComparisonEntry, hosts: &[Host]) -> Result<Vec<String>, &'a str> {
     let mut found: Vec<&Host> = Vec::new();
     match &entry.servers {
@@ -73,7 +76,8 @@ fn chosen<'a>(entry: &'a ComparisonEntry, hosts: &[Host]) -> Result<Vec<String>,
     Ok(found.iter().map(|host| host.name.clone()).collect())
 }
 
-/// What to write instead of `kind = "gain"`, which was the first server over each other.
+/// Returns the replacement for `kind = "gain"`, which was the gain of the first
+/// server over each other.
 fn of_gain(servers: &[String]) -> String {
     let write = |baseline: &str| format!("write kind = \"change\" and baseline = \"{baseline}\"");
     match servers {
@@ -111,7 +115,7 @@ mod tests {
         }
     }
 
-    /// A comparison of three servers, as these lines ask for it.
+    /// Returns a comparison of three servers with these lines.
     fn of(lines: &str) -> Result<Option<ComparisonDoc>, String> {
         let hosts = [
             host("Windows", FlushDoc::Honours),
@@ -144,7 +148,8 @@ mod tests {
                 Some("NAS"),
                 &["NAS", "Windows"],
             ),
-            // A baseline is one of the servers, whatever else chooses them.
+            // The baseline is one of the compared servers, even if other keys do
+            // not select it.
             (
                 "baseline = \"NAS\"\nflush = \"honours\"",
                 ComparisonKind::Change,
@@ -172,7 +177,7 @@ mod tests {
         assert_eq!(of("baseline = \"NAS\"\nflush = \"ignores\""), Ok(None));
     }
 
-    /// A file that was written for an earlier release never changes its sign unseen.
+    /// A file for an earlier release must not change its sign unnoticed.
     #[test]
     fn a_comparison_without_one_meaning_says_what_to_write() {
         for (lines, says) in [
@@ -205,7 +210,8 @@ mod tests {
         }
     }
 
-    /// The gains that the report of 2004 published are of the first server named here.
+    /// The gains published in the report of 2004 are those of the first server
+    /// named here.
     #[test]
     fn the_built_in_suites_name_the_baselines_of_the_published_tables() {
         let samba = ["Samba, strict sync = no", "Samba, strict sync = yes"];

@@ -1,4 +1,4 @@
-//! What tells one study from another, in words.
+//! Differences between studies, in words.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,7 +6,8 @@ use smbench_report::Disclosure;
 use smbench_report::doc::{MachineDoc, PlanDoc, ServerDoc, StorageDoc};
 use smbench_report::study::StudyDoc;
 
-/// In what a study is another one, if it is. What only a report shows may change.
+/// Returns the difference that makes a study another one, if there is one. Texts
+/// that only a report shows may change.
 pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> {
     let other = |what: &str, old: String, new: String| {
         (old != new).then(|| format!("{what} {old}, not {new}"))
@@ -37,13 +38,13 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
         })
 }
 
-/// At which key a plan is another one, if it is.
+/// Returns the key that makes a plan another one, if there is one.
 pub(super) fn between_plans(old: &PlanDoc, new: &PlanDoc) -> Option<String> {
     first_difference("plan", &json(old), &json(new))
 }
 
-/// In what a server is another one than it was, if it is, as far as both are known:
-/// another program, or one that stores elsewhere, where a flush may cost nothing.
+/// Returns the difference that makes a server another one, if both are known:
+/// another program, or other storage, where a flush may cost nothing.
 pub(super) fn between_servers(old: &ServerDoc, new: &Disclosure) -> Option<String> {
     let other = |old: Option<String>, new: Option<String>| {
         let (old, new) = old.zip(new)?;
@@ -55,7 +56,8 @@ pub(super) fn between_servers(old: &ServerDoc, new: &Disclosure) -> Option<Strin
         .or_else(|| other(stored(&old.storage), stored(&new.storage)))
 }
 
-/// In what the machine that generates the load is another one than it was, if it is.
+/// Returns the difference between two machines that generate the load, if there is
+/// one.
 pub(super) fn between_machines(old: &MachineDoc, new: &MachineDoc) -> Option<String> {
     if old.is_same(new) {
         return None;
@@ -81,18 +83,18 @@ pub(super) fn between_machines(old: &MachineDoc, new: &MachineDoc) -> Option<Str
     ))
 }
 
-/// A value as it is kept.
+/// Returns a value in the form in which documents contain it.
 pub(super) fn json(value: &impl Serialize) -> Value {
     serde_json::to_value(value)
         .unwrap_or_else(|error| unreachable!("plain values have a JSON form: {error}"))
 }
 
-/// The first key at which two values differ, and both.
+/// Returns the first key whose values differ, and both values.
 fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             let keys = old.keys().chain(new.keys());
-            // A digest differs whenever anything does, and says nothing.
+            // A digest differs whenever any key does, so it adds no information.
             let mut keys = keys.filter(|name| *name != "digest");
             keys.find_map(|name| {
                 let of = |values: &serde_json::Map<String, Value>| {

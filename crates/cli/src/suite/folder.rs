@@ -1,10 +1,14 @@
-//! The folder of a study: what of it has been measured, what has not, and that
-//! nobody else writes to it.
+//! The folder of a study: the load points that have been measured, those that have
+//! not, and a lock against other writers.
 //!
-//! Invariants: a load point that was measured is never measured again, and one
-//! that was not is never taken for one that was; results of other settings are
-//! never mixed with these. While a suite runs it holds a lock on [`RUNNING`],
-//! and notes there what has to be removed should it be killed.
+//! Invariants:
+//!
+//! - A load point that was measured is never measured again, and a missing one
+//!   never counts as measured.
+//! - Results of other settings are never mixed with these.
+//!
+//! A running suite holds a lock on [`RUNNING`]. In this file it notes what has to
+//! be removed if the suite is killed.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -23,7 +27,8 @@ use super::resolve::Suite;
 use super::sittings::{has, is_done, joined};
 use crate::failure::Failure;
 
-/// Held by the suite that writes here; holds what it would leave behind.
+/// File that the suite writing here locks. It lists the files that a killed suite
+/// leaves behind.
 const RUNNING: &str = ".running";
 
 /// One pass of a profile on a server.
@@ -31,33 +36,34 @@ const RUNNING: &str = ".running";
 pub(super) struct Slot {
     pub(super) server: usize,
     pub(super) profile: usize,
-    /// From 1.
+    /// Number of the pass, from 1.
     pub(super) pass: u32,
 }
 
-/// A study's folder, for this process alone.
+/// A study's folder, locked by this process.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     study: StudyDoc,
-    /// Load points of each profile, as its plans have them.
+    /// Load points of each profile, from its plans.
     points: Vec<Vec<u32>>,
-    /// What has been measured, without load points that were cut short.
+    /// Measured load points, without those that were cut short.
     measured: HashMap<Slot, RunDoc>,
     running: File,
     remains: Vec<Remains>,
 }
 
-/// Something of a suite that is left behind when it is killed.
+/// An item that a killed suite leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Remains {
-    /// A directory on the share of a server of the suite, by its name.
+    /// A directory on the share of a server, which is given by its name in the
+    /// suite.
     Share {
         server: String,
         directory: String,
-        /// Where the server was then, as [`Target::redacted`] has it. Older notes
-        /// do not say.
+        /// URL of the server at that time, as in [`Target::redacted`]. Absent in
+        /// older notes.
         ///
         /// [`Target::redacted`]: smbench_engine::target::Target::redacted
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +74,7 @@ pub(super) enum Remains {
 }
 
 impl Folder {
-    /// Makes the folder, or goes on with what it holds of this study.
+    /// Creates the folder, or continues the study that it contains.
     pub(super) fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
         let to = || Failure::io(format!("write results to {}", path.display()));
         fs::create_dir_all(path).map_err(to())?;
@@ -80,7 +86,8 @@ impl Folder {
         }
         let mut running = lock(path)?;
         remove_unfinished(path).map_err(to())?;
-        // Of one that never came to measure anything nothing can be mixed up.
+        // A study without any measurement may be replaced, because nothing can be
+        // mixed up.
         let begun = |study: &StudyDoc| {
             let path_of =
                 |slot: Slot| path.join(study.run_path(slot.server, slot.profile, slot.pass));
@@ -90,7 +97,7 @@ impl Folder {
             if let Some(difference) = between_studies(&found, &suite.study) {
                 return Err(other_study(path, &difference));
             }
-            // It is that study still.
+            // It is still the same study.
             suite.study.started = found.started;
             suite.study.command = found.command;
         }
@@ -114,7 +121,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Takes up what was measured of a pass.
+    /// Reads the measured load points of a pass.
     pub(super) fn load(&mut self, slot: Slot, suite: &Suite) -> Result<(), Failure> {
         let path = self.run_path(slot);
         if !path.exists() {
@@ -133,12 +140,13 @@ impl Folder {
             ));
         }
         if run.outcome != OutcomeDoc::Complete {
-            // Those before the last were over when the last began.
+            // Load points before the last were complete when the last began.
             run.load_points.pop_if(|point| !is_done(point, plan));
             run.outcome = OutcomeDoc::Complete;
             let reason = run.outcome_reason.take();
             if plan.load_points.iter().all(|&clients| has(&run, clients)) {
-                // Nothing will be added that would say how the pass has ended.
+                // No further load point will follow, so the document has to say how
+                // the pass ended.
                 run.server.notes.push(match reason {
                     Some(reason) => {
                         format!("this pass was given up when all was measured: {reason}")
@@ -149,15 +157,15 @@ impl Folder {
             }
         }
         if !run.load_points.is_empty() {
-            // What is added to it says what is left over then.
+            // The next part of the pass reports its own leftovers.
             run.leftover = None;
             self.measured.insert(slot, run);
         }
         Ok(())
     }
 
-    /// Fails where something is left to measure and the machine that would generate
-    /// its load is not the one that did before.
+    /// Fails if load points are left to measure, and this machine is not the one
+    /// that generated the load before.
     fn admit_generator(&self, now: &MachineDoc) -> Result<(), Failure> {
         let slots = slots(&self.study);
         if slots.iter().all(|&slot| self.remaining(slot).is_empty()) {
@@ -171,8 +179,8 @@ impl Folder {
         }
     }
 
-    /// Fails where a server, as it stands now, is not the one that was measured
-    /// before: by an earlier sitting, or in an earlier pass.
+    /// Fails if a server is no longer the one that was measured before, in an
+    /// earlier invocation of the suite or in an earlier pass.
     pub(super) fn admit(&self, server: usize, now: &Disclosure) -> Result<(), Failure> {
         let of_server = slots(&self.study)
             .into_iter()
@@ -188,7 +196,7 @@ impl Folder {
         }
     }
 
-    /// Load points of a pass that are still to be measured.
+    /// Returns the load points of a pass that are not measured yet.
     pub(super) fn remaining(&self, slot: Slot) -> Vec<u32> {
         let measured = self.measured.get(&slot);
         let is_measured = |clients| measured.is_some_and(|run| has(run, clients));
@@ -196,12 +204,13 @@ impl Folder {
         all.filter(|&clients| !is_measured(clients)).collect()
     }
 
-    /// What was measured of a pass by an earlier sitting.
+    /// Returns the document of a pass from earlier invocations of the suite.
     pub(super) fn measured(&self, slot: Slot) -> Option<&RunDoc> {
         self.measured.get(&slot)
     }
 
-    /// Writes the document of a pass: what an earlier sitting measured, and `run`.
+    /// Writes the document of a pass: the load points of earlier invocations, and
+    /// `run`.
     pub(super) fn save(&self, slot: Slot, plan: &Plan, run: RunDoc) -> Result<(), Failure> {
         let run = joined(self.measured(slot).cloned(), run, plan);
         let path = self.run_path(slot);
@@ -224,19 +233,19 @@ impl Folder {
         self.path.join(self.study.run_path(server, profile, pass))
     }
 
-    /// What is left behind should this process be killed now, or was by one
-    /// that has been.
+    /// Returns the items that would be left behind if this process were killed now,
+    /// or that a killed one left behind.
     pub(super) fn remains(&self) -> &[Remains] {
         &self.remains
     }
 
-    /// Notes something that is left behind should this process be killed.
+    /// Notes an item that would be left behind if this process were killed.
     pub(super) fn add_remains(&mut self, remains: Remains) -> Result<(), Failure> {
         self.remains.push(remains);
         self.note()
     }
 
-    /// Takes these for all that would be left behind.
+    /// Replaces the list of items that would be left behind.
     pub(super) fn set_remains(&mut self, remains: Vec<Remains>) -> Result<(), Failure> {
         self.remains = remains;
         self.note()
@@ -254,7 +263,7 @@ impl Folder {
     }
 }
 
-/// What was noted in a file; nothing where it was not written to its end.
+/// Reads the noted items from a file. Returns none if the file is incomplete.
 fn noted(running: &mut File) -> Vec<Remains> {
     let mut text = String::new();
     let read = running.read_to_string(&mut text);
@@ -262,8 +271,8 @@ fn noted(running: &mut File) -> Vec<Remains> {
     remains.unwrap_or_default()
 }
 
-/// Every pass, in the order in which they run: a pass on each server before the
-/// next pass on any.
+/// Returns every pass in the order in which they run: a pass on each server before
+/// the next pass on any.
 pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
     let mut slots = Vec::new();
     for pass in 1..=study.passes {
@@ -278,7 +287,7 @@ pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
     slots
 }
 
-/// Fails where another suite is at work here.
+/// Locks the folder. Fails if another suite is running here.
 fn lock(path: &Path) -> Result<File, Failure> {
     let name = path.join(RUNNING);
     let open = || {
@@ -299,7 +308,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Whether there is nothing in a folder but traces of a suite that had not
+/// Returns whether a folder contains nothing but traces of a suite that had not
 /// begun.
 fn is_empty(path: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(path)? {
@@ -311,8 +320,8 @@ fn is_empty(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes what a kill has left of a `study.json` that was being written. Only
-/// whoever holds the lock writes one.
+/// Removes an incomplete `study.json` of a killed suite. Only the holder of the
+/// lock writes one.
 fn remove_unfinished(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -323,8 +332,8 @@ fn remove_unfinished(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file is called as a `study.json` before it is whole: with the number of
-/// the process that writes it.
+/// Returns whether a file name is that of an incomplete `study.json`. It contains
+/// the number of the process that writes it.
 fn is_unfinished(name: &OsStr) -> bool {
     let process = name.to_str().and_then(|name| {
         let process = name.strip_prefix(".study.json.")?;
@@ -333,10 +342,10 @@ fn is_unfinished(name: &OsStr) -> bool {
     process.is_some_and(|process| process.parse::<u32>().is_ok())
 }
 
-/// The failure to read the document of a pass, with what to do about it.
+/// Returns the failure for a pass's document that cannot be read, with advice.
 fn unreadable(error: LoadError) -> Failure {
     match error {
-        // The document is whole, or out of reach.
+        // The document is complete, or not accessible.
         LoadError::Newer { .. } | LoadError::Unreadable { .. } | LoadError::NotFound { .. } => {
             Failure::Load(error)
         }

@@ -1,4 +1,4 @@
-//! What the command line of a suite says of every run.
+//! Options of a suite's command line that apply to every run.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use smbench_engine::spec::RunOptions;
 
 use crate::args::{SuiteArgs, WindowArgs};
 
-/// With `--quick`: window, and ramps before and after it.
+/// Times of `--quick`: window, and ramps before and after it.
 const QUICK: [Duration; 3] = [
     Duration::from_secs(3),
     Duration::from_millis(500),
     Duration::from_millis(200),
 ];
 
-/// What `--quick` says of every run.
+/// Returns the options that `--quick` sets for every run.
 pub(super) fn quick(args: &SuiteArgs) -> RunOptions {
     let [duration, ramp_up, ramp_down] = match args.load.quick {
         true => QUICK.map(Some),
@@ -27,7 +27,7 @@ pub(super) fn quick(args: &SuiteArgs) -> RunOptions {
     }
 }
 
-/// What the other options say of every run.
+/// Returns the other options for every run.
 pub(super) fn options(args: &SuiteArgs) -> RunOptions {
     let WindowArgs {
         duration,
@@ -49,7 +49,8 @@ pub(super) fn options(args: &SuiteArgs) -> RunOptions {
     }
 }
 
-/// The fields of these that a refusal may name as options of the command line.
+/// Returns the fields that an error message may name as options of the command
+/// line.
 pub(super) fn given_fields(options: &RunOptions) -> Vec<&'static str> {
     let fields = [
         ("duration", options.duration.is_some()),

@@ -1,5 +1,4 @@
-//! A server of a suite: where it is, or how it is set up, and what it is known
-//! to do on a FLUSH.
+//! A server of a suite: its address or its configuration, and its flush policy.
 
 use std::path::Path;
 
@@ -22,44 +21,45 @@ use crate::request;
 pub(super) struct Host {
     pub(super) name: String,
     pub(super) flush: FlushDoc,
-    /// What a reader must be told, as the suite says.
+    /// Notes of the suite for readers.
     pub(super) notes: Vec<String>,
     pub(super) kind: HostKind,
-    /// Where its CPU time is looked up.
+    /// Source of the server's CPU time.
     pub(super) cpu: CpuSource,
-    /// What its clients do otherwise than the suite says.
+    /// Options of its clients that differ from those of the suite.
     pub(super) run: RunOptions,
-    /// Whether the command line named it.
+    /// Whether the command line named the server.
     pub(super) named: bool,
 }
 
-/// Where a server comes from.
+/// Origin of a server.
 #[derive(Debug)]
 pub(super) enum HostKind {
-    /// It is there already.
+    /// An existing server.
     Given(Box<Account>),
-    /// A scratch Samba, set up for each pass, with these lines in `smb.conf`.
+    /// A scratch Samba that is started for each pass, with these lines in
+    /// `smb.conf`.
     Samba { lines: Vec<String> },
 }
 
-/// A server that is there already, and who asks.
+/// An existing server, and the account to use.
 #[derive(Debug)]
 pub(super) struct Account {
-    /// Has no password until it was asked for.
+    /// Target; it has no password until [`Host::ask`].
     pub(super) target: Target,
     pub(super) sources: Sources,
 }
 
-/// A server that runs.
+/// A running server.
 pub(super) struct Standing {
     pub(super) target: Target,
     pub(super) disclosure: Disclosure,
-    /// The server itself, where it was set up here; it ends with this.
+    /// The scratch Samba, if there is one; dropping it ends the server.
     pub(super) samba: Option<ScratchSamba>,
 }
 
 impl Host {
-    /// Finds out the password, perhaps by asking.
+    /// Finds the password, with a prompt if necessary.
     pub(super) fn ask(&mut self) -> Result<(), Failure> {
         if let HostKind::Given(account) = &mut self.kind {
             account.target.password = account.sources.password(&account.target)?;
@@ -67,7 +67,7 @@ impl Host {
         Ok(())
     }
 
-    /// Its place in the study.
+    /// Returns the server's entry in the study.
     pub(super) fn doc(&self) -> StudyServerDoc {
         let (url, settings) = match &self.kind {
             HostKind::Given(account) => (Some(account.target.redacted()), Vec::new()),
@@ -82,10 +82,10 @@ impl Host {
         }
     }
 
-    /// Sets it up where it is not there already.
+    /// Starts the server unless it exists.
     ///
-    /// `claimed` is told the folder of a server that is about to be set up, so that
-    /// it can be removed should this process be killed.
+    /// Before a server is started, `claimed` is called with its folder. So the
+    /// folder can be removed if this process is killed.
     pub(super) fn stand(
         &self,
         claimed: impl FnOnce(&Path) -> Result<(), Failure>,
@@ -114,7 +114,11 @@ impl Host {
                 let storage = Storage::of(&samba.data_dir());
                 disclosure.notes.push(scratch_note(lines, storage.as_ref()));
                 disclosure.software = samba.version();
-                disclosure.storage = storage.as_ref().map(StorageDoc::from);
+                disclosure.storage = storage.as_ref().map(|storage| StorageDoc {
+                    filesystem: storage.filesystem.clone(),
+                    source: storage.source.clone(),
+                    in_memory: storage.is_memory(),
+                });
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(Standing {
                     target,
@@ -125,7 +129,7 @@ impl Host {
         }
     }
 
-    /// Where it is, as far as anything can be left there by a run that died.
+    /// Returns the target, if a killed run could leave files there.
     pub(super) fn given(&self) -> Option<&Target> {
         match &self.kind {
             HostKind::Given(account) => Some(&account.target),
@@ -134,7 +138,7 @@ impl Host {
     }
 }
 
-/// What a scratch Samba is, for a reader; above all on what it stores.
+/// Describes a scratch Samba for readers, and especially its storage.
 fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
     let storage = match storage {
         Some(storage) if storage.is_memory() => {
@@ -150,16 +154,16 @@ fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
     format!("a scratch Samba {lines}, its share {storage}")
 }
 
-/// What a Samba does on a FLUSH that has these lines in the global section of
+/// Returns the flush policy of a Samba with these lines in the global section of
 /// its `smb.conf` (smb.conf(5), `strict sync`).
 pub(super) fn samba_policy(lines: &[String]) -> FlushDoc {
-    // As shipped since 4.7.
+    // The default since 4.7.
     let mut policy = FlushDoc::Honours;
     for line in lines {
         let Some((name, value)) = line.split_once('=') else {
             continue;
         };
-        // Samba minds neither case nor blanks in names.
+        // Samba ignores case and blanks in names.
         let name: String = name.split_whitespace().collect::<String>().to_lowercase();
         let value = value.trim().to_lowercase();
         match name.as_str() {
@@ -170,7 +174,7 @@ pub(super) fn samba_policy(lines: &[String]) -> FlushDoc {
                     _ => FlushDoc::Unknown,
                 }
             }
-            // Whatever these bring.
+            // These can set any option.
             "include" | "copy" | "configfile" | "registryshares" | "vfsobjects" | "vfsobject" => {
                 return FlushDoc::Unknown;
             }

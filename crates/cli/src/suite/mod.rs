@@ -1,19 +1,19 @@
 //! `smbench suite`: several servers, or settings of a server, under the same
-//! profiles and load points, to be compared.
+//! profiles and load points, for a comparison.
 //!
 //! ```text
 //! suite file -> SuiteSpec    spec, source        as written
-//!  + flags   -> Suite        resolve, given,     judged: plans, hosts, the study's document
+//!  + flags   -> Suite        resolve, given,     checked: plans, hosts, the study's document
 //!                            servers,
 //!                            comparisons
-//!            -> Folder       folder, sittings,   what is measured already, and what is not
+//!            -> Folder       folder, sittings,   load points that are measured, and the rest
 //!                            difference
-//!            -> passes       runner, host,       one engine run each, on one server; before them
-//!                            remains             what an earlier sitting left behind is removed
+//!            -> passes       runner, host,       one engine run each, on one server; before that,
+//!                            remains             leftovers of an earlier invocation are removed
 //! ```
 //!
-//! Not here: what a study is and how its folder is read
-//! ([`smbench_report::study`]), and what is measured ([`smbench_engine`]).
+//! Not here: studies and how their folders are read ([`smbench_report::study`]),
+//! and how runs are measured ([`smbench_engine`]).
 
 mod client;
 mod comparisons;
@@ -49,10 +49,10 @@ use resolve::Suite;
 use runner::{Control, Runner};
 use source::Source;
 
-/// Where studies are put unless told otherwise.
+/// Default parent folder of studies.
 const RESULTS: &str = "smbench-results";
 
-/// Runs a suite, or what is left of it.
+/// Runs a suite, or its remaining load points.
 pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let Some(name) = args.suite.as_deref().filter(|_| !args.list) else {
         source::list()?;
@@ -65,7 +65,8 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
         .clone()
         .unwrap_or_else(|| default_folder(&suite, args));
     for host in &mut suite.hosts {
-        // Asked for before signals are caught: Ctrl-C at the prompt just ends.
+        // Asked for before signals are caught, so that Ctrl-C at the prompt just
+        // ends the program.
         host.ask()?;
     }
     let mut folder = Folder::open(&out, &mut suite)?;
@@ -78,7 +79,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let remedy = "; the same command goes on where it stopped, and removes what is left";
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
     if let Err(failure) = calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel) {
-        // Nobody has asked for it: the study goes on without.
+        // The user did not ask for it, so the study continues without it.
         match args.calibration {
             None => complain(format_args!(
                 "{failure}; the study goes on without a calibration"
@@ -98,8 +99,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Prints what a study has found so far, and where it is, and makes a report of
-/// it.
+/// Prints the results of a study so far, and its folder, and writes its report.
 fn conclude(folder: &Path, calibration: Option<&CalibrationSource>) -> Result<(), Failure> {
     let found = match calibration {
         Some(CalibrationSource::Off) => study::uncalibrated(folder)?,
@@ -123,7 +123,8 @@ pub(crate) fn suites(command: Option<SuitesCommand>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The same for the same command, so that it finds what it has begun.
+/// Returns the default folder. It is the same for the same command, so that the
+/// command finds the study that it began.
 fn default_folder(suite: &Suite, args: &SuiteArgs) -> PathBuf {
     let plain = |c: char| match c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
         true => c,

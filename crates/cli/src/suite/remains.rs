@@ -1,4 +1,5 @@
-//! What an earlier sitting of a suite left behind: removed before the first pass.
+//! Removes items that an earlier invocation of a suite left behind, before the first
+//! pass.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,12 +14,12 @@ use crate::output::complain;
 use crate::progress::Line;
 use crate::signals::cleanup_command;
 
-/// How long a server may take to notice that a suite was killed.
+/// Longest time that a server may need to notice that a suite was killed.
 const NOTICE_LIMIT: Duration = Duration::from_secs(10);
 const NOTICE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Removes what a suite left behind that was killed here, or lost a server. What
-/// stays is told, and stays noted.
+/// Removes items that a suite left behind because it was killed or lost a server.
+/// Items that cannot be removed are reported, and stay noted.
 pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &Line) {
     let mut stay = Vec::new();
     for remains in folder.remains() {
@@ -38,12 +39,12 @@ pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &Line) {
             stay.push(remains.clone());
         }
     }
-    // What cannot be written now is told when the next is noted.
+    // A write error is reported when the next item is noted.
     let _ = folder.set_remains(stay);
 }
 
-/// Removes a directory on a server of the suite, which was at `url` when it was
-/// made.
+/// Removes a directory on a server of the suite. `url` was the server's URL when
+/// the directory was made.
 fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Result<(), String> {
     let remedy = |url: &str| {
         format!(
@@ -54,7 +55,8 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
     let mut hosts = suite.hosts.iter();
     let host = hosts.find(|host| host.name == server);
     let target = match (host.and_then(|host| host.given()), url) {
-        // Nobody has said that the password is for another place than this.
+        // The password is for the server's current URL. It must not be sent to
+        // another place.
         (Some(target), Some(url)) if !is_place_of(target, url) => return Err(remedy(url)),
         (Some(target), _) => target,
         (None, Some(url)) => return Err(remedy(url)),
@@ -77,8 +79,8 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
     }
 }
 
-/// Whether a URL is that of a target's share, whoever logs on and wherever on it:
-/// directories are noted from its root.
+/// Returns whether a URL refers to a target's share. User and path do not matter,
+/// because directories are noted from the root of the share.
 fn is_place_of(target: &Target, url: &str) -> bool {
     Target::parse(url).is_ok_and(|(noted, _)| {
         (&noted.host, noted.port, &noted.share) == (&target.host, target.port, &target.share)

@@ -1,4 +1,4 @@
-//! From a suite as written and the command line to what will be measured.
+//! From a suite as written and the command line to the plans of its runs.
 
 use std::collections::HashSet;
 use std::thread;
@@ -23,32 +23,32 @@ use crate::args::{SuiteArgs, SuiteLoadArgs, command_line};
 use crate::failure::Failure;
 use crate::request;
 
-/// Load points of a suite that names none: those of a run.
+/// Default load points of a suite: those of a run.
 const DEFAULT_CLIENTS: &str = "1,4,8,16";
-/// The most passes of a suite.
+/// Highest number of passes of a suite.
 const PASSES_MAX: u32 = 1000;
 
-/// A suite, judged.
+/// A checked suite.
 #[derive(Debug)]
 pub(super) struct Suite {
-    /// What was asked for, as of now.
+    /// The study, with the current time as its start.
     pub(super) study: StudyDoc,
-    /// One pass over all load points, for each profile and then for each server;
-    /// without its target. The load points are those of the profile.
+    /// Plans of one pass over all load points, by profile and then by server,
+    /// without targets. The load points are those of the profile.
     pub(super) plans: Vec<Vec<Plan>>,
-    /// As in `study`.
+    /// Servers in the order of `study`.
     pub(super) hosts: Vec<Host>,
-    /// Those of all plans.
+    /// Time limits of all plans.
     pub(super) limits: Limits,
 }
 
 impl Suite {
-    /// What a pass is, but for its target.
+    /// Returns the plan of a pass, without its target.
     pub(super) fn plan(&self, slot: Slot) -> &Plan {
         &self.plans[slot.profile][slot.server]
     }
 
-    /// Judges a suite. Connects to nothing.
+    /// Checks a suite. Makes no connection.
     pub(super) fn resolve(source: &Source, args: &SuiteArgs) -> Result<Self, Failure> {
         let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
         let spec = &source.spec;
@@ -139,7 +139,7 @@ fn load_points(source: &Source, args: &SuiteLoadArgs) -> Result<Vec<u32>, Failur
     })
 }
 
-/// The first name that comes twice, whatever its case.
+/// Returns the first name that occurs twice, ignoring case.
 pub(super) fn twice(names: &[String]) -> Option<&str> {
     let mut seen = HashSet::new();
     let mut names = names.iter();
@@ -150,9 +150,9 @@ pub(super) fn twice(names: &[String]) -> Option<&str> {
 /// A profile that is to run.
 struct Chosen {
     profile: Profile,
-    /// How it runs in this suite.
+    /// Options of the profile in this suite.
     run: RunOptions,
-    /// What it transfers, where the suite made it.
+    /// Description of the transfer, if the suite generated the profile.
     doc: Option<TransferDoc>,
 }
 
@@ -166,8 +166,9 @@ impl From<Transfer> for Chosen {
     }
 }
 
-/// The profiles of the suite, those that it makes first, or what the command line
-/// names of them or instead of them.
+/// Returns the profiles to run: those that the suite generates first, then the
+/// others. The command line may select some of them, or name other profiles
+/// instead.
 fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
     let unknown = request::unknown(args.load.skip_unknown || source.spec.skip_unknown);
     let made = source.spec.transfers.as_ref().map(transfers::all);
@@ -190,7 +191,7 @@ fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
             let known = made.iter().find(|made| made.doc.profile == *name);
             Ok(match known {
                 Some(made) => made.clone().into(),
-                // Paths of the command line are not the suite's.
+                // Paths on the command line are not relative to the suite.
                 None => plain(profile::load_with(name, unknown)?, RunOptions::default()),
             })
         };
@@ -212,7 +213,7 @@ fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
     Ok(all)
 }
 
-/// Fails where there are no lines to leave out.
+/// Fails if `skip_unknown` is set, but no profile has lines to leave out.
 fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
     let written = source.spec.profiles.iter().map(|entry| &entry.profile);
     let is_recorded = |name: &String| name.starts_with(profile::LOADFILE);
@@ -234,7 +235,8 @@ fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
     }
 }
 
-/// One pass of a profile, on a server with options of its own or on any other.
+/// Returns the plan of one pass of a profile. It is for a server with options of
+/// its own, or for any other.
 fn plan(
     source: &Source,
     args: &SuiteArgs,
@@ -250,7 +252,7 @@ fn plan(
             source.origin, profile.origin
         )));
     }
-    // Each generator of a client is a client to the engine.
+    // The engine counts each generator of a client as a client.
     let generators = doc.as_ref().map_or(1, |doc| doc.generators_per_client);
     let given = options(args);
     let is_given = given_fields(&given);
@@ -271,7 +273,7 @@ fn plan(
         repeat: Some(1),
         ..RunOptions::default()
     };
-    // A row that says otherwise than what was run would be a wrong one.
+    // Otherwise the row would state an option that the run did not have.
     if let Some(host) = host
         && let Some(key) = client::clash(&given, &host.run)
     {
@@ -291,7 +293,7 @@ fn plan(
         &options,
         request::embedded(),
         request::connect_limits(args.connect),
-        // Where the system does not tell, one thread always works.
+        // If the system does not provide the number, one thread always works.
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
     .map_err(|PlanError { place, problem }| match place {
@@ -316,3 +318,6 @@ fn plan(
         place => Failure::Plan(PlanError { place, problem }),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,12 @@
-//! The passes of a suite, one engine run each, in turn on every server.
+//! The passes of a suite, one engine run each, alternating between servers.
 //!
-//! Invariants: every finished load point is on disk before the next begins; where
-//! the disk will not have it, it is tried again after the next, and no further pass
-//! is measured where the last one could not be kept; a server that fails costs its
-//! own load points only, and one that lets nobody in is not asked again.
+//! Invariants:
+//!
+//! - Every finished load point is on disk before the next begins. If it cannot be
+//!   written, that is tried again after the next.
+//! - If the last pass could not be saved, no further pass is measured.
+//! - A server that fails affects only its own load points. If it refuses the
+//!   log-on, no further log-on is tried.
 
 use std::time::Duration;
 
@@ -28,7 +31,7 @@ use crate::unsaved::Unsaved;
 use crate::verdict::{MissedRate, judge};
 use crate::watch::{Keep, Watch};
 
-/// What a suite shares with those who watch and stop it.
+/// State that a suite shares with its progress line and signal handling.
 #[derive(Clone, Copy)]
 pub(super) struct Control<'a> {
     pub(super) line: &'a Line,
@@ -38,24 +41,24 @@ pub(super) struct Control<'a> {
     pub(super) missed_rate: MissedRate,
 }
 
-/// Measures what is left of a suite.
+/// Measures the remaining load points of a suite.
 pub(super) struct Runner<'a> {
     suite: &'a Suite,
     folder: &'a mut Folder,
     line: &'a Line,
     cancel: &'a Cancel,
     unsaved: &'a Unsaved,
-    /// Whether load points are told where no line can be shown.
+    /// Whether load points are printed because no progress line can be shown.
     points: Points,
     missed_rate: MissedRate,
-    /// Directories of this sitting that remain on a share.
+    /// Number of directories of this invocation that remain on a share.
     leftovers: u32,
-    /// Passes that could not be measured to their end.
+    /// Passes that failed before they were complete.
     failed: Vec<(Slot, Exit, String)>,
-    /// Passes whose requests are larger than the server takes, which is known to
-    /// be so of some.
+    /// Passes with requests larger than the server accepts, which is expected for
+    /// some.
     beyond: Vec<Slot>,
-    /// Servers that have refused to let anybody in.
+    /// Servers that refused the log-on.
     closed: Vec<usize>,
 }
 
@@ -86,8 +89,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs every pass that is not complete. How it ends is told on standard
-    /// error.
+    /// Runs every pass that is not complete. Messages about the result go to
+    /// standard error.
     pub(super) fn run(mut self) -> Result<Exit, Failure> {
         remove_remains(self.suite, self.folder, self.line);
         let slots = slots(&self.suite.study);
@@ -116,7 +119,7 @@ impl<'a> Runner<'a> {
                     return Err(failure);
                 }
                 Err(Trouble::NotLetIn(exit, reason)) => {
-                    // Before each pass again it would lock the account.
+                    // Another attempt before each pass would lock the account.
                     self.tell(&format!(
                         "{place}: {reason}; no further log-on is tried there, and the suite goes \
                          on without this server"
@@ -138,7 +141,8 @@ impl<'a> Runner<'a> {
         self.verdict(&slots)
     }
 
-    /// Ramps and windows of what is left of a pass.
+    /// Returns the planned time of the remaining load points of a pass, ramps
+    /// included.
     fn planned(&self, slot: Slot) -> Duration {
         let points = self.folder.remaining(slot).len() as u32;
         of_point(self.suite.plan(slot)) * points
@@ -159,7 +163,7 @@ impl<'a> Runner<'a> {
         self.line.suspended(|| complain(message));
     }
 
-    /// One pass, as far as it was not measured before.
+    /// Runs the remaining part of one pass.
     fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), Trouble> {
         let failed = |failure: Failure| Trouble::Failed(failure.exit(), failure.to_string());
         let place = self.place(slot);
@@ -178,7 +182,7 @@ impl<'a> Runner<'a> {
         } = match standing {
             Ok(standing) => standing,
             Err(failure) => {
-                // What had been set up went with it.
+                // The started server and its files are gone.
                 self.folder.set_remains(before).map_err(Trouble::Stop)?;
                 return Err(failed(failure));
             }
@@ -219,7 +223,7 @@ impl<'a> Runner<'a> {
             Err(_) => None,
         };
         let doc = record.map(|record| document(&record, disclosure));
-        // Before anything else that can fail.
+        // Before any other step that can fail.
         self.unsaved.begin();
         let saved = match &doc {
             Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),
@@ -232,14 +236,15 @@ impl<'a> Runner<'a> {
                 self.tell(&format!("{leftover}; remove it with: {cleanup}"));
                 Ok(())
             }
-            // All that was noted is gone.
+            // All noted items have been removed.
             None => self.folder.set_remains(before),
         };
         if let (Err(_), Ok(doc)) = (&saved, &doc) {
-            // Nobody has it yet. That the disk is full is the news if this fails, too.
+            // The result is not saved anywhere. If printing fails as well, the full
+            // disk is the more important message.
             let _ = self.line.suspended(|| print(&render(doc)));
         }
-        // What comes would be lost as well.
+        // Further results would be lost as well.
         saved.and(noted).map_err(Trouble::Stop)?;
         let is_transfer = {
             let study = &self.suite.study;
@@ -262,7 +267,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Says what is missing and what must not be quoted, server by server.
+    /// Reports missing and invalid load points, server by server.
     fn verdict(self, slots: &[Slot]) -> Result<Exit, Failure> {
         let is_measured = slots
             .iter()
@@ -292,7 +297,8 @@ impl<'a> Runner<'a> {
                     "{name}: {} not measured: {reason}",
                     counted(missing as u64, "load point")
                 ));
-                // A server that was never set up is worse than one that failed under load.
+                // A server that never started is worse than one that failed under
+                // load.
                 worst = match (worst, exit) {
                     (Exit::Setup, _) | (_, Exit::Setup) => Exit::Setup,
                     (Exit::Usage, _) | (_, Exit::Usage) => Exit::Usage,
@@ -318,25 +324,25 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Why a pass was not measured to its end.
+/// Reason why a pass was not completed.
 enum Trouble {
-    /// It is one of sizes that not every server takes.
+    /// The pass has block sizes that not every server accepts.
     Beyond(String),
-    /// It would not belong to this study, or cannot be kept.
+    /// The result would not belong to this study, or cannot be saved.
     Stop(Failure),
     /// The server, or the KDC, refused the log-on.
     NotLetIn(Exit, String),
     Failed(Exit, String),
 }
 
-/// Whether each load point is told in a line of its own.
+/// Whether each load point is printed in a separate line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Points {
     Told,
     Untold,
 }
 
-/// What is told while a pass runs.
+/// State for messages during a pass.
 struct Telling<'a> {
     line: &'a Line,
     place: &'a str,
@@ -344,13 +350,14 @@ struct Telling<'a> {
     points: Points,
 }
 
-/// Where the load points of a pass go.
+/// Destination of a pass's load points.
 struct Pass<'a> {
     folder: &'a mut Folder,
     slot: Slot,
-    /// The whole pass.
+    /// Plan of the whole pass.
     plan: &'a smbench_engine::plan::Plan,
-    /// The server's name and URL, unless it goes with all that is on it.
+    /// Name and URL of the server; `None` if it is removed together with all its
+    /// files.
     server: Option<(&'a str, &'a str)>,
     telling: Telling<'a>,
 }
@@ -365,8 +372,8 @@ impl Keep for Pass<'_> {
             directory: directory.to_owned(),
             url: Some(url.to_owned()),
         };
-        // Without it the directory stays should the suite be killed, which is no
-        // reason not to measure.
+        // If noting fails, the directory stays on the share if the suite is killed.
+        // That is not a reason to stop measuring.
         let _ = self.folder.add_remains(remains);
     }
 

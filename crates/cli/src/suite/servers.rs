@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::login::{self, Auth, LoginArgs};
 use crate::request;
 
-/// The servers that the command line names, then those of the suite.
+/// Returns the servers of the command line, then those of the suite.
 pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {
     let mut hosts = args
         .servers
@@ -56,7 +56,7 @@ pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>
     }
 }
 
-/// A server of the command line.
+/// Parses a server of the command line.
 fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
     let split = text.split_once('=');
     let Some((name, url)) = split.filter(|(name, _)| !name.contains("://")) else {
@@ -86,7 +86,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
     })
 }
 
-/// A server of the suite.
+/// Checks a server of the suite.
 fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
     let refuse = |what: String| {
         Failure::Usage(format!(
@@ -150,17 +150,17 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
     })
 }
 
-/// Judges a line for `smb.conf`, of which a report will say that it was in force.
+/// Checks a line for `smb.conf`, because a report will state that it was in force.
 fn check_line(line: &str) -> Result<(), String> {
     parse_option(line)?;
     match ScratchSamba::check_line(line) {
-        // Whoever lacks Samba is told when it is to start.
+        // If Samba is missing, an error appears when it is to be started.
         Ok(()) | Err(LabError::MissingTool { .. }) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// A key that only means something for a server that is there already.
+/// Returns a key that only an existing server can have, if the entry has one.
 fn of_a_url(entry: &ServerEntry) -> Option<&'static str> {
     let keys = [
         ("flush", entry.flush.is_some()),
@@ -215,7 +215,8 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Suites are kept, and passed on, with their command line.
+/// Refuses a URL with a password, because suites are saved and shared together with
+/// their command line.
 fn check_url(url: &str) -> Result<(), String> {
     let (_, password) = Target::parse(url).map_err(|error| error.to_string())?;
     match password {

@@ -1,25 +1,26 @@
-//! A pass that was measured at several sittings, each of which went on where the
-//! one before was stopped: what of it there is, and one document of all.
+//! Passes that were measured in several invocations of a suite, each of which
+//! continued where the one before had stopped. This module finds the measured load
+//! points, and joins their results into one document.
 
 use smbench_engine::plan::Plan;
 use smbench_report::RunDoc;
 use smbench_report::doc::{LoadPointDoc, PlanDoc};
 
-/// Whether a load point of so many clients was measured.
+/// Returns whether the load point with this number of clients was measured.
 pub(super) fn has(run: &RunDoc, clients: u32) -> bool {
     run.load_points.iter().any(|point| point.clients == clients)
 }
 
-/// Whether the last load point of a run that did not end well was measured, be
-/// it well or badly: its window was over before the run ended or the server was
-/// lost.
+/// Returns whether the last load point of an unfinished run counts as measured,
+/// valid or not. It does if its window was over before the run ended or the server
+/// was lost.
 pub(super) fn is_done(point: &LoadPointDoc, plan: &Plan) -> bool {
     let is_whole = point.window_s >= plan.duration.as_secs_f64();
     let is_lost = point.dropouts.len() as u64 >= u64::from(point.clients);
     point.valid || (is_whole && !is_lost)
 }
 
-/// One document of what two sittings measured of a pass.
+/// Joins the results of two invocations for a pass into one document.
 pub(super) fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc {
     let started = now.started.clone();
     let mut run = match before {
@@ -52,7 +53,7 @@ pub(super) fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc
             parts.unwrap_or_else(|| unreachable!("two documents make one"))
         }
     };
-    // The whole pass, whatever was left of it.
+    // The plan of the whole pass, not only of its remaining part.
     run.plan = PlanDoc::from(plan);
     run
 }

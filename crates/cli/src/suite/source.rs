@@ -1,4 +1,4 @@
-//! Where suites come from: built in, or a file.
+//! Sources of suites: built-in ones and files.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::print;
 
 /// Suites shipped with the program: name and TOML text.
-const BUILTIN: [(&str, &str); 3] = [
+pub(super) const BUILTIN: [(&str, &str); 3] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     (
         "veritest-2003",
@@ -26,22 +26,22 @@ const BUILTIN: [(&str, &str); 3] = [
     ),
 ];
 
-/// Bytes after which a file is no suite, whatever it holds.
+/// Size above which a file cannot be a suite.
 const SUITE_BYTES_MAX: u64 = 1 << 20;
 
-/// A suite and where it came from.
+/// A suite and its origin.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// The name or path as it was given, for messages.
+    /// The given name or path, for messages.
     pub(super) origin: String,
-    /// What its paths are relative to.
+    /// Folder that its paths are relative to.
     folder: PathBuf,
     pub(super) spec: SuiteSpec,
 }
 
 impl Source {
-    /// The built-in suite of this name, or the file at this path, which contains
-    /// a `/` or ends in `.toml`.
+    /// Loads the built-in suite of this name, or the file at this path. A path
+    /// contains a `/` or ends in `.toml`.
     pub(super) fn load(name_or_path: &str) -> Result<Self, Failure> {
         let (text, folder) = match builtin(name_or_path) {
             Some(text) => (text.to_owned(), PathBuf::new()),
@@ -60,7 +60,7 @@ impl Source {
         })
     }
 
-    /// What folders are called after.
+    /// Returns the name for folders.
     pub(super) fn name(&self) -> String {
         let own = self.spec.name.clone();
         let stem = || {
@@ -72,16 +72,16 @@ impl Source {
             .unwrap_or_else(|| self.origin.clone())
     }
 
-    /// A path of the suite, from where this process is.
+    /// Returns a path of the suite relative to this process.
     pub(super) fn path(&self, written: &Path) -> PathBuf {
         self.folder.join(written)
     }
 
-    /// A profile that the suite names.
+    /// Loads a profile that the suite names.
     pub(super) fn profile(&self, name_or_path: &str, unknown: Unknown) -> Result<Profile, Failure> {
         let joined = |path: &str| self.path(Path::new(path)).display().to_string();
         let name = match name_or_path.strip_prefix(LOADFILE) {
-            // Always a path, whatever it looks like.
+            // With the prefix it is always a path.
             Some(path) => format!("{LOADFILE}{}", joined(path)),
             None if profile::builtin(name_or_path).is_none() && is_path(name_or_path) => {
                 joined(name_or_path)
@@ -101,7 +101,7 @@ fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 
-/// The text of the file at a path.
+/// Reads the file at a path.
 fn read(path: &str) -> Result<String, Failure> {
     if !is_path(path) {
         return Err(Failure::Usage(format!(
@@ -124,7 +124,7 @@ fn read(path: &str) -> Result<String, Failure> {
     }
 }
 
-/// Prints the built-in suites.
+/// Prints the list of built-in suites.
 pub(super) fn list() -> Result<(), Failure> {
     let width = BUILTIN.iter().map(|(name, _)| name.len()).max();
     let width = width.unwrap_or_default();
@@ -143,7 +143,7 @@ pub(super) fn show(name: &str) -> Result<(), Failure> {
         Some(text) => print(text),
         None => {
             let text = read(name)?;
-            // What is printed is a suite.
+            // Check that the text is a valid suite before it is printed.
             Source::load(name)?;
             print(&text)
         }

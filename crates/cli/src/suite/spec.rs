@@ -1,14 +1,14 @@
-//! A suite as it is written, before anyone has judged it: TOML, like profiles.
+//! A suite as written, before any check: TOML, like profiles.
 //!
 //! ```toml
 //! name = "nas-or-samba"        # the file's name when absent
-//! title = "Our NAS and Samba"  # what a report calls it
+//! title = "Our NAS and Samba"  # title of the report
 //! clients = "1,4..60:4"        # load points
 //! passes = 2
 //! profiles = ["file-server", "./ours.toml"]
-//! [run]                        # as in a profile, for all of them
+//! [run]                        # as in a profile; overrides all profiles
 //! duration = "10m"
-//! [transfers]                  # profiles made of each size in each mode
+//! [transfers]                  # generates a profile for each size and mode
 //! sizes = ["4KiB", "64KiB"]
 //! modes = ["transmit", "receive", "duplex"]
 //! [[servers]]
@@ -16,7 +16,7 @@
 //! url = "smb://ann@nas/bench"
 //! password_env = "NAS_PASSWORD"
 //! flush = "honours"
-//! [servers.run]                # what its clients ask for, where others do not
+//! [servers.run]                # options of its clients that override [run]
 //! oplock = "batch"
 //! [[servers]]
 //! name = "Samba"
@@ -29,7 +29,7 @@
 //! ```
 //!
 //! Unknown keys are errors. Paths are relative to the suite's file. No password
-//! is ever in it.
+//! may be in the file.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -47,32 +47,32 @@ use smbench_report::study::{ComparisonKind, TransferMode};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SuiteSpec {
-    /// What folders are called after; the file's name when absent.
+    /// Name for folders; the file's name when absent.
     pub(super) name: Option<String>,
-    /// What a report calls it; the name when absent.
+    /// Title of the report; the name when absent.
     pub(super) title: Option<String>,
-    /// What it is for, in a line.
+    /// Purpose of the suite, in a line.
     pub(super) description: Option<String>,
     /// Load points, the same for all profiles.
     pub(super) clients: Option<ClientList>,
-    /// Passes over them on each server; 1 when absent.
+    /// Passes over the load points on each server; 1 when absent.
     pub(super) passes: Option<u32>,
-    /// Profiles that are made of sizes and directions; they come first.
+    /// Sizes and directions from which profiles are generated; these run first.
     pub(super) transfers: Option<TransfersEntry>,
     /// Profiles; the default one when absent, unless there are transfers.
     pub(super) profiles: Vec<ProfileEntry>,
-    /// Whether lines of loadfiles that mean nothing here are left out, and
-    /// counted; otherwise they are errors.
+    /// Whether loadfile lines without a meaning here are left out and counted.
+    /// Otherwise they are errors.
     pub(super) skip_unknown: bool,
-    /// How they run, where it is otherwise than they say themselves.
+    /// Options that override those of the profiles.
     pub(super) run: RunOptions,
-    /// What is measured.
+    /// Servers to measure.
     pub(super) servers: Vec<ServerEntry>,
-    /// What the study is about.
+    /// Comparisons that the study asks for.
     pub(super) comparisons: Vec<ComparisonEntry>,
 }
 
-/// A profile by its name or path, and what of it is otherwise in this suite.
+/// A profile by its name or path, and its options in this suite.
 #[derive(Debug)]
 pub(super) struct ProfileEntry {
     pub(super) profile: String,
@@ -90,7 +90,7 @@ impl ProfileEntry {
 
 impl<'de> Deserialize<'de> for ProfileEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The table form.
+        /// The form of a TOML table.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Table {
@@ -128,32 +128,33 @@ impl<'de> Deserialize<'de> for ProfileEntry {
 pub(super) struct TransfersEntry {
     /// Bytes per request.
     pub(super) sizes: Vec<Size>,
-    /// All three when absent.
+    /// Directions; all three when absent.
     pub(super) modes: Vec<TransferMode>,
-    /// Bytes of each client's file, or those of a request where that is larger;
-    /// 1 MiB when absent.
+    /// Bytes of each client's file; at least the size of a request. 1 MiB when
+    /// absent.
     pub(super) file_size: Option<Size>,
 }
 
-/// One `[[servers]]` table: `url` or `samba`, and what goes with it.
+/// One `[[servers]]` table: `url` or `samba`, and the keys that belong to it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerEntry {
-    /// What tables call it.
+    /// Name in tables.
     pub(super) name: String,
-    /// A server that is there already; without a password.
+    /// URL of an existing server, without a password.
     pub(super) url: Option<String>,
-    /// A scratch Samba, with these lines in the global section of `smb.conf`.
+    /// Lines for the global section of a scratch Samba's `smb.conf`.
     pub(super) samba: Option<Vec<String>>,
-    /// What a reader must be told, one sentence each.
+    /// Notes for readers, one sentence each.
     pub(super) notes: Vec<String>,
-    /// What it does on a FLUSH. Known of a scratch Samba.
+    /// Flush policy. For a scratch Samba it is known.
     pub(super) flush: Option<FlushDoc>,
-    /// Whether it is left out where the command line names servers.
+    /// Whether the server is left out if the command line names servers.
     pub(super) unless_named: bool,
-    /// The environment variable that holds the password.
+    /// Name of the environment variable with the password.
     pub(super) password_env: Option<String>,
-    /// As the options of `run` of these names.
+    /// Log-on option with the meaning of the same option of `run`, like the next
+    /// keys.
     pub(super) password_file: Option<PathBuf>,
     pub(super) authentication_file: Option<PathBuf>,
     pub(super) auth: Option<String>,
@@ -163,7 +164,7 @@ pub(super) struct ServerEntry {
     pub(super) kdc: Option<String>,
     pub(super) service_principal: Option<String>,
     pub(super) server_metrics: Option<String>,
-    /// What clients of this one do otherwise than `[run]` says.
+    /// Options of this server's clients that override `[run]`.
     pub(super) run: RunOptions,
 }
 
@@ -171,19 +172,19 @@ pub(super) struct ServerEntry {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ComparisonEntry {
-    /// What a report calls it.
+    /// Title in a report.
     pub(super) title: String,
-    /// How servers are compared; [`ComparisonKind::Gain`] is refused.
+    /// Kind of comparison; [`ComparisonKind::Gain`] is refused.
     #[serde(default)]
     pub(super) kind: ComparisonKind,
     /// The server that the others are compared with; the first when absent.
     pub(super) baseline: Option<String>,
-    /// Names of servers, or [`NAMED`] for those of the command line; all of them
+    /// Names of servers, or [`NAMED`] for those of the command line. All servers
     /// when absent.
     pub(super) servers: Option<Vec<String>>,
-    /// Only those of this policy.
+    /// Restriction to servers with this flush policy.
     pub(super) flush: Option<FlushDoc>,
 }
 
-/// What stands for the servers that the command line names.
+/// Placeholder for the servers that the command line names.
 pub(super) const NAMED: &str = "--server";

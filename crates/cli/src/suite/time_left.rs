@@ -1,12 +1,12 @@
-//! How long a suite still takes: what is planned, and what the load points so
-//! far took beyond that.
+//! Remaining time of a suite: the planned time, and the additional time that load
+//! points have needed so far.
 
 use std::time::{Duration, Instant};
 
 use smbench_engine::plan::Plan;
 use smbench_engine::units::format_duration;
 
-/// The account of a suite's time.
+/// Planned and elapsed time of a suite.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeLeft {
     begun: Instant,
@@ -14,13 +14,13 @@ pub(super) struct TimeLeft {
     done: Duration,
 }
 
-/// Ramps and window of a load point.
+/// Returns the planned time of a load point: ramps and window.
 pub(super) fn of_point(plan: &Plan) -> Duration {
     plan.ramp_up + plan.duration + plan.ramp_down
 }
 
 impl TimeLeft {
-    /// Of a suite that begins now.
+    /// Starts the account of a suite that begins now.
     pub(super) fn of(planned: Duration) -> Self {
         Self {
             begun: Instant::now(),
@@ -29,25 +29,25 @@ impl TimeLeft {
         }
     }
 
-    /// A load point has been measured.
+    /// Counts a load point as measured.
     pub(super) fn measured(&mut self, plan: &Plan) {
         self.done += of_point(plan);
     }
 
-    /// Load points will not be measured.
+    /// Removes load points that will not be measured.
     pub(super) fn forgo(&mut self, planned: Duration) {
         self.planned = self.planned.saturating_sub(planned);
     }
 
-    /// To the second, for people.
+    /// Formats the remaining time to the second.
     pub(super) fn told(&self) -> String {
         let left = estimate(self.planned, self.done, self.begun.elapsed());
         format_duration(Duration::from_secs(left.as_secs()))
     }
 }
 
-/// What is left, stretched by what went before: files are made and sessions set
-/// up as well, which no plan knows the time of.
+/// Estimates the remaining time: the planned rest, scaled by the time so far.
+/// Preparing files and setting up sessions takes time that no plan contains.
 fn estimate(planned: Duration, done: Duration, elapsed: Duration) -> Duration {
     let left = planned.saturating_sub(done);
     match done.is_zero() {

@@ -1,8 +1,8 @@
-//! Profiles that a suite makes by itself: blocks of one size, sequential and without
-//! delay, to the server, from it, or both at once.
+//! Profiles that a suite generates: blocks of one size, sequential and without
+//! delay, to the server, from it, or in both directions.
 //!
-//! Both at once is as many sessions again: every second one writes, the others
-//! read, and each pair of them shares a TCP connection, as two programs on one
+//! In both directions there are twice as many sessions: every second one writes,
+//! the others read. Each pair shares a TCP connection, as two programs on one
 //! client do. So a load point still counts clients, and each client has two
 //! generators.
 
@@ -14,18 +14,18 @@ use smbench_report::study::{TransferDoc, TransferMode};
 
 use super::spec::TransfersEntry;
 
-/// Bytes of each client's file unless the suite says otherwise, or a request is
-/// larger: they stay in the server's memory, so that disks have no part in it.
+/// Default size of each client's file; a larger request makes it larger. Such files
+/// stay in the server's memory, so disks do not affect the result.
 const FILE_SIZE: Size = Size(1 << 20);
 
-/// A profile, and what the study says of it.
+/// A generated profile, and its description in the study.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Transfer {
     pub(super) profile: Profile,
     pub(super) doc: TransferDoc,
 }
 
-/// Every size in each mode, mode by mode.
+/// Returns every size in each mode, mode by mode.
 pub(super) fn all(entry: &TransfersEntry) -> Vec<Transfer> {
     let modes = match entry.modes.as_slice() {
         [] => &TransferMode::ALL[..],
@@ -70,7 +70,7 @@ fn transfer(mode: TransferMode, size: Size, file_size: Size) -> Transfer {
         doc: TransferDoc {
             profile: name,
             mode,
-            // Whatever is larger is refused with the profile's other faults.
+            // A larger size is refused together with other errors of the profile.
             bytes: u32::try_from(size.0).unwrap_or(u32::MAX),
             generators_per_client: generators,
         },

@@ -53,7 +53,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     let named = format!("--server=memory={}", server.url());
     let said = suite(&place, server.password(), &[text(&file), &named]);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    // Larger than the server takes: a line each, and no failure.
+    // Blocks larger than the server accepts: a line for each, and no failure.
     for mode in ["transmit", "receive", "duplex"] {
         let line = format!("{mode}-2MiB on Samba: left out: the workload has ");
         assert!(said.stderr.contains(&line), "{said:?}");
@@ -65,8 +65,8 @@ fn sizes_and_directions_become_a_ranked_table() {
         "duplex, 2 MiB",
         "Samba takes READ up to 1 MiB and WRITE up to 1 MiB: left out transmit, 2 MiB; receive",
         "CPU of Samba: the processes that serve; ",
-        // The embedded server of the test is a process that does other things, and the
-        // calibration may be too low for the suite.
+        // The embedded server of the test shares its process with other work, and
+        // the calibration may be too low for the suite.
         "generator's limit",
         "calibration: ",
     ] {
@@ -76,8 +76,8 @@ fn sizes_and_directions_become_a_ranked_table() {
         let found = fs::read_dir(place.path(&format!("study/runs/{server}"))).unwrap();
         assert_eq!(found.count(), profiles, "{server}");
     }
-    // Each direction moves data in that direction only, duplex in both, from two
-    // sessions on each client's connection.
+    // Each direction moves data in that direction only. Duplex moves data in both,
+    // from two sessions on each client's connection.
     for (profile, clients, reads, writes) in [
         ("01-transmit-4kib", 4, true, false),
         ("03-receive-4kib", 4, false, true),
@@ -99,7 +99,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     assert_eq!(study["transfers"][4]["generators_per_client"], 2);
     assert_eq!(study["load_points"], serde_json::json!([4]));
 
-    // There is nothing left to do, and nothing is done; the report has the table.
+    // All is measured, so nothing runs again; the report has the table.
     let before = fs::metadata(place.path("study/calibration.json")).unwrap();
     let again = suite(&place, server.password(), &[text(&file), &named]);
     assert_eq!(again.code(), Some(0), "{again:?}");
@@ -110,7 +110,7 @@ fn sizes_and_directions_become_a_ranked_table() {
     assert!(page.contains("ranked by P/E"), "{page}");
     assert!(page.contains("Results: transfers"), "{page}");
 
-    // What cannot be read of it stays, and is told with what to do.
+    // An unreadable calibration stays, and a message says what to do.
     place.write("study/calibration.json", "{");
     let unread = suite(&place, server.password(), &[text(&file), &named]);
     assert_eq!(unread.code(), Some(0), "{unread:?}");
@@ -122,7 +122,8 @@ fn sizes_and_directions_become_a_ranked_table() {
     }
 }
 
-/// What a machine that is not this one did at most: so many reads and writes of 64 KiB.
+/// Returns a calibration of another machine, with this rate of reads and writes of
+/// 64 KiB.
 fn calibration(rate: f64) -> CalibrationDoc {
     let ceiling = |op: &str| CeilingDoc {
         target: CeilingTarget::Embedded,
@@ -159,8 +160,8 @@ fn parts_of_the_built_in_suite_can_be_picked() {
         "--profile=receive-8MiB",
         "",
     ];
-    // The calibration that is named takes the place of what the study has; where
-    // nobody wants one it is left out, and stays.
+    // A named calibration replaces the study's. If it is off, it is left out but
+    // stays in the folder.
     let kept = || CalibrationDoc::load(&place.path("study/calibration.json")).unwrap();
     for (rate, option) in [
         (70_001.0, "--calibration=named.json"),
@@ -187,7 +188,7 @@ fn parts_of_the_built_in_suite_can_be_picked() {
     suite(&place, server.password(), &unknown).failed_with(2, &["unknown profile `duplex-3KiB`"]);
 }
 
-/// Nothing is connected to, and no folder made, for what cannot run.
+/// A suite that cannot run makes no connection and no folder.
 #[test]
 fn transfers_that_cannot_run_are_refused() {
     let place = Place::new();
@@ -216,15 +217,15 @@ fn transfers_that_cannot_run_are_refused() {
     said.failed_with(2, &["duration is zero"]);
 }
 
-/// A server that has no room says so before anything is written, and costs only
-/// what does not fit.
+/// A server without room reports that before anything is written, and only the
+/// profiles that do not fit are left out.
 #[test]
 fn a_server_without_room_is_told_before_anything_is_written() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }
     let place = Place::new();
-    // smbd asks this for the size of a disk and what is free of it, in KiB.
+    // smbd calls this to get a disk's size and free space, in KiB.
     let script = place.write("dfree", "#!/bin/sh\necho 9000 3000\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let toml = format!(

@@ -1,5 +1,5 @@
-//! Everything that can be wrong before a run: each is one line, the documented
-//! exit code, nothing on standard output, and no result.
+//! All errors before a run: each has one line, the documented exit code, no
+//! standard output, and no result.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -237,8 +237,8 @@ fn a_refused_port() {
     }
 }
 
-/// An address on loopback that answers nothing: its backlog is full, so the
-/// kernel drops every further SYN, as the path to an unroutable host does.
+/// An address on loopback that never answers. Its backlog is full, so the kernel
+/// drops every further SYN, as the path to an unroutable host does.
 struct Silent {
     address: SocketAddr,
     _listener: tokio::net::TcpListener,
@@ -290,7 +290,7 @@ fn a_wrong_password() {
     assert!(!said.stderr.contains("no-such-secret"), "{said:?}");
 }
 
-/// Another try per profile is what locks accounts.
+/// Another attempt for each profile would lock accounts.
 #[test]
 fn a_wrong_password_is_tried_once_however_many_profiles() {
     let server = embedded();
@@ -355,7 +355,7 @@ fn a_share_without_space() {
     assert_eq!(server.memory().paths(), Vec::<String>::new());
 }
 
-/// Known without a server: nothing is connected to.
+/// This is known without a server, so no connection is made.
 #[test]
 fn windows_and_files_too_small() {
     let place = Place::new();
@@ -372,8 +372,8 @@ fn windows_and_files_too_small() {
     }
 }
 
-/// Limits that only the server knows are looked at before anything is written:
-/// where nothing may be, they are what a run fails for all the same.
+/// Limits that only the server knows are checked before anything is written. If
+/// writing is not allowed anyway, the run still fails because of these limits.
 #[test]
 fn a_servers_limits_come_before_the_first_write() {
     let server = EmbeddedServer::start(EmbeddedOptions {
@@ -398,7 +398,7 @@ fn a_folder_of_results_that_cannot_be_made() {
     let place = Place::new();
     let file = place.write("file", "");
     let out = format!("{}/results", text(&file));
-    // Nothing listens there, so any other order of checks would say so.
+    // No server listens there, so any other order of checks would report that.
     let url = format!("smb://ann@127.0.0.1:{}/share", free_port());
     let said = place.run(&url, "pw", &[&format!("--out={out}")]);
     refused(&place, &said, 3, &["failed to write results to", &out]);

@@ -1,4 +1,4 @@
-//! What this machine can generate at most: measured, kept, and held against runs.
+//! The highest load of this machine: measured, saved, and compared with runs.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Place, json};
 
-/// A calibration as short as it can be.
+/// Runs the shortest possible calibration.
 fn calibrate(place: &Place, more: &[&str]) -> crate::support::Said {
     let mut args = vec!["calibrate", "--quiet"];
     args.extend(more);
@@ -47,7 +47,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
             ("write", 1 << 20),
         ] {
             for &threads in threads {
-                // Those are only what runs are held against.
+                // These ceilings are measured only for comparisons with runs.
                 if bytes == 1 << 20 && (target, threads) != ("embedded", cpus) {
                     continue;
                 }
@@ -58,7 +58,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
                         && found["threads"] == threads
                 };
                 let found = ceilings.iter().find(is_this).unwrap();
-                // On a machine that does much else one may take longer than the window.
+                // On a busy machine one operation may take longer than the window.
                 if bytes == 1 << 20 && found["not_measured"] != Value::Null {
                     let told = "no operation completed in the window";
                     assert_eq!(found["not_measured"], told);
@@ -75,7 +75,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
             }
         }
     }
-    // Both figures, or why there are none.
+    // Either both figures, or the reason why there are none.
     let sysbench = &doc["sysbench"];
     let is_there = sysbench["tests"]
         .as_array()
@@ -89,7 +89,7 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
         said.succeeded();
         said.stdout
     };
-    // One of so short windows may be too low for the run.
+    // A ceiling from such a short window may be too low for the run.
     let is_told = |said: &str| {
         let lines = [
             "calibration: this machine did at most ",
@@ -109,22 +109,23 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     );
     let elsewhere = run(&["--out=other", "--calibration=results/calibration.json"]);
     assert!(is_told(&elsewhere), "{elsewhere}");
-    // What is not a result is not taken for one.
+    // A calibration is not treated as a result.
     let said = place.smbench(&["report", "results"]);
     said.succeeded();
     let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
     assert!(page.contains("Calibration of the generator"), "{page}");
     assert!(page.contains("bare loopback"), "{page}");
 
-    // One that nobody asked for and that cannot be read stops no run, and is told.
+    // An unreadable calibration that the user did not name stops no run, but is
+    // reported.
     place.write("results/calibration.json", "{");
     let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
     let said = run(&["--out=results"]);
     assert!(said.contains(told) && !is_told(&said), "{said}");
 }
 
-/// The other end of bare sockets has as many as clients want, whatever the soft
-/// limit it was started with.
+/// The responder accepts any number of clients, whatever soft limit on open files
+/// it was started with.
 #[test]
 fn the_responder_answers_more_clients_than_its_soft_limit_on_open_files() {
     let script = "ulimit -S -n 32 && exec \"$0\" lab loopback";
@@ -144,7 +145,7 @@ fn the_responder_answers_more_clients_than_its_soft_limit_on_open_files() {
         client
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
-        // The lengths of this request and of its answer.
+        // The length of this request and of its answer.
         client.write_all(&[8, 0, 0, 0, 4, 0, 0, 0]).unwrap();
         client
     });

@@ -1,4 +1,4 @@
-//! What is the same everywhere: help, profiles, plans, bad usage.
+//! Outputs that are the same on every machine: help, profiles, plans, usage errors.
 
 #[test]
 fn printed_text_is_as_recorded() {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support::{Place, Said, embedded, json, text};
 
-/// The frozen document, of one pass, with its throughput and counts at this many
-/// percent.
+/// Returns the frozen document, of one pass, with throughput and counts scaled to
+/// this percentage.
 fn one_pass(percent: f64) -> Value {
     let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/v1-curve.json");
     let mut doc = json(&fs::read_to_string(frozen).unwrap());
@@ -21,7 +21,7 @@ fn one_pass(percent: f64) -> Value {
     doc
 }
 
-/// The same with three passes that lie this many percent apart.
+/// Returns the same document with three passes that differ by this percentage.
 fn passes(percent: f64, apart: f64) -> Value {
     let factors = [1.0 - apart / 100.0, 1.0, 1.0 + apart / 100.0];
     let mut doc = one_pass(percent);
@@ -49,7 +49,7 @@ fn compare(place: &Place, more: &[&str]) -> Said {
     place.smbench(&args)
 }
 
-/// The same server three times over, twice.
+/// Measures the same server three times, twice.
 #[test]
 fn a_server_is_held_against_itself() {
     let place = Place::new();
@@ -109,7 +109,7 @@ fn a_server_is_held_against_itself() {
         }
         assert!(point["ops"]["read"].as_array().unwrap().len() == 7);
     }
-    // A fall of everything is not to be had from the same server.
+    // The same server cannot be slower in everything.
     compare(
         &place,
         &["one.json", "two.json", "--fail-if", "throughput < -99%"],
@@ -260,8 +260,8 @@ fn what_cannot_be_compared_takes_one_line() {
     unwritable.failed_with(3, &["missing/x.json"]);
 }
 
-/// A study of three servers, of which some were measured: their folders, and their
-/// numbers in percent.
+/// Writes a study of three servers, of which only some were measured. `measured`
+/// has their folders, and their numbers in percent.
 fn study(place: &Place, measured: &[(&str, u32)]) {
     let server = |name: &str| serde_json::json!({"name": name, "url": null});
     let servers = ["old", "new", "newest"].map(server);
@@ -291,7 +291,7 @@ fn study(place: &Place, measured: &[(&str, u32)]) {
     }
 }
 
-/// What was not measured is no pass.
+/// A missing result is not a pass.
 #[test]
 fn a_condition_does_not_hold_for_want_of_a_server() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Options that say which connections a run makes.
+//! Options for the connections of a run.
 
 use crate::support::{Place, SHORT, embedded};
 

@@ -1,4 +1,4 @@
-//! `--driver`: the same command line, carried out by another client.
+//! `--driver`: the same command line with another client.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn both_drivers_leave_the_same_document() {
     assert_eq!(by_default["plan"], native["plan"]);
     assert_eq!(smb_rs["plan"]["driver"], "smb-rs");
     assert_eq!(smb_rs["plan"]["digest"], native["plan"]["digest"]);
-    // What each of them did, not what the other would have done.
+    // The settings of the driver itself, not those of the other one.
     assert_eq!(native["server"]["signing"], "off");
     assert_eq!(smb_rs["server"]["signing"], "aes-128-cmac");
     for key in ["dialect", "encryption", "max_read_bytes", "max_write_bytes"] {
@@ -98,7 +98,7 @@ fn a_server_that_dies_costs_only_its_load_point() {
     assert_eq!(said.code(), Some(4), "{said:?}");
     let expected = "run given up: all 3 clients lost 127.0.0.1";
     assert!(said.stderr.contains(expected), "{said:?}");
-    // One line about what remains on the share, one about the run.
+    // One line about the files that remain on the share, one about the run.
     assert_eq!(said.stderr.lines().count(), 2, "{said:?}");
     let doc = place.document();
     assert_eq!(doc["outcome"], "aborted");

@@ -1,5 +1,5 @@
-//! Iometer's files in and out: what is imported runs, several profiles run one
-//! after the other, and results are written as Iometer writes them.
+//! Import and export of Iometer's files. Imported profiles run, several profiles
+//! run one after the other, and results have Iometer's format.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn documents(place: &Place) -> Vec<Value> {
     documents
 }
 
-/// The value of a column in the rows of this target type.
+/// Returns the values of a column in the rows of this target type.
 fn column(file: &Path, row: &str, name: &str) -> Vec<f64> {
     let text = fs::read_to_string(file).unwrap();
     let header = text.lines().find(|line| line.starts_with("'Target Type"));
@@ -54,7 +54,7 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
         suite.contains("profiles = [\"./file-server.toml\", \"./bursts-with-replies.toml\"]"),
         "{suite}"
     );
-    // Nothing is replaced, and where one is there already none is written.
+    // No file is replaced. If one file exists, no other is written either.
     for kept in ["made/bursts-with-replies.toml", "made/suite.toml"] {
         let kept = place.path(kept);
         let folder = kept.parent().unwrap();
@@ -77,7 +77,8 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
             .smbench(&["import", "iometer", &icf, "--out", "made"])
             .succeeded();
     }
-    // Where the folder cannot be made it is named, and what is in its way stays.
+    // If the folder cannot be created, the message names it, and the file in its
+    // place stays.
     let said = place.smbench(&["import", "iometer", &icf, "--out", "made/suite.toml/x"]);
     said.failed_with(3, &["failed to write made/suite.toml/x"]);
     assert!(place.path("made/suite.toml").is_file());
@@ -105,7 +106,7 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
         files["plan"]["workload"]["pattern"][3]["weight_percent"],
         60.0
     );
-    // One file for both, each load point a test, in the order in which they ran.
+    // One file for both profiles; each load point is a test, in the order they ran.
     let csv = place.path("results.csv");
     let points = [files, bursts].map(|doc| doc["load_points"].as_array().unwrap());
     let points: Vec<_> = points.into_iter().flatten().collect();
@@ -128,7 +129,7 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
             );
         }
     }
-    // The same of a document that is there already.
+    // Exports an existing document in the same way.
     let [one, _] = &place.results()[..] else {
         panic!("two results");
     };
@@ -174,7 +175,7 @@ fn an_imported_suite_is_one_that_plans() {
     ] {
         assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
     }
-    // All four are one suite, of which a bad server is all that can be wrong.
+    // All four form one suite, so only a wrong server is left as an error.
     let suite = format!("{folder}/suite.toml");
     let server = "nas=smb://ann@127.0.0.1:1/x";
     let args = ["suite", &suite, "--server", server, "--out=study"];
@@ -205,7 +206,7 @@ fn mistakes_are_told_before_anything_is_written() {
         2,
         &["makes 3 profiles, and --out one.toml is one file: give a folder"],
     );
-    // One specification fits one file.
+    // One specification can be written to one file.
     let good = bad.replace("16777216", "65536");
     place.write("good.icf", &good);
     place

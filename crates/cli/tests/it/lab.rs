@@ -27,7 +27,7 @@ fn the_embedded_server_serves_until_interrupted() {
 fn a_terminal_that_is_lost_ends_it_in_good_order() {
     let place = Place::new();
     let command = place.command(&["lab", "embedded"]);
-    // Whatever this test was started under.
+    // Independent of the signals that this test was started with.
     let mut default = Command::new("env");
     default
         .arg("--default-signal=HUP")

@@ -1,5 +1,4 @@
-//! Ways to log on, and the one line about each thing that can be wrong with
-//! them.
+//! Ways to log on, and the one-line message for each error.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -10,7 +9,7 @@ use smbench_lab::{KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, 
 
 use crate::support::{Place, Running, Said, embedded, free_port, run_args, text};
 
-/// `smbench` with these variables and no others of Kerberos.
+/// Runs `smbench` with these variables and no others of Kerberos.
 fn smbench(place: &Place, variables: &[(&str, &Path)], args: &[&str]) -> Said {
     let mut command = place.command(args);
     for name in ["KRB5CCNAME", "KRB5_CLIENT_KTNAME"] {
@@ -21,13 +20,13 @@ fn smbench(place: &Place, variables: &[(&str, &Path)], args: &[&str]) -> Said {
     Running::spawn(command).wait()
 }
 
-/// A probe of a server that is never reached.
+/// Probes a server that is never reached.
 fn probe(place: &Place, variables: &[(&str, &Path)], more: &[&str]) -> Said {
     let url = ["probe", "smb://ann@files.example/share"];
     smbench(place, variables, &[&url, more].concat())
 }
 
-/// A DER element with a short length.
+/// Encodes a DER element with a short length.
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     match content.len() {
@@ -38,7 +37,7 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// KRB-ERROR (RFC 4120 5.9.1) of a KDC whose clock shows 2001.
+/// Encodes a KRB-ERROR (RFC 4120 5.9.1) of a KDC whose clock shows 2001.
 fn krb_error(code: u8) -> Vec<u8> {
     let integer = |value: u8| element(0x02, &[value]);
     let name = [
@@ -57,7 +56,7 @@ fn krb_error(code: u8) -> Vec<u8> {
     element(0x7e, &element(0x30, &fields.concat()))
 }
 
-/// A KDC that gives one answer to whatever it is asked.
+/// Starts a KDC that gives the same answer to every request.
 fn kdc_that_says(answer: Vec<u8>) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -123,7 +122,7 @@ fn a_kdc_that_is_not_there_or_not_known_is_told_with_the_remedy() {
     drop(listener);
     let said = more(&["--realm=EXAMPLE.COM", "--kdc", &closed]);
     said.failed_with(3, &["failed to reach the KDC", &closed, "check --kdc"]);
-    // The configuration knows both.
+    // The configuration file has both values.
     let configuration = place.write(
         "krb5.conf",
         &format!("[libdefaults]\ndefault_realm = LAB\n[realms]\nLAB = {{\nkdc = {closed}\n}}\n"),
@@ -153,7 +152,7 @@ fn a_suite_names_its_password_and_its_files_as_it_says() {
         "suites/three.toml",
         &format!("clients = \"1\"\n{}", servers.concat()),
     );
-    // Asked for only where there is no password.
+    // The password is only requested if there is none.
     let variables = [
         ("NAS_PASSWORD", Path::new("secret")),
         ("KRB5CCNAME", Path::new("no-such-cache")),
@@ -196,7 +195,7 @@ fn files_that_are_missing_or_none_are_bad_usage() {
     said.failed_with(2, &["keytab missing", "check the name"]);
 }
 
-/// A keytab of MIT's format 2 with one key of bob's.
+/// Returns a keytab of MIT's format 2 with one key of bob.
 fn keytab() -> Vec<u8> {
     let counted = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
     let entry = [
@@ -210,7 +209,7 @@ fn keytab() -> Vec<u8> {
     [&[5, 2][..], &(entry.len() as u32).to_be_bytes(), &entry].concat()
 }
 
-/// A credential cache of format 4 with a ticket of ann's that ended in 1970.
+/// Returns a credential cache of format 4 with a ticket of ann that ended in 1970.
 fn expired_cache() -> Vec<u8> {
     let counted = |bytes: &[u8]| [&(bytes.len() as u32).to_be_bytes(), bytes].concat();
     let principal = |components: &[&[u8]]| {
@@ -226,7 +225,7 @@ fn expired_cache() -> Vec<u8> {
         principal(&[b"krbtgt", b"EXAMPLE.COM"]),
         vec![0, 17],
         counted(&[7; 16]),
-        // Times, of which the third is the end; then no flags, addresses and
+        // Times, the third being the end; then no flags, addresses and
         // authorization data.
         [[0; 4], [0; 4], [0, 0, 0, 9], [0; 4]].concat(),
         vec![0; 1 + 4 + 4 + 4],

@@ -1,5 +1,5 @@
-//! The command as scripts and people meet it: the real binary, against servers
-//! of the lab.
+//! Tests of the real binary against servers of the lab, as scripts and people use
+//! it.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

@@ -1,10 +1,10 @@
-//! Where passwords come from, and that they go nowhere else.
+//! Sources of passwords, and checks that passwords never leak.
 
 use crate::support::{Place, Said, embedded, run_args, text};
 
 const WARNING: &str = "smbench: warning: the password in the URL";
 
-/// Checks that no output and no file of the run holds the password.
+/// Checks that no output and no file of the run contains the password.
 #[track_caller]
 fn keeps_secret(place: &Place, said: &Said, password: &str) {
     for output in [&said.stdout, &said.stderr] {
@@ -89,7 +89,7 @@ fn each_source_works_and_goes_before_the_next() {
         assert!(said.stdout.contains(&server.url()), "{said:?}");
         keeps_secret(&place, &said, password);
     }
-    // The server hears of neither.
+    // The server receives neither of them.
     let said = place.smbench_as("stale", &["probe", &in_url]);
     assert_eq!(said.code(), Some(2), "{said:?}");
     let refusal = "the password in the URL and that of SMBENCH_PASSWORD differ";

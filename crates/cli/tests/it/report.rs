@@ -1,4 +1,4 @@
-//! `smbench report`, from a run to files, and what it says when it cannot.
+//! `smbench report`: from a run to files, and its error messages.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn a_folder_of_results_becomes_a_report() {
     let page = read("index.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
     assert!(read("report.md").starts_with("# results\n"));
-    // Three load points, each with all, read, write and what else there was.
+    // Three load points, each with all, read, write and the other operations.
     let csv = read("report.csv");
     assert_eq!(
         csv.lines().filter(|line| line.contains(",all,")).count(),
@@ -40,7 +40,7 @@ fn a_folder_of_results_becomes_a_report() {
     );
     assert!(!page.contains(server.password()), "no secret is in it");
 
-    // Once more, elsewhere: reports are no results.
+    // Write it again to another folder: reports do not count as results.
     let said = place.smbench(&["report", "results", "--out", "elsewhere/deep"]);
     said.succeeded();
     let again = fs::read_to_string(place.path("elsewhere/deep/index.html")).unwrap();
@@ -126,7 +126,7 @@ fn only_files_of_an_earlier_report_are_replaced() {
         names
     };
     let before = plots();
-    // As if the earlier report had had a plot that this one has not.
+    // As if the earlier report had contained a plot that this one lacks.
     let page = fs::read_to_string(place.path("out/index.html")).unwrap();
     let other = page.replacen("</body>", "<svg data-plot=\"09-old\"></svg></body>", 1);
     place.write("out/index.html", &other);

@@ -7,7 +7,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault};
 
 use crate::support::{Place, Running, SHORT, answers, embedded, json, run_args, text, wait_until};
 
-/// The keys that other tools read, each with a sensible value.
+/// Checks the keys that other tools read, each with a sensible value.
 fn assert_contract(doc: &Value, clients: &[u64]) {
     assert_eq!(doc["schema_version"], 1);
     assert_eq!(doc["plan"]["profile"], "file-server");
@@ -88,7 +88,7 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
     let copy = fs::read_to_string(place.path("copy.json")).unwrap();
     assert_eq!(json(&copy), doc);
     let csv = fs::read_to_string(place.path("points.csv")).unwrap();
-    // A header; all, read and write for each load point.
+    // A header, and rows for all, read and write of each load point.
     assert_eq!(csv.lines().count(), 7, "{csv}");
 
     let hlog = fs::read_to_string(place.path("latencies.hlog")).unwrap();
@@ -206,7 +206,7 @@ fn a_flipped_byte_is_caught() {
     assert_eq!(failures[0]["status"], "wrong-data", "{failures}");
 }
 
-/// As on a disk that is full, or beyond the limit of a batch system.
+/// As on a full disk, or beyond the limit of a batch system.
 #[test]
 fn files_that_cannot_grow_cost_no_measurement() {
     let server = embedded();
@@ -305,7 +305,8 @@ fn the_server_is_probed() {
     );
 }
 
-/// What a rate asks for is either offered or missing, and a script sees which by the exit code.
+/// The load of a requested rate is either offered or missing. The exit code tells a
+/// script which.
 #[test]
 fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
     let (place, server) = (Place::new(), embedded());

@@ -1,4 +1,4 @@
-//! The same from a real Samba.
+//! Runs against a real Samba.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use smbench_lab::{SambaOptions, SambaShare, ScratchSamba, ShareAccess, Tool, req
 
 use crate::support::{Place, run_args, wait_until};
 
-/// A Samba with a share nobody can write to, or `None` where there is none.
+/// Starts a Samba with a read-only share; `None` if Samba is missing.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn samba() -> Option<ScratchSamba> {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {

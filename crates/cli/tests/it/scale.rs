@@ -1,10 +1,10 @@
-//! Some hundred sessions, as the command sets them up, and what they cost.
+//! The cost of some hundred sessions, set up by the command.
 
 use crate::support::Place;
 
-/// What a run of its own with so many sessions had resident at most, in bytes;
-/// the server has a process of its own, and results of earlier load points have
-/// no part in it.
+/// Returns the largest resident set of a run with this number of sessions, in
+/// bytes. Each number has its own run, so results of other load points do not
+/// count. The server has its own process.
 fn resident(clients: u64) -> u64 {
     let place = Place::new();
     let said = place.smbench(&[

@@ -1,5 +1,5 @@
-//! CPU time of the server: from its processes, from a real exporter, and from
-//! peers that are none.
+//! CPU time of the server: from its processes, from a real exporter, and from peers
+//! that are not exporters.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,11 +14,11 @@ use crate::support::{Place, embedded};
 
 const NODE_EXPORTER: Tool = Tool::new("prometheus-node-exporter", "prometheus-node-exporter");
 
-/// Debian's node_exporter on a port of its own; ended when dropped.
+/// Debian's node_exporter on its own port; dropping it ends it.
 struct Exporter {
     process: Child,
     url: String,
-    /// Kept open: the exporter ends when it cannot log.
+    /// Kept open, because the exporter ends when it cannot write its log.
     _log: BufReader<ChildStderr>,
 }
 
@@ -61,7 +61,8 @@ impl Drop for Exporter {
     }
 }
 
-/// A run of a second, its only load point's CPU of the server, and its text.
+/// Runs for a second. Returns the server CPU of the single load point, and the
+/// text.
 fn measured(place: &Place, url: &str, password: &str, more: &[&str]) -> (Value, String) {
     let mut args = vec!["--profile=read-4k", "--clients=2"];
     args.extend(more);
@@ -91,7 +92,7 @@ fn a_server_on_this_machine_is_found_by_its_port() {
     let source = cpu["source"].as_str().unwrap();
     assert!(source.starts_with("smbd (process "), "{source}");
     assert_eq!(cpu["scope"], "processes");
-    // Reads are what it did; it had both CPU time and a limit to it.
+    // The server read data, so it used CPU time, but not more than possible.
     assert!(number(&cpu, "busy_s") > 0.0);
     assert!(number(&cpu, "percent") < 101.0, "{cpu}");
     assert!(number(&cpu, "us_per_op") > 0.0);
@@ -127,7 +128,7 @@ fn an_exporter_tells_what_the_whole_machine_did() {
     );
 }
 
-/// The option for a peer that is asked with a secret.
+/// Returns the option for a peer whose URL has a secret.
 fn metrics_of(peer: &TcpListener) -> String {
     let address = peer.local_addr().unwrap();
     format!("--server-metrics=http://{address}/m?token=hunter2")
@@ -150,13 +151,14 @@ fn a_peer_that_does_not_answer_is_found_before_anything_is_written() {
     assert_eq!(server.memory().counts(), MemoryCounts::default());
 }
 
-/// A peer whose answers become lies costs a run the CPU column and nothing else. A
-/// query in its URL may be a secret: only the peer gets it.
+/// A peer that gives wrong answers under load affects only the CPU columns of a
+/// run. The query in its URL may be a secret: only the peer receives it.
 #[test]
 fn a_peer_that_lies_under_load_costs_the_cpu_column_alone() {
     let server = embedded();
     let liar = TcpListener::bind("127.0.0.1:0").unwrap();
-    // What it answers before the load and when the window opens, and when that closes.
+    // Its answers before the load and when the window opens, and its answer when
+    // the window closes.
     let told: [([&str; 2], &str); 5] = [
         (["100", "50"], "went back"),
         (["100", "-100"], "makes no sense"),

@@ -1,5 +1,4 @@
-//! Runs that do not reach their end: interrupted, killed, or left alone by the
-//! server.
+//! Runs that do not finish: interrupted, killed, or abandoned by the server.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Lab, Place, Running, Said, embedded, run_args, wait_until};
 
-/// Long enough that a test acts within the window, on any machine.
+/// Long enough that a test acts within the window on any machine.
 const LONG: &str = "--duration=20s";
 
 fn load_points(doc: &Value) -> Vec<(bool, String)> {
@@ -23,7 +22,7 @@ fn load_points(doc: &Value) -> Vec<(bool, String)> {
     points.iter().map(point).collect()
 }
 
-/// An interrupt came before there was anything to keep.
+/// Checks the result of an interrupt before anything was measured.
 fn assert_nothing_was_measured(said: &Said, place: &Place) {
     assert_eq!(said.code(), Some(130), "{said:?}");
     assert_eq!(said.stdout, "");
@@ -67,7 +66,8 @@ fn an_interrupt_before_the_first_load_point_leaves_nothing() {
     let server = embedded();
     let place = Place::new();
     let url = server.url();
-    // Files that take longer to write than it takes to notice the first.
+    // Files that take longer to write than the run takes to notice the first
+    // interrupt.
     let args = run_args(&url, &["--clients=8", "--file-size=128MiB"]);
     let running = place.start_as(server.password(), &args);
     wait_until(|| server.memory().counts().writes > 0);
@@ -99,7 +99,7 @@ fn an_interrupt_between_two_profiles_is_one_too() {
     let profiles = ["--profile=read-4k", "--profile=web-server"];
     let mut command = place.command(&run_args(&url, &[&["--clients=1"][..], &profiles].concat()));
     command.env("SMBENCH_PASSWORD", server.password());
-    // Full until somebody reads from it, so that whoever prints has to wait.
+    // Full until the test reads from it, so that a process that prints has to wait.
     let (mut output, mut input) = io::pipe().unwrap();
     let running = Running::spawn_into(command, input.try_clone().unwrap());
     let filling = thread::spawn(move || input.write_all(&[b' '; 1 << 20]).unwrap());
@@ -171,8 +171,8 @@ fn a_second_interrupt_leaves_at_once_and_says_what_remains() {
     let args = run_args(&lab.url, &["--clients=1,2", "--duration=2s"]);
     let running = place.start_as(&lab.password, &args);
     place.wait_for_load_points(1);
-    // Frozen, the server answers nothing, so the first signal cannot end the
-    // run before the second comes.
+    // A stopped server answers nothing. So the first signal cannot end the run
+    // before the second comes.
     lab.signal(Signal::SIGSTOP);
     running.signal(Signal::SIGINT);
     running.wait_for_stderr("stopping");
@@ -193,7 +193,7 @@ fn an_interrupted_probe_leaves_nothing() {
     let server = embedded();
     let place = Place::new();
     let url = server.url();
-    // One that is through before the signal comes is made again.
+    // If the probe ends before the signal comes, it is repeated.
     let said = loop {
         let mut running = place.start_as(server.password(), &["probe", &url]);
         wait_until(|| !server.memory().paths().is_empty() || running.has_ended());
@@ -213,7 +213,7 @@ fn an_interrupted_probe_leaves_nothing() {
 
 #[test]
 fn an_interrupted_cleanup_says_that_files_may_be_left() {
-    // Takes the connection and never answers.
+    // Accepts the connection and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("smb://ann@{}/share", silent.local_addr().unwrap());
     let place = Place::new();
@@ -277,7 +277,7 @@ fn what_a_killed_run_left_is_cleaned_up() {
     running.wait();
     assert!(place.results().is_empty(), "nothing that is no result");
     assert!(server.memory().paths().len() > 2);
-    // The server may need a moment to notice that the run is gone.
+    // The server may need a moment to notice that the run has ended.
     let mut said = living;
     wait_until(|| {
         said = place.smbench_as(server.password(), &["cleanup", &url]);

@@ -1,4 +1,4 @@
-//! Runs the binary in a folder of its own, bounded in time.
+//! Runs the binary in its own folder, within a time limit.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
@@ -15,11 +15,13 @@ use serde_json::Value;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use tempfile::TempDir;
 
-/// Longer than anything here takes on a loaded machine; what takes longer hangs.
+/// Longer than any test here takes on a loaded machine. A command that takes longer
+/// hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Windows short enough for a test suite, long enough to hold operations.
+/// Windows that are short enough for a test suite, and long enough to contain
+/// operations.
 pub(crate) const SHORT: [&str; 7] = [
     "--duration=300ms",
     "--ramp-up=50ms",
@@ -30,12 +32,12 @@ pub(crate) const SHORT: [&str; 7] = [
     "--seed=7",
 ];
 
-/// A folder to run in.
+/// A temporary folder for commands.
 pub(crate) struct Place {
     folder: TempDir,
 }
 
-/// What a finished command has said.
+/// Output of a finished command.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
@@ -43,7 +45,7 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-/// A command under way; killed if the test ends first.
+/// A running command; killed if the test ends first.
 pub(crate) struct Running {
     child: Child,
     stdout: Option<JoinHandle<()>>,
@@ -52,7 +54,7 @@ pub(crate) struct Running {
     complained: Buffer,
 }
 
-/// What a stream has carried so far.
+/// Output of a stream so far.
 type Buffer = Arc<Mutex<Vec<u8>>>;
 
 impl Place {
@@ -72,7 +74,7 @@ impl Place {
         path
     }
 
-    /// The binary, without a password in its environment.
+    /// Returns the command without a password in its environment.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_smbench"));
         command
@@ -83,7 +85,7 @@ impl Place {
         command
     }
 
-    /// The same behind a command of the shell that limits it.
+    /// Returns the command with a shell command before it that sets a limit.
     pub(crate) fn limited(&self, limit: &str, args: &[&str]) -> Command {
         let script = format!("{limit}; exec \"$0\" \"$@\"");
         let binary = env!("CARGO_BIN_EXE_smbench");
@@ -101,7 +103,7 @@ impl Place {
         Running::spawn(self.command(args)).wait()
     }
 
-    /// `smbench` with a password.
+    /// Runs `smbench` with a password.
     pub(crate) fn smbench_as(&self, password: &str, args: &[&str]) -> Said {
         self.start_as(password, args).wait()
     }
@@ -112,13 +114,13 @@ impl Place {
         Running::spawn(command)
     }
 
-    /// A short run of `--target url` with these further options.
+    /// Runs `--target url` with short windows and these further options.
     pub(crate) fn run(&self, url: &str, password: &str, more: &[&str]) -> Said {
         self.smbench_as(password, &run_args(url, more))
     }
 
-    /// Files a run has left in its folder of results, but for those that a kill kept
-    /// from getting their names.
+    /// Returns the files that a run left in its folder of results. Temporary files
+    /// of a killed run do not count.
     pub(crate) fn results(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("results")) else {
             return Vec::new();
@@ -129,7 +131,7 @@ impl Place {
             .collect()
     }
 
-    /// The one result document.
+    /// Returns the single result document.
     pub(crate) fn document(&self) -> Value {
         let [path] = &self.results()[..] else {
             panic!("not one result: {:?}", self.results());
@@ -137,7 +139,7 @@ impl Place {
         json(&fs::read_to_string(path).unwrap())
     }
 
-    /// Waits until a result document holds this many load points.
+    /// Waits until a result document contains this number of load points.
     pub(crate) fn wait_for_load_points(&self, count: usize) {
         wait_until(|| {
             self.results().iter().any(|path| {
@@ -150,8 +152,8 @@ impl Place {
     }
 }
 
-/// `run --target url` with short windows and these further options, which go
-/// first where they are the same.
+/// Returns `run --target url` with short windows. Of equal options, those in `more`
+/// win.
 pub(crate) fn run_args<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
     let given: Vec<_> = more.iter().map(|option| name(option)).collect();
@@ -166,7 +168,7 @@ impl Running {
         Self::spawn_into(command, Stdio::piped())
     }
 
-    /// With another standard output than one that is collected.
+    /// Starts the command with this standard output, which is not collected.
     pub(crate) fn spawn_into(mut command: Command, stdout: impl Into<Stdio>) -> Self {
         let mut child = command
             .stdout(stdout)
@@ -212,7 +214,7 @@ impl Running {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits until it has said `part` on standard error.
+    /// Waits until standard error contains `part`.
     pub(crate) fn wait_for_stderr(&self, part: &str) {
         wait_until(|| so_far(&self.complained).contains(part));
     }
@@ -220,7 +222,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails where it has ended already.
+        // Fails if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -245,8 +247,8 @@ impl Said {
         self.status.code()
     }
 
-    /// Checks that it ended with `code`, printed nothing, and said one line
-    /// that holds all of `parts`.
+    /// Checks that the command ended with `code`, printed nothing, and wrote one
+    /// line that contains all `parts`.
     #[track_caller]
     pub(crate) fn failed_with(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code(), Some(code), "{self:?}");
@@ -260,7 +262,7 @@ impl Said {
         }
     }
 
-    /// Checks that all went well, silently on standard error.
+    /// Checks that the command succeeded without a message on standard error.
     #[track_caller]
     pub(crate) fn succeeded(&self) {
         assert_eq!(self.code(), Some(0), "{self:?}");
@@ -268,7 +270,7 @@ impl Said {
     }
 }
 
-/// A `smbench lab` under way.
+/// A running `smbench lab`.
 pub(crate) struct Lab {
     running: Child,
     pub(crate) url: String,
@@ -280,7 +282,7 @@ impl Lab {
         Self::spawn(place.command(&["lab"]).args(args))
     }
 
-    /// With `folder` for its temporary files.
+    /// Starts it with `folder` for its temporary files.
     pub(crate) fn start_in(place: &Place, args: &[&str], folder: &Path) -> Self {
         Self::spawn(place.command(&["lab"]).args(args).env("TMPDIR", folder))
     }
@@ -307,7 +309,7 @@ impl Lab {
         self.wait()
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it has ended without a signal.
     pub(crate) fn wait(mut self) -> ExitStatus {
         wait_until(|| self.running.try_wait().unwrap().is_some());
         self.running.wait().unwrap()
@@ -344,13 +346,14 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// A port on which nobody listens.
+/// Returns a port on which no process listens.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// Whether the port of a `smb://user@127.0.0.1:PORT/share` answers.
+/// Returns whether the port of a `smb://user@127.0.0.1:PORT/share` accepts
+/// connections.
 pub(crate) fn answers(url: &str) -> bool {
     let (_, server) = url.split_once('@').unwrap();
     let (address, _) = server.split_once('/').unwrap();

@@ -34,8 +34,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::spec::PatternSpec;
-use crate::units::Size;
+use smbench_model::spec::PatternSpec;
+use smbench_model::units::Size;
+
 use lines::{Lines, Problem};
 pub use profile::{Imported, quoted};
 

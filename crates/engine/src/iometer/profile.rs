@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use smbench_model::spec::PatternSpec;
+use smbench_model::units::{Size, format_duration};
+
 use super::{AccessSpec, Config};
-use crate::spec::PatternSpec;
-use crate::units::{Size, format_duration};
 
 /// Bytes of a file if the configuration has no size of the disk.
 pub(super) const FILE_BYTES: u64 = 1 << 20;

@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use smbench_model::access::SECTOR_BYTES;
+use smbench_model::bounds::OUTSTANDING_MAX;
+use smbench_model::lists::clients::CLIENTS_MAX;
+use smbench_model::units::Size;
+
 use super::lines::{Lines, Problem, begins};
 use super::workers::Managers;
 use super::{Config, Note, Setup};
-use crate::clients::CLIENTS_MAX;
-use crate::plan::OUTSTANDING_MAX;
-use crate::plan::pattern::SECTOR_BYTES;
-use crate::units::Size;
 
 const SETUP: &str = "'TEST SETUP";
 /// The largest number of steps in a cycle; more would take too long to run.

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use smbench_model::access::PATTERN_LINES_MAX;
+use smbench_model::bounds::REQUEST_BYTES_MAX;
+use smbench_model::load::THINK_TIME_MAX;
+use smbench_model::spec::PatternSpec;
+use smbench_model::units::Size;
+
 use super::lines::{Lines, Problem, begins};
 use super::{AccessSpec, Config, PROFILES_MAX};
-use crate::plan::pattern::PATTERN_LINES_MAX;
-use crate::plan::{REQUEST_BYTES_MAX, THINK_TIME_MAX};
-use crate::spec::PatternSpec;
-use crate::units::Size;
 
 /// The names of the columns in a file. Old files do not have the last two.
 const COLUMNS: [&str; 8] = [

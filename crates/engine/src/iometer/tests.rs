@@ -5,11 +5,15 @@ use std::time::Duration;
 mod lines;
 mod workers;
 
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
+use smbench_model::profile::Profile;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
+use smbench_model::workload::Requests;
+
 use super::*;
-use crate::plan::{Limits, Plan, Requests};
-use crate::profile::{self, Profile};
-use crate::spec::RunOptions;
-use crate::target::Target;
+use crate::profile;
 
 const SEVERAL: &[u8] = include_bytes!("../../../../fixtures/iometer/several-1.1.0.icf");
 const LATIN1: &[u8] = include_bytes!("../../../../fixtures/iometer/latin1-crlf-2006.07.27.icf");

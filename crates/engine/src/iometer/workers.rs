@@ -2,12 +2,13 @@
 //! smbench are the same, so each difference from the first worker becomes a
 //! [`Note`].
 
+use smbench_model::access::SECTOR_BYTES;
+use smbench_model::units::Size;
+
 use super::Note;
 use super::lines::{Lines, Problem, begins};
 use super::profile::FILE_BYTES;
 use super::setup::{numbers, small, word};
-use crate::plan::pattern::SECTOR_BYTES;
-use crate::units::Size;
 
 const SECTION: &str = "'MANAGER LIST";
 /// The data pattern that is not random. The other patterns are random, and

@@ -4,9 +4,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use smbench_model::login::KdcAddress;
+
 use super::TicketError;
 use super::files::read;
-use crate::login::KdcAddress;
 
 /// The largest depth of files that include each other. A deeper chain is taken to
 /// be endless.

@@ -2,13 +2,13 @@
 
 use std::io;
 
+use smbench_model::limits::Limits;
+use smbench_model::login::KdcAddress;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::error::TicketError;
-use crate::login::KdcAddress;
-use crate::plan::Limits;
 
 /// The largest answer in bytes. Tickets have at most some tens of KiB.
 const ANSWER_LEN_MAX: u32 = 1024 * 1024;

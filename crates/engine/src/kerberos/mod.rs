@@ -10,6 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use smbench_model::limits::Limits;
+use smbench_model::login::{KerberosLogin, Proof};
+use smbench_model::target::Target;
 use smbench_protocol::kerberos::{
     CredentialCache, KerberosError, Keytab, MalformedFile, Principal, ServiceTicket, TicketRequest,
     TicketStep,
@@ -20,9 +23,6 @@ use self::config::Configuration;
 pub use self::error::TicketError;
 pub(crate) use self::error::advice;
 use crate::clock;
-use crate::login::{KerberosLogin, Proof};
-use crate::plan::Limits;
-use crate::target::Target;
 
 /// How long before its end a ticket is replaced, unless it is short-lived.
 const RENEWAL: Duration = Duration::from_secs(60);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use smbench_model::trace::{Handle, Step, StepError, Verb};
 use smbench_protocol::NtStatus;
 use thiserror::Error;
 
 use super::level;
-use crate::trace::{Handle, Step, StepError, Verb};
 
 /// The largest number of words in a line; known verbs need at most eight.
 const WORDS_MAX: usize = 16;

@@ -18,9 +18,9 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use smbench_model::trace::{Builder, Trace};
 use thiserror::Error;
 
-use crate::trace::{Builder, Trace};
 use line::LineError;
 
 /// Limits for the bytes of a line and the lines of a file. A file above them is not

@@ -2,12 +2,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::load::LoadModel;
+use smbench_model::operations::replay::Replays;
+use smbench_model::plan::{Plan, PlanError};
+use smbench_model::profile::Profile;
+use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::target::Target;
+use smbench_model::trace::{Made, NO_HANDLE, Verb};
+use smbench_model::workload::{Replay, Timing};
 use smbench_protocol::NtStatus;
 
 use super::*;
-use crate::plan::{Replay, Timing};
-use crate::record::OpKind;
-use crate::trace::{Made, NO_HANDLE, Replays, Verb};
 
 fn read_text(text: &str) -> Result<Trace, LoadfileError> {
     parse("my.txt", text.as_bytes(), Unknown::Refuse)
@@ -627,4 +634,44 @@ proptest! {
             Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),
         }
     }
+}
+
+fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, PlanError> {
+    let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
+    Plan::resolve(profile, options, target, Limits::default(), 2)
+}
+
+/// Pauses of a loadfile are the pace of its clients, so a second pace is refused.
+#[test]
+fn pauses_of_a_loadfile_go_with_no_other_pace() {
+    let lines = "Mkdir \"\\x\" NT_STATUS_OK\nSleep 1500 NT_STATUS_OK\n";
+    let with = |lines: &str| {
+        let trace = parse("x", lines.as_bytes(), Unknown::Refuse).unwrap();
+        Profile {
+            trace: Some(Arc::new(trace)),
+            ..Profile::from_spec("x", Spec::default())
+        }
+    };
+    let think = |millis| RunOptions {
+        think_time: Some(Duration::from_millis(millis)),
+        ..RunOptions::default()
+    };
+    let rate = RunOptions {
+        rate: Some("10".parse().unwrap()),
+        ..RunOptions::default()
+    };
+    let told = "would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
+                them out of the file";
+    for (options, told) in [
+        (&think(1), format!("--think-time: think_time {told}")),
+        (&rate, format!("--rate: rate {told}")),
+    ] {
+        let error = resolve(&with(lines), options).unwrap_err();
+        assert_eq!(error.to_string(), told);
+        // Without pauses the other pace replaces nothing.
+        let plan = resolve(&with(lines.lines().next().unwrap()), options).unwrap();
+        assert!(plan.load.is_paced());
+    }
+    let plan = resolve(&with(lines), &think(0)).unwrap();
+    assert_eq!(plan.load, LoadModel::Closed { think: None });
 }

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use smbench_model::Nanos;
+use smbench_model::files::{FileSet, Scope};
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, options,
@@ -19,9 +21,9 @@ use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
 
 use super::unless;
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
-use crate::plan::{FileSet, Scope};
-use crate::probe::witness::{FlushFinding, Witness};
+use crate::clock;
+use crate::probe::FlushFinding;
+use crate::probe::witness::Witness;
 use crate::run::RunError;
 use crate::session::{Endpoint, Session, SessionError, random};
 use crate::share::{Workspace, join, leftover, open};

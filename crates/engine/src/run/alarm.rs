@@ -10,10 +10,11 @@ use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
-pub(super) use timer::Timer;
+use smbench_model::Nanos;
 
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
+use crate::clock;
+pub(super) use timer::Timer;
 
 /// The alarm clock of a worker.
 pub(super) struct Alarm {
@@ -125,10 +126,9 @@ mod timer {
 
     use nix::sys::time::TimeSpec;
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+    use smbench_model::Nanos;
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
-
-    use crate::clock::Nanos;
 
     /// A kernel timer with nanosecond resolution.
     pub(in crate::run) struct Timer(AsyncFd<Descriptor>);

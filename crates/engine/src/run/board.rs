@@ -7,9 +7,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::clock::{self, Nanos};
-use crate::record::{Recorder, Series, Tally};
-use crate::run::observe::Live;
+use smbench_model::Nanos;
+use smbench_model::progress::Live;
+use smbench_model::record::{Recorder, Series, Tally};
+
+use crate::clock;
 use crate::run::schedule::{Interval, Place};
 use crate::run::timeline::{HandedIn, Next, Over, Timeline};
 

@@ -8,16 +8,19 @@
 use std::hint;
 use std::sync::Arc;
 
-use crate::clock::Nanos;
-use crate::plan::Caching;
-use crate::record::{Failure, OpKind, Recorder, Times};
-use crate::run::driver::{Acknowledged, Answer, Extent, Sink};
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::{Mix, Went};
+use smbench_model::record::{Failure, Recorder, Times};
+use smbench_model::sessions::Caching;
+
+use crate::run::driver::{Answer, Extent, Sink};
 use crate::run::group::Orders;
 use crate::run::member::Member;
 use crate::run::operation::{Dropped, Slot, SlotState, Unfit, judge};
 use crate::run::replay;
 use crate::run::supply::Supply;
-use crate::stream::{Mix, Went};
+use crate::session::caching::Acknowledged;
 
 /// Sum over operations of their time in flight within the window. In Little's law
 /// this is the time integral of L.

@@ -1,14 +1,16 @@
-//! Whether this machine can carry a run's largest load point: local ports,
-//! memory, threads. What it surely cannot is refused before anything is
-//! connected for the load, in one line that says what to raise.
+//! Checks whether this machine can carry a run's largest load point: local ports,
+//! memory and threads.
 //!
-//! A process that runs out of address space aborts. The estimate leaves out what the
-//! allocator reserves for each thread where it can (64 MiB in glibc): a limit that is
-//! not refused can still be too low.
+//! A run that certainly cannot succeed is refused before the first connection for
+//! the load. The error is one line that says what to raise.
 //!
-//! Invariant: a run is refused only where the system has said that it has too
-//! little; what it does not tell is left for the run to find out. What is needed
-//! is estimated from below. Not here: open files (see
+//! A process that runs out of address space aborts. The estimate leaves out what
+//! the allocator may reserve for each thread (64 MiB in glibc). So a limit can be
+//! too low although the run is not refused.
+//!
+//! Invariant: a run is refused only if the system has reported too little of a
+//! resource. If the system does not report a resource, the run starts and may fail
+//! later. Needs are estimated from below. Not here: open files (see
 //! [`process::reserve_descriptors`](crate::process::reserve_descriptors)).
 
 mod machine;
@@ -18,61 +20,62 @@ mod tests;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use smbench_model::contents::Verify;
+use smbench_model::contents::verify;
+use smbench_model::plan::Plan;
+use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::plan::{Plan, Verify};
 use crate::process;
 use crate::run::Carrier;
 use crate::run::board::RECORDERS_PER_WORKER;
 use crate::session::{Endpoint, Route};
-use crate::units::Size;
-use crate::verify;
 use machine::{Memory, Ports};
 
-/// What a session takes of this process's memory, in bytes; measured (4 KiB).
+/// Memory of this process that a session needs, in bytes; measured (4 KiB).
 const SESSION_BYTES: u64 = 4 * 1024;
-/// What a request in flight takes, in bytes.
+/// Memory that a request in flight needs, in bytes.
 const SLOT_BYTES: u64 = 128;
-/// What a connection takes of the kernel's memory with nothing under way, in
-/// bytes.
+/// Kernel memory that an idle connection needs, in bytes.
 const CONNECTION_BYTES: u64 = 4 * 1024;
-/// What a worker takes besides its recorders: scratch buffers.
+/// Memory that a worker needs for scratch buffers, in addition to its recorders.
 const WORKER_BYTES: u64 = 1024 * 1024;
 /// Address space of a thread's stack (the default of Rust's standard library).
 const STACK_BYTES: u64 = 2 * 1024 * 1024;
-/// A histogram of a recorder; it has one for each kind of operation, two where
-/// response times are another thing than service times.
+/// Size of a histogram. A recorder has one histogram for each kind of operation,
+/// and two where response times differ from service times.
 const HISTOGRAM_BYTES: u64 = 256 * 1024;
-/// Threads besides the workers: this one, and those that join them.
+/// Number of threads in addition to the workers: this one, and those that join
+/// them.
 const OTHER_THREADS: u64 = 8;
-/// How long a connection that has ended keeps its port (Linux's
-/// `TCP_TIMEWAIT_LEN`).
+/// Time for which an ended connection keeps its port (Linux's `TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// Why this machine cannot carry a run.
+/// Reason why this machine cannot carry a run.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CapacityError {
-    /// Each connection between the same two addresses needs a port of its own.
+    /// The free local ports are too few. Each connection between the same two
+    /// addresses needs a port of its own.
     #[error(
         "{wanted} connections from {source_ip} to {server} need as many local ports, but {free} of \
          {range} are free{after}; this machine is the limit: connect from {addresses} addresses \
          (--source-ip), widen net.ipv4.ip_local_port_range, or run fewer clients"
     )]
     Ports {
-        /// Connections at a time between the two, those that have just ended
-        /// included.
+        /// Number of simultaneous connections between the two addresses, including
+        /// those that have just ended.
         wanted: u64,
         /// The local address.
         source_ip: IpAddr,
-        /// The server.
+        /// The server's address.
         server: SocketAddr,
-        /// Ports that can be used.
+        /// Number of free ports.
         free: u64,
-        /// Ports there are for this.
+        /// Number of ports that the system uses for connections.
         range: u64,
-        /// Why so many are wanted, as the rest of a clause.
+        /// Why this number of ports is needed, as the rest of a clause.
         after: &'static str,
-        /// Local addresses with which there would be enough.
+        /// Number of local addresses that would be enough.
         addresses: u64,
     },
     /// The machine, or the group this process is in, has too little memory.
@@ -82,20 +85,20 @@ pub enum CapacityError {
         Size(*.left)
     )]
     Memory {
-        /// Of the largest load point.
+        /// Clients of the largest load point.
         clients: u32,
         /// Requests in flight per client.
         outstanding: u32,
-        /// Estimated need.
+        /// The estimated need.
         needed: Size,
         /// Bytes available.
         left: u64,
-        /// "on this machine" or "to this process's control group".
+        /// The place: "on this machine" or "to this process's control group".
         place: &'static str,
-        /// What else would help, as the rest of a sentence.
+        /// Further advice, as the rest of a sentence.
         advice: &'static str,
     },
-    /// This process may not allocate as much.
+    /// The address space that this process may allocate is too small.
     #[error(
         "{clients} clients on {threads} threads need about {needed} of address space, but {} is left \
          to this process ({limit}); this machine is the limit: raise that, run fewer clients or give \
@@ -103,15 +106,15 @@ pub enum CapacityError {
         Size(*.left)
     )]
     AddressSpace {
-        /// Of the largest load point.
+        /// Clients of the largest load point.
         clients: u32,
-        /// Worker threads.
+        /// Number of worker threads.
         threads: u64,
-        /// Estimated need.
+        /// The estimated need.
         needed: Size,
         /// Bytes that can be allocated.
         left: u64,
-        /// What limits them.
+        /// Name of the limit.
         limit: &'static str,
     },
     /// No more threads can be started.
@@ -120,11 +123,11 @@ pub enum CapacityError {
          is the limit: raise that, or give fewer --threads"
     )]
     Threads {
-        /// Worker threads.
+        /// Number of worker threads.
         threads: u32,
-        /// Threads that can be started.
+        /// Number of threads that can still be started.
         left: u64,
-        /// What limits them.
+        /// Name of the limit.
         limit: &'static str,
     },
 }
@@ -161,20 +164,21 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
     Ok(())
 }
 
-/// Whether the port of a connection that has ended is of use at once.
+/// Whether an ended connection keeps its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
-    /// For as long as [`TIME_WAIT`].
+    /// The port stays in use for [`TIME_WAIT`].
     AWhile,
-    /// It is (`net.ipv4.tcp_tw_reuse`).
+    /// The port can be reused at once (`net.ipv4.tcp_tw_reuse`).
     No,
 }
 
-/// The most ports that connections of a plan hold at once on one of `shares`
-/// local addresses, and why it is more than those of a load point.
+/// Returns the largest number of ports that a plan's connections use at once on one
+/// of `shares` local addresses. The text says why that is more than one load point
+/// needs.
 fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
     let connections = |clients: u32| plan.connections.count(clients).div_ceil(shares);
-    // The session that holds the run's directory has one, too.
+    // The session that holds the run's directory also has a connection.
     let alone = connections(plan.max_clients()) + 1;
     let setting_up = plan.setup_rate.map_or(Duration::ZERO, |rate| {
         let fewest = plan.load_points.iter().copied().min().unwrap_or(0);
@@ -204,14 +208,14 @@ fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
     }
 }
 
-/// What the largest load point surely takes, in bytes.
+/// Least memory that the largest load point needs, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Needed {
-    /// Allocated by this process.
+    /// Memory that this process allocates.
     heap: u64,
-    /// Of the kernel's memory.
+    /// Memory of the kernel.
     kernel: u64,
-    /// Address space of its threads.
+    /// Address space of the threads' stacks.
     stacks: u64,
 }
 
@@ -230,7 +234,7 @@ impl Needed {
         let workers = workers(plan);
         let (ledgers, kept) = match plan.verify {
             Verify::Off => (0, 0),
-            // An answer that comes in pieces is kept until it is whole.
+            // An answer that arrives in pieces is kept until it is complete.
             Verify::ReadBack => (
                 verify::memory_bytes(&plan.workload.files, plan.max_clients()),
                 connections * u64::from(plan.largest_request()),
@@ -243,12 +247,13 @@ impl Needed {
                 + ledgers
                 + kept,
             kernel: connections * CONNECTION_BYTES,
-            // One more reads counters when the window opens and closes.
+            // One more thread reads counters when the window opens and closes.
             stacks: (workers + 1) * STACK_BYTES,
         }
     }
 
-    /// Of a stack next to nothing is used.
+    /// Returns the memory needed. Stacks are left out, because almost nothing of
+    /// them is used.
     const fn memory(&self) -> u64 {
         self.heap + self.kernel
     }
@@ -258,7 +263,7 @@ impl Needed {
     }
 }
 
-/// Worker threads of the largest load point.
+/// Returns the number of worker threads of the largest load point.
 fn workers(plan: &Plan) -> u64 {
     let groups = plan.connections.groups(plan.max_clients()).len() as u64;
     groups.min(plan.threads.into())
@@ -303,7 +308,7 @@ fn memory(plan: &Plan, needed: &Needed, left: &[Memory]) -> Result<(), CapacityE
     })
 }
 
-/// To whole mebibytes, upwards: it is an estimate.
+/// Rounds an estimate up to whole mebibytes.
 const fn rounded(bytes: u64) -> Size {
     Size(bytes.next_multiple_of(1 << 20))
 }

@@ -6,10 +6,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use smbench_model::Nanos;
+use smbench_model::record::Dropout;
 use tokio::task::JoinSet;
 
-use crate::clock::{self, Nanos};
-use crate::record::Dropout;
+use crate::clock;
 use crate::run::driver::Driver;
 use crate::run::group::{Group, Orders, Shared};
 use crate::run::health::Gauge;

@@ -7,14 +7,14 @@
 
 use std::task::{Context, Poll};
 
+use smbench_model::Nanos;
+use smbench_model::operations::Operation;
+use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 
-use crate::clock::Nanos;
-use crate::plan::Caching;
 use crate::run::operation::Dropped;
 use crate::session::SessionError;
-pub use crate::session::caching::Acknowledged;
-use crate::stream::Operation;
+use crate::session::caching::Acknowledged;
 
 /// Bytes received from a socket at a time; room for several answers of 64 KiB.
 const RECEIVE_LEN: usize = 256 * 1024;
@@ -65,7 +65,7 @@ pub struct Answer<'a> {
     /// [`Operation::length`] is a failure.
     pub moved: u32,
     /// The `moved` bytes that a READ returned, if the driver keeps them. The plan's
-    /// [`Verify::ReadBack`](crate::plan::Verify) checks them.
+    /// [`Verify::ReadBack`](smbench_model::contents::Verify) checks them.
     pub data: Option<&'a [u8]>,
 }
 
@@ -177,7 +177,7 @@ pub trait Connector: Clone + Send + 'static {
     /// Sets up a driver for the clients with these numbers, within the worker's
     /// tokio runtime, which has one thread. Called once for each group of each load
     /// point. All workers call it in parallel, each for up to 32 groups at a time.
-    /// A call that takes longer than [`Limits::setup`](crate::plan::Limits) fails.
+    /// A call that takes longer than [`Limits::setup`](smbench_model::limits::Limits) fails.
     ///
     /// # Errors
     /// The reason why the set-up failed; the load point is then not run.
@@ -239,7 +239,7 @@ pub trait Driver: Sized + 'static {
     /// Waits for data and returns a value that only [`Driver::take_answers`]
     /// interprets. When it returns `Pending`, it must register the waker of
     /// `context` for the next data. The loop bounds the wait: an operation not
-    /// answered within [`Limits::operation`](crate::plan::Limits) drops its group.
+    /// answered within [`Limits::operation`](smbench_model::limits::Limits) drops its group.
     ///
     /// # Errors
     /// The reason why these clients cannot continue.

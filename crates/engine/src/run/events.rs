@@ -3,11 +3,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use smbench_model::progress::{MeasuredInterval, Point, Progress};
+use smbench_model::record::{IntervalSummary, LoadPointRecord, RunRecord};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use crate::record::{IntervalSummary, LoadPointRecord, RunRecord};
-use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
+use crate::run::Observer;
 
 /// An event that an [`Observer`] receives, as an owned value.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub enum Event {
 ///
 /// The run never waits for the reader: an event that finds the channel full is lost
 /// and counted. The final record has all results in any case. Dropping the receiver
-/// does not end the run; [`Cancel`](crate::Cancel) does.
+/// does not end the run; [`Cancel`](crate::cancel::Cancel) does.
 #[derive(Debug)]
 pub struct Events {
     sender: mpsc::Sender<Event>,

@@ -1,7 +1,7 @@
 //! Measurements of groups in addition to their operations.
 
-use crate::clock::Nanos;
-use crate::record::{Fairness, Punctuality};
+use smbench_model::Nanos;
+use smbench_model::record::{Fairness, Punctuality};
 
 /// Sums over groups. Each group is added once, when its load has ended for any
 /// reason.

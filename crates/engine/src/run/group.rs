@@ -22,21 +22,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use smbench_model::Nanos;
+use smbench_model::operations::Mix;
+use smbench_model::sessions::Caching;
 use tokio::time::Sleep;
 
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
-use crate::plan::Caching;
+use crate::clock;
 use crate::run::alarm::Alarm;
 use crate::run::board::Desk;
 use crate::run::booking::{Booking, Clients};
-use crate::run::driver::{Acknowledged, Driver, Scratch};
+use crate::run::driver::{Driver, Scratch};
 use crate::run::health::Gauge;
 use crate::run::member::Member;
 use crate::run::operation::Dropped;
 use crate::run::schedule::{Place, Schedule};
 use crate::run::supply::Supply;
-use crate::stream::Mix;
+use crate::session::caching::Acknowledged;
 use fill::Filled;
 use held_back::HeldBack;
 

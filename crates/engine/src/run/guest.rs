@@ -9,10 +9,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use smbench_model::Nanos;
 use tokio::task::coop;
 use tokio::time::timeout;
 
-use crate::clock::Nanos;
 use crate::run::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::session::{LOGOFF_LIMIT, SessionError};

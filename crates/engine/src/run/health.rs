@@ -1,65 +1,65 @@
-//! Whether the generator limited a load point, and how much it blurs latencies.
+//! Judges whether the generator limited a load point, and how much it blurs latencies.
 //!
-//! A worker watches itself while the load is on ([`Gauge`]); when all is over
-//! [`judge`] compares what the workers saw with fixed bounds. Invariant: watching costs a
-//! worker a hundred wake-ups per second, and no operation anything.
+//! Each worker measures itself under load ([`Gauge`]). At the end [`judge`] compares the
+//! workers' figures with fixed bounds. Invariant: measuring costs a worker a hundred
+//! wake-ups per second, and costs operations nothing.
 //!
-//! There are three findings, and each says something else:
+//! There are three findings with different meanings:
 //!
 //! * **Client-limited**: throughput is not to be trusted. A worker thread ran more than
-//!   [`BUSY_MAX`] of the window, so the load was the most that it can make. Or it waited
-//!   for a CPU more than [`WAITED_MAX`] of the window, and programs other than the server
-//!   had the CPUs. While a worker waits it sends nothing, so the throughput can be too low
-//!   by that share. Busy CPUs alone say nothing: a worker that seldom waits for them has
-//!   the time that it needs.
+//!   [`BUSY_MAX`] of the window, so it could not make more load. Or it waited for a CPU
+//!   more than [`WAITED_MAX`] of the window, and programs other than the server had the
+//!   CPUs. While a worker waits it sends nothing, so the throughput can be too low by that
+//!   share. Busy CPUs alone say nothing: a worker that seldom waits for them has the time
+//!   that it needs.
 //! * **Shared CPUs**: the same, but the server under test had the CPUs, because it runs on
 //!   this machine. Throughput is what both reach together.
 //! * **Latency noise**: throughput stands, but percentiles may be too high. How late a
-//!   worker sees events is part of every latency that it measures. The lateness at a
-//!   quantile is therefore the most by which the latency at that quantile can be too high;
-//!   that is never more than its distance from the shortest latency. It matters where it
-//!   exceeds [`LATE_MAX`] of that latency. Up to [`WAKE_UP`] any client pays it.
+//!   worker sees events is part of every latency that it measures. So the latency at a
+//!   quantile can be too high by at most the lateness at that quantile. It is never too
+//!   high by more than its distance from the shortest latency. Lateness matters where it
+//!   exceeds [`LATE_MAX`] of that latency. Every client has lateness up to [`WAKE_UP`].
 //!
-//! Sockets that take no more ([`back_pressure`]) are never the generator's doing: the
-//! server's window is shut, or the network carries less than is sent. Only a generator
-//! without a free CPU may see late that a socket has room again. Then nothing is
-//! concluded.
+//! Sockets that take no more ([`back_pressure`]) are never caused by the generator: the
+//! server's window is closed, or the network carries less than is sent. Only a generator
+//! without a free CPU may notice late that a socket has room again. Then the cause stays
+//! open.
 
 mod gauge;
 
 use hdrhistogram::Histogram;
+use smbench_model::Nanos;
+use smbench_model::cpu::{CpuScope, ServerCpuRecord};
+use smbench_model::record::{ClientUsage, GeneratorRecord, LatencyNoise};
 
-use crate::clock::Nanos;
-use crate::record::{ClientUsage, GeneratorRecord, LatencyNoise};
-use crate::server_cpu::{CpuScope, ServerCpuRecord};
 use crate::session::Whereabouts;
-
 pub(super) use gauge::Gauge;
 
-/// A worker's share of the window as far as its load went, running and waiting to run.
+/// Highest share of the window in which a worker may run or wait to run. If its
+/// load ends before the window does, the share is of the time until then.
 const BUSY_MAX: f64 = 0.90;
-/// The same, waiting to run alone.
+/// Highest share of the same time in which a worker may wait to run.
 const WAITED_MAX: f64 = 0.10;
-/// Share of all CPUs of this machine, whoever uses them. It counts where the system does
-/// not say how long a thread waited.
+/// Highest share of all CPUs of this machine that all programs together may use. It
+/// counts if the system does not provide how long a thread waited.
 const MACHINE_BUSY_MAX: f64 = 0.95;
 /// Share of all CPUs of this machine that programs other than the server and the
 /// generator may use. The kernel's own work for the load, such as interrupts, is in it.
 const OTHERS_MAX: f64 = 0.10;
-/// Lateness at a quantile, as a share of the latency at that quantile.
+/// Highest lateness at a quantile, as a share of the latency at that quantile.
 const LATE_MAX: f64 = 0.1;
-/// Time in which any machine wakes an idle thread. Every client pays it, a virtual machine
-/// with a timer above all.
+/// Time in which any machine wakes an idle thread. Every client has this delay,
+/// most of all in a virtual machine with a timer.
 const WAKE_UP: Nanos = Nanos(100_000);
 /// The quantiles of latency that tables show.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
-/// Share of the clients' time in which sockets took no more, from where it is
-/// reported. A faster taker could have gained that much at most; a smaller share is lost in
-/// the difference between two runs.
+/// Share of the clients' time in which sockets took no more, from which it is
+/// reported. A faster receiver could have gained at most this share. A smaller
+/// share is lost in the difference between two runs.
 const HELD_BACK_MIN: f64 = 0.05;
 
-/// Who used the CPUs of this machine in the window.
+/// Users of this machine's CPUs in the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CpuUsers {
     /// Where the server runs.
@@ -89,7 +89,7 @@ impl CpuUsers {
     }
 }
 
-/// What the workers and CPUs say about a load point.
+/// The verdict on a load point, from the workers and the CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// See [`GeneratorRecord::limited`].
@@ -130,7 +130,7 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
     }
 }
 
-/// How a worker lacked a CPU; `None` where it did not.
+/// Describes how a worker lacked a CPU; `None` if it did not.
 fn shortage(busiest: &Busiest, generator: &GeneratorRecord) -> Option<String> {
     let Some(waiting) = busiest.waiting else {
         let busy = generator
@@ -148,7 +148,7 @@ fn shortage(busiest: &Busiest, generator: &GeneratorRecord) -> Option<String> {
     })
 }
 
-/// The worker with the least time to spare.
+/// The worker with the least spare time.
 #[derive(Clone, Copy)]
 struct Busiest {
     thread: usize,
@@ -175,12 +175,13 @@ impl Busiest {
     }
 }
 
-/// The percentiles of latency that lateness makes doubtful, in ascending order.
+/// Returns the percentiles of latency that lateness makes doubtful, in ascending
+/// order.
 pub(super) fn latency_noise(
     lateness: &Histogram<u64>,
     latencies: &Histogram<u64>,
 ) -> Vec<LatencyNoise> {
-    // With fewer events the quantile would be no more than the maximum.
+    // With fewer events the quantile would just be the maximum.
     let is_known = |quantile: &f64| lateness.len() as f64 * (1.0 - quantile) >= 1.0 - 1e-9;
     let noise = |quantile: f64| {
         let latency = latencies.value_at_quantile(quantile);
@@ -202,8 +203,8 @@ pub(super) fn latency_noise(
         .collect()
 }
 
-/// Says what it means that sockets took no more for a share of the clients' time,
-/// where that is noteworthy. The clause fits behind "back-pressure:".
+/// Explains that sockets took no more for a share of the clients' time, where that
+/// is noteworthy. The clause fits behind "back-pressure:".
 pub(super) fn back_pressure(held_back_share: f64) -> Option<String> {
     (held_back_share >= HELD_BACK_MIN).then(|| {
         format!(
@@ -222,9 +223,10 @@ fn percent(share: f64) -> String {
 mod tests {
     use std::time::Duration;
 
+    use smbench_model::cpu::ServerCpuUse;
+    use smbench_model::record::{WorkerRecord, lateness_histogram};
+
     use super::*;
-    use crate::record::{WorkerRecord, lateness_histogram};
-    use crate::server_cpu::ServerCpuUse;
 
     fn worker(cpu_share: f64, waiting_share: Option<f64>) -> WorkerRecord {
         WorkerRecord {
@@ -259,7 +261,7 @@ mod tests {
             (vec![], None, ELSEWHERE),
             (vec![idle(), idle()], Some(0.5), ELSEWHERE),
             (vec![worker(0.90, None)], Some(0.95), (HERE, Some(0.4))),
-            // Others have all that is left of the CPUs, and the generator what it needs.
+            // Others use the rest of the CPUs, and the generator gets what it needs.
             (vec![worker(0.03, Some(0.02))], Some(1.0), ELSEWHERE),
             (vec![worker(0.07, Some(0.09))], Some(1.0), (HERE, Some(0.4))),
         ] {
@@ -375,7 +377,7 @@ mod tests {
         histogram
     }
 
-    /// Quantiles in percent, and lateness there in whole microseconds.
+    /// Returns quantiles in percent, and the lateness there in whole microseconds.
     fn noise(late_us: &[(u64, u64)], latency_us: &[(u64, u64)]) -> Vec<(f64, u64)> {
         let found = latency_noise(&histogram(late_us), &histogram(latency_us));
         let rounded = |noise: &LatencyNoise| {

@@ -11,11 +11,12 @@ pub(super) mod drops;
 use std::task::{Context, Poll};
 
 use rustix::net::RecvFlags;
+use smbench_model::Nanos;
+use smbench_model::sessions::Caching;
 use smbench_protocol::frame::Inbound;
 use smbench_protocol::{Connection, SessionIndex};
 
-use crate::clock::{self, Nanos};
-use crate::plan::Caching;
+use crate::clock;
 use crate::run::backlog::{self, Backlog};
 use crate::run::driver::{Busy, Scratch};
 use crate::run::operation::Dropped;
@@ -387,11 +388,13 @@ mod tests {
     use std::cell::Cell;
 
     use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+    use smbench_model::limits::Limits;
+    use smbench_model::secret::Secret;
+    use smbench_model::sessions::SessionOptions;
+    use smbench_model::target::Target;
 
     use super::*;
-    use crate::plan::{Limits, SessionOptions};
     use crate::session::Endpoint;
-    use crate::target::{Secret, Target};
 
     async fn two(server: &EmbeddedServer) -> Links {
         let (mut target, _) = Target::parse(&server.url()).unwrap();

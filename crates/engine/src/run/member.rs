@@ -5,17 +5,20 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::hint;
 use std::sync::Arc;
 
-use crate::clock::Nanos;
-use crate::pattern::{self, Salt, Stamp};
-use crate::plan::Plan;
-use crate::record::{OpKind, Phase, Punctuality};
+use smbench_model::Nanos;
+use smbench_model::contents::block as pattern;
+use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::contents::verify::{Epoch, Ledger};
+use smbench_model::kind::OpKind;
+use smbench_model::operations::{Mix, Operation};
+use smbench_model::plan::Plan;
+use smbench_model::record::{Phase, Punctuality};
+
 use crate::run::group::Orders;
 use crate::run::operation::{Dropped, Slot};
 use crate::run::pace::{LATE, Pace};
 use crate::run::schedule::Schedule;
 use crate::run::supply::Supply;
-use crate::stream::{Mix, Operation};
-use crate::verify::{Epoch, Ledger};
 
 /// A slot to be served.
 #[derive(Clone, Copy)]

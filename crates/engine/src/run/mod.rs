@@ -40,29 +40,29 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use smbench_model::Nanos;
+use smbench_model::contents::block::Salt;
+use smbench_model::operations::fileio::Sequences;
+use smbench_model::operations::replay::Replays;
+use smbench_model::operations::{Drawn, Mix, Streams};
+use smbench_model::plan::{Plan, Problem};
+pub use smbench_model::progress::{Live, MeasuredInterval, Point, Progress, Stage};
+use smbench_model::record::{Origin, Outcome, RunRecord, ServerFacts};
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
-use crate::fileio::Sequences;
-use crate::pattern::Salt;
-use crate::plan::{Plan, Problem};
-use crate::process;
-use crate::record::{Origin, Outcome, RunRecord, ServerFacts};
-use crate::server_cpu::{Meter, MetricsError};
-use crate::session::{self, SessionError, Whereabouts};
-use crate::stream::{Drawn, Mix, Streams};
-use crate::trace::Replays;
+use crate::server_cpu::{self, Meter, MetricsError};
+use crate::session::{SessionError, Whereabouts};
+use crate::{clock, process, session};
+pub use capacity::CapacityError;
 use driver::Connector;
+pub use events::{Event, Events, events};
 use guest::Guests;
+pub use observe::{Observer, Unobserved};
 use schedule::Schedule;
 use supply::{Operations, Supplies};
 use worker::{Assignment, Means, Report, work};
-
-pub use capacity::CapacityError;
-pub use events::{Event, Events, events};
-pub use observe::{Live, MeasuredInterval, Observer, Point, Progress, Stage, Unobserved};
 
 /// Sockets of a run in addition to those of its clients.
 const EXTRA_SOCKETS: u64 = 32;
@@ -297,7 +297,7 @@ pub fn execute_on(
         },
     )?;
     refuse_replay(plan)?;
-    plan.server_cpu.check()?;
+    server_cpu::check(&plan.server_cpu)?;
     let operations = Operations::of(streams, plan);
     let context = Context {
         plan: Arc::new(plan.clone()),
@@ -336,7 +336,7 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    plan.server_cpu.check()?;
+    server_cpu::check(&plan.server_cpu)?;
     blocking(site::run(plan, operations, observer, cancel))?
 }
 

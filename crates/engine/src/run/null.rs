@@ -3,9 +3,9 @@
 
 use std::task::{Context, Poll};
 
+use smbench_model::Nanos;
 use smbench_protocol::NtStatus;
 
-use crate::clock::Nanos;
 use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::session::SessionError;

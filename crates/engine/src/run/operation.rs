@@ -3,15 +3,16 @@
 //! A wrong answer is counted and the client continues. An answer that makes the
 //! connection unusable drops the client.
 
+use smbench_model::Nanos;
+use smbench_model::contents::block::Mismatch;
+use smbench_model::contents::verify::{Epoch, Ledger, Verdict};
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
+use smbench_model::record::{Difference, Failure};
 use smbench_protocol::{NtStatus, ProtocolError};
 use thiserror::Error;
 
-use crate::clock::Nanos;
-use crate::pattern::Mismatch;
-use crate::record::{Difference, Failure, OpKind};
 use crate::run::driver::{Answer, Extent};
-use crate::stream::Operation;
-use crate::verify::{Epoch, Ledger, Verdict};
 
 /// The reason why a client did not finish its load point, as a lower-case clause
 /// for the drop-outs in a record.
@@ -30,7 +31,7 @@ pub enum Dropped {
     /// The server ended the session.
     #[error("the server ended the session with {0}")]
     SessionEnded(NtStatus),
-    /// An operation took longer than [`Limits::operation`](crate::plan::Limits).
+    /// An operation took longer than [`Limits::operation`](smbench_model::limits::Limits).
     #[error("no answer to a {kind} within {}", humantime::format_duration((*.limit).into()))]
     Stalled {
         /// Name of the operation.

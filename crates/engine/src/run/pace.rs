@@ -11,11 +11,14 @@ mod recorded;
 
 use std::sync::Arc;
 
-use crate::clock::Nanos;
-use crate::plan::{LoadModel, Plan, Replay, Spacing};
-use crate::random::{GOLDEN_GAMMA, draw, finalise};
-use crate::stream::{Mix, client_key};
-use crate::trace::{Trace, pause_before};
+use smbench_model::Nanos;
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::operations::replay::pause_before;
+use smbench_model::operations::{Mix, client_key};
+use smbench_model::plan::Plan;
+use smbench_model::random::{GOLDEN_GAMMA, draw, finalise};
+use smbench_model::trace::Trace;
+use smbench_model::workload::Replay;
 
 use bursts::Bursts;
 use recorded::Instants;
@@ -217,7 +220,8 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loadfile::{self, Unknown};
+    use crate::loadfile;
+    use crate::loadfile::Unknown;
 
     fn arrivals(per_second: f64, spacing: Spacing, client: u32, turn: f64) -> Arrivals {
         let gaps = Gaps::new(1e9 / per_second, spacing, 7, client);

@@ -1,5 +1,4 @@
-//! One load point: sets the workers going, keeps the time, merges what they
-//! measured.
+//! One load point: starts the workers, keeps the time, merges their measurements.
 
 mod crew;
 mod failed;
@@ -11,30 +10,30 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use smbench_model::Nanos;
+use smbench_model::generator::Pinning;
+use smbench_model::progress::{Point, Progress};
+use smbench_model::record::{GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
+use smbench_model::units::format_duration;
 use tokio::sync::{mpsc, watch};
 
-use crate::clock::{self, Nanos};
-use crate::plan::Pinning;
-use crate::process;
-use crate::record::{GeneratorRecord, LoadPointRecord, Recorder, SetupRecord, Tally};
 use crate::run::board::Board;
 use crate::run::guest::GuestPanic;
-use crate::run::health::{self, CpuUsers};
-use crate::run::observe::{Observer, Point, Progress};
+use crate::run::health::CpuUsers;
 use crate::run::schedule::Schedule;
 use crate::run::setup::Pace;
 use crate::run::worker::{Assignment, Outcome, Report};
-use crate::run::{Context, RunError};
-use crate::units::format_duration;
+use crate::run::{Context, Observer, RunError, health};
+use crate::{clock, process};
 use crew::{Crew, Observed, tell};
 use failed::failed;
 pub(super) use witness::UnderLoad;
 use witness::{Witness, under_load};
 
-/// How often the observer hears of progress.
+/// Interval between two progress reports to the observer.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
-/// From the last session's readiness to the first operation: enough for every
-/// worker to learn the schedule.
+/// Time from when the last session is ready to the first operation: enough for
+/// every worker to learn the schedule.
 const START_DELAY: Nanos = Nanos(20_000_000);
 
 type Worker = JoinHandle<std::io::Result<Option<Outcome>>>;
@@ -87,7 +86,7 @@ pub(super) async fn measure(
         Ok::<_, RunError>((stood, observed, witness))
     }
     .await;
-    // Without a schedule the workers leave now; with one, they are gone.
+    // Without a schedule the workers end now; with one, they have ended.
     drop(start);
     let outcome = join(workers).await?;
     let (stood, observed, witness) = observed?;
@@ -153,8 +152,9 @@ pub(super) async fn measure(
     })
 }
 
-/// Clients of the load point before this one (`number`, from 1, over all passes); 0 for
-/// the first of each pass, so that passes are alike.
+/// Returns the clients of the load point before this one; `number` counts from 1
+/// over all passes. The first load point of each pass has 0, so that passes are
+/// alike.
 fn clients_before(points: &[u32], number: u32) -> u32 {
     match (number - 1) as usize % points.len() {
         0 => 0,
@@ -162,13 +162,13 @@ fn clients_before(points: &[u32], number: u32) -> u32 {
     }
 }
 
-/// No more workers than groups of clients.
+/// Returns the number of workers: at most one per group of clients.
 fn workers_for(context: &Context<'_>, point: Point) -> usize {
     let groups = context.plan.connections.groups(point.clients).len();
     (context.plan.threads as usize).min(groups)
 }
 
-/// What the workers share with the coordinator.
+/// State that the workers share with the coordinator.
 struct Hired<'a> {
     board: &'a Arc<Board>,
     under_load: UnderLoad,
@@ -176,14 +176,15 @@ struct Hired<'a> {
     started: watch::Receiver<Option<Schedule>>,
 }
 
-/// Starts the workers of a load point; those that could be started, and why the
-/// next could not.
+/// Starts the workers of a load point. Returns those that started, and why the next
+/// one did not.
 fn spawn_workers(
     context: &Context<'_>,
     point: Point,
     hired: Hired<'_>,
 ) -> (Vec<Worker>, Option<std::io::Error>) {
-    // Nobody else has them: where no worker is left, that is noticed.
+    // Only the workers keep these senders. So the receivers notice when no worker
+    // is left.
     let Hired {
         board,
         under_load,
@@ -236,8 +237,8 @@ fn spawn_workers(
     (workers, None)
 }
 
-/// Joins all workers, without blocking the coordinator's own connections; the
-/// first that failed speaks for all.
+/// Joins all workers without blocking the coordinator's own connections. If some
+/// failed, the error is that of the first.
 async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
     let mut merged = Outcome::default();
     let mut failed = None;
@@ -257,7 +258,8 @@ async fn join(workers: Vec<Worker>) -> Result<Outcome, RunError> {
     }
 }
 
-/// Whose fault a worker's panic is.
+/// Returns the error for a worker's panic: a bug of smbench, or of an embedding
+/// program.
 fn panicked(panic: Box<dyn Any + Send>) -> RunError {
     match panic.downcast::<GuestPanic>() {
         Ok(guest) => RunError::GuestPanicked {
@@ -268,7 +270,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> RunError {
     }
 }
 
-/// Adds the verdicts to how the generator fared.
+/// Adds the verdicts to the generator's record.
 fn judged(
     mut generator: GeneratorRecord,
     users: CpuUsers,
@@ -286,7 +288,7 @@ fn judged(
     generator
 }
 
-/// Why the point must not be quoted, if so.
+/// Returns the reason why the point is not valid, if there is one.
 fn objection(
     context: &Context<'_>,
     point: Point,
@@ -295,7 +297,7 @@ fn objection(
     ops: &Tally,
 ) -> Option<String> {
     let cut_short = Nanos::from(context.plan.duration) > observed.window;
-    // What is done when the load is over belongs to it as well.
+    // Operations after the load (final flushes) belong to the load point as well.
     let is_cut = cut_short || context.plan.workload.closes();
     if is_cut && context.cancel.is_cancelled() {
         return Some("interrupted".to_owned());
@@ -321,11 +323,11 @@ fn objection(
     let limit = format_duration(context.plan.duration);
     let workload = &context.plan.workload;
     match (workload.replay(), workload.fileio()) {
-        // It is over when the clients are.
+        // A replay with a number of loops ends when the clients have ended.
         (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {
             format!("the replay did not come to its end within {limit}: give it a longer duration")
         }),
-        // By the clock or by the count, whichever comes first.
+        // The test ends by the clock or by the count, whichever comes first.
         (_, Some(test)) if test.events.is_some() && (cut_short || test.time.is_some()) => None,
         (_, Some(test)) if test.events.is_some() => Some(format!(
             "the events did not come to their end within {limit}: give a time"

@@ -5,13 +5,14 @@
 //! success here. A difference is counted, and the client continues as if there was
 //! none.
 
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
+use smbench_model::record::{Difference, Failure};
+use smbench_model::trace::{NO_HANDLE, Record, Trace, Verb};
 use smbench_protocol::NtStatus;
 
 use super::driver::Answer;
 use super::operation::{Dropped, ends_session};
-use crate::record::{Difference, Failure, OpKind};
-use crate::stream::Operation;
-use crate::trace::{NO_HANDLE, Record, Trace, Verb};
 
 /// Checks whether an answer is the recorded one.
 pub(super) fn judge(

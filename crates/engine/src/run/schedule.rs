@@ -1,10 +1,10 @@
 //! Computes when a load point ramps, measures and stops, with plain arithmetic on
 //! instants.
 
-use crate::clock::Nanos;
-use crate::plan::Plan;
-use crate::record::{Phase, Series};
-use crate::run::observe::Stage;
+use smbench_model::Nanos;
+use smbench_model::plan::Plan;
+use smbench_model::progress::Stage;
+use smbench_model::record::{Phase, Series};
 
 /// The instants of one load point, common to all its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

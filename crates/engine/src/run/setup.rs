@@ -8,11 +8,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use smbench_model::Nanos;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
+use crate::clock;
 use crate::run::driver::{Connector, Driver, Opened};
 use crate::run::group::{Group, Shared};
 use crate::run::schedule::Schedule;

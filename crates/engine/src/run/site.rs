@@ -3,26 +3,30 @@
 
 use std::sync::Arc;
 
+use smbench_model::contents::block::Salt;
+use smbench_model::fileio::{Fileio, Home, TestMode};
+use smbench_model::generator::DriverKind;
+use smbench_model::kind::{Direction, OpKind};
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
+use smbench_model::progress::Progress;
+use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
+use smbench_model::sessions::Caching;
+use smbench_model::units::Size;
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::cancel::Cancel;
-use crate::clock;
-use crate::fileio::{Fileio, Home, TestMode};
-use crate::pattern::Salt;
-use crate::plan::{Caching, DriverKind, Plan};
-use crate::record::{Direction, LoadPointRecord, OpKind, RunRecord, ServerFacts};
 #[cfg(feature = "smb-rs")]
 use crate::run::smb_rs;
 use crate::run::supply::{Operations, Supplies};
 use crate::run::worker::Means;
 use crate::run::{
-    Context, Observer, Progress, RunError, capacity, concluded, hiring, measure, native, point,
+    Context, Observer, RunError, capacity, concluded, hiring, measure, native, point,
 };
 use crate::server_cpu::Meter;
 use crate::session::{Endpoint, Session, SessionError, random_u64};
-use crate::share::{self, Workspace};
-use crate::stream::Mix;
-use crate::units::Size;
+use crate::share::Workspace;
+use crate::{clock, share};
 
 /// A server and the run's directory on it, for the drivers of the run.
 pub(super) struct Site {

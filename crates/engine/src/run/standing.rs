@@ -8,11 +8,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use smbench_model::record::Dropout;
+use smbench_model::sessions::Caching;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::plan::Caching;
-use crate::record::Dropout;
 use crate::run::driver::Driver;
 use crate::run::group::{Group, Shared};
 use crate::run::operation::Dropped;

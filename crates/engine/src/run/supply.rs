@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 
-use crate::fileio::{self, Sequences};
-use crate::pattern::BLOCK_BYTES;
-use crate::plan::action::Range;
-use crate::plan::{FileSet, Plan, Verify};
-use crate::record::{Origin, Phase};
+use smbench_model::action::Range;
+use smbench_model::contents::Verify;
+use smbench_model::contents::block::BLOCK_BYTES;
+use smbench_model::files::FileSet;
+use smbench_model::operations::fileio::{self, Sequences};
+use smbench_model::operations::replay::{Player, Replays};
+use smbench_model::operations::{Drawn, Mix, OpStream, Operation, Stream, Streams};
+use smbench_model::plan::Plan;
+use smbench_model::record::{Origin, Phase};
+
 use crate::run::guest::{Part, in_guest};
 use crate::run::operation::Dropped;
-use crate::stream::{Drawn, Mix, OpStream, Operation, Stream, Streams};
-use crate::trace::{Player, Replays};
 
 /// The operations of one client.
 pub(super) trait Supply: 'static {
@@ -66,7 +69,7 @@ impl Supplies for Drawn {
 
 impl Supply for Player {
     fn next(&mut self, _: Phase) -> Option<Operation> {
-        Self::next(self)
+        Iterator::next(self)
     }
 
     fn is_over(&self) -> bool {

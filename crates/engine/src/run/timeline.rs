@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::Nanos;
-use crate::record::{OpKind, OpRecord, Recorder, Series, Tally};
-use crate::run::observe::Live;
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::progress::Live;
+use smbench_model::record::{OpRecord, Recorder, Series, Tally};
+
 use crate::run::schedule::{Interval, Place};
 
 /// The recorder of one worker for one interval.

@@ -9,16 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use smbench_model::Nanos;
+use smbench_model::contents::Verify;
+use smbench_model::contents::block::Salt;
+use smbench_model::contents::verify::{Ledger, Others};
+use smbench_model::kind::OpKind;
+use smbench_model::load::Ramp;
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
+use smbench_model::record::{Dropout, Recorder, WorkerRecord, latency_histogram};
+use smbench_model::sessions::Caching;
 use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
-use crate::pattern::Salt;
-use crate::plan::{Caching, Plan, Ramp, Verify};
-use crate::process;
-use crate::record::{Dropout, OpKind, Recorder, WorkerRecord, latency_histogram};
 use crate::run::alarm::Alarm;
 use crate::run::board::{Board, Desk};
 use crate::run::booking::book_acknowledged;
@@ -34,8 +39,7 @@ use crate::run::schedule::Schedule;
 use crate::run::setup::{self, Pace};
 use crate::run::supply::{Supplies, Supply};
 use crate::session::SessionError;
-use crate::stream::Mix;
-use crate::verify::{Ledger, Others};
+use crate::{clock, process};
 
 /// How often a worker without any answers checks whether an interval has ended.
 const TURN_INTERVAL: Duration = Duration::from_millis(250);

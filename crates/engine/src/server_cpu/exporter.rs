@@ -1,12 +1,9 @@
 //! One request to an exporter of metrics over HTTP.
 
-use std::fmt::{self, Debug, Display, Formatter};
 use std::io::Read as _;
-use std::str::FromStr;
 use std::time::Duration;
 
-use thiserror::Error;
-use ureq::http::Uri;
+use smbench_model::cpu::MetricsUrl;
 
 use super::exposition::Counters;
 
@@ -14,65 +11,6 @@ use super::exposition::Counters;
 const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum bytes read of an answer; node_exporter sends about 100 KiB.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
-
-/// URL of an exporter, such as `http://files.example:9100/metrics`. Its text, also
-/// for debugging, leaves out the value of a query, because that may be a token.
-#[derive(Clone, PartialEq, Eq)]
-pub struct MetricsUrl(Uri);
-
-/// The reason why a text is not a valid URL of an exporter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("give a URL such as http://SERVER:9100/metrics: {0}")]
-pub struct MetricsUrlError(&'static str);
-
-impl FromStr for MetricsUrl {
-    type Err = MetricsUrlError;
-
-    /// Reads `http://HOST[:PORT][/PATH]`; the default path is `/metrics`.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let uri: Uri = text.parse().map_err(|_| MetricsUrlError("this is none"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(MetricsUrlError(
-                    "only http is spoken; see smbench run --help",
-                ));
-            }
-            _ => return Err(MetricsUrlError("it has to begin with http://")),
-        }
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        if authority.contains('@') {
-            return Err(MetricsUrlError("a user or a password in it would be shown"));
-        }
-        if uri.host().is_none_or(str::is_empty) {
-            return Err(MetricsUrlError("it names no host"));
-        }
-        if uri.path() != "/" || uri.query().is_some() {
-            return Ok(Self(uri));
-        }
-        let whole = format!("http://{authority}/metrics");
-        let whole = whole.parse().map_err(|_| MetricsUrlError("this is none"))?;
-        Ok(Self(whole))
-    }
-}
-
-impl Display for MetricsUrl {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // The scheme is always http, and the authority never contains a user.
-        let authority = self
-            .0
-            .authority()
-            .map_or("", |authority| authority.as_str());
-        let query = if self.0.query().is_some() { "?..." } else { "" };
-        write!(f, "http://{authority}{}{query}", self.0.path())
-    }
-}
-
-impl Debug for MetricsUrl {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "MetricsUrl({self})")
-    }
-}
 
 /// Reads the counters once. The error text goes into results, as the reason why
 /// they have no CPU time.
@@ -83,7 +21,7 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
         .proxy(None)
         .build()
         .new_agent();
-    let answer = agent.get(&url.0).call();
+    let answer = agent.get(url.uri()).call();
     let answer = answer.map_err(|error| match error {
         ureq::Error::Io(source) => format!("it did not answer: {source}"),
         error => format!("it did not answer: {error}"),

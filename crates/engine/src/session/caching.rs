@@ -7,6 +7,9 @@
 
 use std::collections::VecDeque;
 
+use smbench_model::Nanos;
+use smbench_model::files::ScratchName;
+use smbench_model::sessions::Caching;
 use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
 use smbench_protocol::command::oplock_break::{
@@ -16,9 +19,6 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{
     Completion, Connection, DecodeError, Dialect, FileId, LeaseKey, NtStatus, SessionIndex,
 };
-
-use crate::clock::Nanos;
-use crate::plan::{Caching, ScratchName};
 
 /// First tag of acknowledgements; slots have the tags below it.
 pub(crate) const FIRST_TAG: u32 = 1 << 31;

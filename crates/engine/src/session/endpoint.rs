@@ -7,6 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
+use smbench_model::limits::Limits;
+use smbench_model::lists::sources::SourceList;
+use smbench_model::login::Login;
+use smbench_model::sessions::{Mode, SessionOptions};
+use smbench_model::target::Target;
 use smbench_protocol::{Account, Channels, Credentials, HandshakeError, Policy, SessionConfig};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
@@ -16,10 +21,6 @@ use super::route::{Route, Whereabouts, is_own, local_address, shortage};
 use super::{SessionError, Who};
 use crate::clock;
 use crate::kerberos::Tickets;
-use crate::login::Login;
-use crate::plan::{Limits, Mode, SessionOptions};
-use crate::sources::SourceList;
-use crate::target::Target;
 
 /// Idle time after which the system checks whether the other side is still alive.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(30);

@@ -1,29 +1,31 @@
-//! Why a session, or a request while setting up, failed: one clear line each,
-//! naming what, where and what to do.
+//! Errors of sessions and of requests while setting up.
+//!
+//! Each error is one clear line that names the failed step, the place and the
+//! remedy.
 
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use smbench_model::fileio::FileioError;
 use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, Dialect, HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
 
 use super::Who;
-use crate::fileio::FileioError;
 use crate::kerberos::{self, TicketError};
 
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    /// The words of a connector that is not part of smbench.
+    /// A failure of a connector that is not part of smbench, in its own words.
     #[error("failed to set up a client: {0}")]
     Other(String),
     /// The host name has no address.
     #[error("failed to look up host '{host}': {source}; check the name in the target URL")]
     Resolve {
-        /// As written in the URL.
+        /// The host name as written in the URL.
         host: String,
         /// The resolver's reason.
         source: io::Error,
@@ -33,26 +35,26 @@ pub enum SessionError {
         "failed to connect to {at}: {source}; check the address and port, and that the server is up"
     )]
     Connect {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// The system's reason.
+        /// The operating system's reason.
         source: io::Error,
     },
     /// TCP got no answer.
     #[error("failed to connect to {at}: no answer within {}; check the address, and that no firewall drops the packets", humantime::format_duration(*.limit))]
     ConnectTimeout {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// How long it waited.
+        /// Time that the client waited.
         limit: Duration,
     },
-    /// The first answer on a connection is none of SMB.
+    /// The first answer on a connection is not SMB.
     #[error(
         "failed to connect to {at}: this is not an SMB server: unexpected answer (0x{byte:02x}) on \
          port {port}; check the port"
     )]
     NotSmb {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
         /// The port.
         port: u16,
@@ -66,10 +68,10 @@ pub enum SessionError {
     Source {
         /// The local address.
         source_ip: IpAddr,
-        /// The system's reason.
+        /// The operating system's reason.
         source: io::Error,
     },
-    /// A chosen local address and the server have no protocol in common.
+    /// A chosen local address and the server have no address family in common.
     #[error(
         "failed to connect to {at} from {source_ip}: the server has no {family} address; give \
          addresses of its kind (--source-ip)"
@@ -77,48 +79,48 @@ pub enum SessionError {
     SourceFamily {
         /// The local address.
         source_ip: IpAddr,
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
         /// "IPv4" or "IPv6".
         family: &'static str,
     },
-    /// This process may not open another socket.
+    /// The system refuses another socket for this process.
     #[error("failed to open a socket to {at}: {source}; this machine is the limit: {remedy}")]
     LocalLimit {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// The system's reason.
+        /// The operating system's reason.
         source: io::Error,
-        /// What to do about it.
+        /// Advice for the user.
         remedy: &'static str,
     },
-    /// A session of a load point could not be set up after others had been.
+    /// A session could not be set up after others of the same load point had been.
     #[error("{source} (when {ready} of {clients} sessions stood)")]
     AfterSome {
-        /// Sessions that stood.
+        /// Number of sessions that were already set up.
         ready: u32,
-        /// Sessions of the load point.
+        /// Number of sessions of the load point.
         clients: u32,
-        /// Why the next did not.
+        /// Why the next session failed.
         source: Box<SessionError>,
     },
-    /// The server has sessions on one connection only.
+    /// The server does not support several connections per session.
     #[error(
         "{at} offers no session on several connections (multichannel) in SMB {dialect}; leave out \
          --connections-per-session"
     )]
     OneChannel {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
         /// The dialect negotiated.
         dialect: Dialect,
     },
-    /// A session that stands could not be given another connection.
+    /// Another connection could not be added to an established session.
     #[error("failed to add connection {number} to a session: {source}")]
     Channel {
-        /// From 2.
+        /// Number of the connection within the session, from 2.
         number: u32,
-        /// Why not.
+        /// Why the connection could not be added.
         source: Box<SessionError>,
     },
     /// The session has no key to add connections with.
@@ -127,7 +129,7 @@ pub enum SessionError {
          leave out --connections-per-session"
     )]
     NoChannelKey {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
     },
     /// The server did not answer a set-up request.
@@ -137,84 +139,84 @@ pub enum SessionError {
         humantime::format_duration(*.limit)
     )]
     Timeout {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: String,
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// How long it waited.
+        /// Time that the client waited.
         limit: Duration,
     },
     /// The connection broke.
     #[error("failed to {doing} on {at}: {source}")]
     Io {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: String,
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// The system's reason.
+        /// The operating system's reason.
         source: io::Error,
     },
-    /// No session came about.
+    /// A session could not be established.
     #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who))]
     Handshake {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// Who logs on.
+        /// The identity that logs on.
         who: Who,
         /// The share.
         share: String,
-        /// What was wrong.
+        /// Why the handshake failed.
         source: HandshakeError,
     },
-    /// There is no Kerberos ticket to log on with.
+    /// No Kerberos ticket is available for the log-on.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// The server broke the protocol.
+    /// The server violated the protocol.
     #[error("failed to {doing} on {at}: the server broke the protocol with {source}")]
     Protocol {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: String,
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// How.
+        /// The violation.
         source: ProtocolError,
     },
-    /// The server said no.
+    /// The server answered with an error status.
     #[error("failed to {doing} on {at}: {status}{}", status_advice(*.status))]
     Refused {
-        /// What was asked.
+        /// The request that failed, worded to follow "failed to".
         doing: String,
         /// Host, port and share.
         at: String,
-        /// The answer.
+        /// The status of the answer.
         status: NtStatus,
     },
-    /// A file that the run has made, or its directory, is not there any more.
+    /// A file of the run, or its directory, no longer exists.
     #[error(
         "failed to {doing} on {at}: {status}; somebody removed {} while the run was on",
         removed(*.status)
     )]
     Removed {
-        /// What was asked.
+        /// The request that failed, worded to follow "failed to".
         doing: String,
         /// Host, port and share.
         at: String,
-        /// The answer.
+        /// The status of the answer.
         status: NtStatus,
     },
-    /// Too little room for the files of the run.
+    /// The share has too little free space for the files of the run.
     #[error(
         "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files (--file-size) or another share"
     )]
     NoSpace {
         /// Host, port and share.
         at: String,
-        /// What the run would write.
+        /// Size of the data that the run would write.
         needed: String,
-        /// What the server says is free.
+        /// Free space as reported by the server.
         free: String,
     },
-    /// A directory of a run holds something else.
+    /// A directory of a run contains a file that smbench did not create.
     #[error(
         "failed to remove directory '{directory}' on {at}: it holds '{name}', which smbench did not put there; move it away first"
     )]
@@ -223,10 +225,10 @@ pub enum SessionError {
         directory: String,
         /// Host, port and share.
         at: String,
-        /// A name in it.
+        /// Name of that file.
         name: String,
     },
-    /// A request size of the workload is more than the server takes.
+    /// A request size of the workload exceeds the server's limit.
     #[error(
         "the workload has {kind}s of {wanted}, but {at} takes at most {limit}; use smaller sizes"
     )]
@@ -235,12 +237,12 @@ pub enum SessionError {
         kind: &'static str,
         /// The largest size of the workload.
         wanted: String,
-        /// The server.
+        /// Host and port of the server.
         at: String,
-        /// What it negotiated.
+        /// The negotiated limit.
         limit: String,
     },
-    /// The workload has what the dialect agreed on has not.
+    /// The workload uses a feature that the negotiated dialect lacks.
     #[error("{what} needs SMB {needs}, but {dialect} was agreed on with {at}; see --dialect")]
     NotInDialect {
         /// The operation, or one of its parameters.
@@ -252,91 +254,91 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
-    /// Leases were asked for where there are none.
+    /// The workload asks for leases, but the server does not support them.
     #[error("the server {at} offers no leases; give --oplock another value")]
     NoLeases {
         /// Host, port and share.
         at: String,
     },
-    /// The server wants more credits for a request than it ever grants.
+    /// The server never grants the credits that a request needs.
     #[error("failed to {doing} on {at}: the server granted no credit for it")]
     NoCredit {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: String,
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
     },
-    /// An earlier request on the session was not answered in time, or wrongly.
+    /// An earlier request on the session got a wrong answer, or none in time.
     #[error(
         "failed to {doing} on {at}: the session is out of step since an earlier request failed"
     )]
     OutOfStep {
-        /// What was asked.
+        /// The request that failed, worded to follow "failed to".
         doing: String,
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
     },
-    /// A WRITE took only a part of its data.
+    /// The server wrote only a part of the data of a WRITE.
     #[error(
         "failed to {doing} on {at}: the server took {taken} of {length} bytes of a write; check its quota and free space"
     )]
     ShortWrite {
-        /// What was asked.
+        /// The request that failed, worded to follow "failed to".
         doing: String,
         /// Host, port and share.
         at: String,
-        /// Bytes that the answer names.
+        /// Number of bytes that the server wrote, according to its answer.
         taken: u32,
-        /// Bytes sent.
+        /// Number of bytes sent.
         length: u32,
     },
-    /// A path cannot be sent.
+    /// A path cannot be encoded in a request.
     #[error("failed to {doing}: the path is too long for SMB")]
     Path {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: String,
     },
-    /// A directory on the server has no end.
+    /// A directory listing of the server does not end.
     #[error("failed to {doing} on {at}: the listing does not end")]
     EndlessListing {
-        /// What was asked.
+        /// The request that failed, worded to follow "failed to".
         doing: String,
         /// Host, port and share.
         at: String,
     },
-    /// A client that is not ours failed, in its own words.
+    /// A client that is not part of smbench failed, in its own words.
     #[error("failed to {doing} on {at}: {reason}")]
     Client {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: String,
         /// Host and port, or host, port and share.
         at: String,
-        /// Why.
+        /// The reason, in the words of that client.
         reason: String,
     },
-    /// A mistake in smbench itself.
+    /// smbench panicked, because of a bug of its own.
     #[error("failed to {doing}: a task panicked, which is a bug in smbench; please report it")]
     Panicked {
-        /// What was under way.
+        /// The step that failed, worded to follow "failed to".
         doing: &'static str,
     },
     /// Every client of a load point lost its connection.
     #[error("all {clients} clients lost {at}: {reason}; check whether the server still runs")]
     Lost {
-        /// Host and port.
+        /// Host and port of the server.
         at: String,
-        /// How many they were.
+        /// Number of those clients.
         clients: u32,
-        /// What the first of them saw.
+        /// The error of the first client.
         reason: String,
     },
-    /// The operating system gave no event loop.
+    /// The operating system could not create an event loop.
     #[error("failed to start: {source}")]
     System {
-        /// Its reason.
+        /// The operating system's reason.
         source: io::Error,
     },
-    /// The files of a `fileio` test are not as they should be.
+    /// The files of a `fileio` test are not in the expected state.
     #[error(transparent)]
     Fileio(Box<FileioError>),
     /// The user stopped the run.
@@ -351,7 +353,7 @@ impl From<FileioError> for SessionError {
 }
 
 impl SessionError {
-    /// The status the server answered with, if that is the reason.
+    /// Returns the status that the server answered with, if that is the reason.
     #[must_use]
     pub const fn status(&self) -> Option<NtStatus> {
         match self {
@@ -366,16 +368,18 @@ impl SessionError {
         }
     }
 
-    /// Whether the server surely has not done what was asked.
+    /// Returns whether the server has certainly not done what the request asked
+    /// for.
     pub(crate) const fn is_undone(&self) -> bool {
-        // The latter two are of requests that were never sent.
+        // Path and NoCredit are errors of requests that were never sent.
         matches!(
             self,
             Self::Refused { .. } | Self::Path { .. } | Self::NoCredit { .. }
         )
     }
 
-    /// The error of a request about a file that the run made before.
+    /// Turns "not found" into [`SessionError::Removed`]: the run itself made this
+    /// file.
     pub(crate) fn of_own_file(self) -> Self {
         match self {
             Self::Refused { doing, at, status } if is_not_found(status) => {
@@ -393,7 +397,7 @@ const fn is_not_found(status: NtStatus) -> bool {
     )
 }
 
-/// What is gone where a file is not found.
+/// Names what is missing when a file is not found.
 const fn removed(status: NtStatus) -> &'static str {
     match status {
         NtStatus::OBJECT_PATH_NOT_FOUND => "its directory",
@@ -456,7 +460,7 @@ fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static str {
     }
 }
 
-/// What a user can do about a refused log-on, as the tail of a sentence.
+/// Returns advice about a refused log-on, as the tail of a sentence.
 fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
     match (status, who) {
         (NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED, Who::Guest | Who::Anonymous) => {
@@ -473,7 +477,7 @@ fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
     }
 }
 
-/// What a user can do about a status, as the tail of a sentence.
+/// Returns advice about a status, as the tail of a sentence.
 fn status_advice(status: NtStatus) -> &'static str {
     match status {
         NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {

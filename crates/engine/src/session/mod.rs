@@ -12,6 +12,7 @@ mod who;
 
 use std::time::Duration;
 
+use smbench_model::sessions::Caching;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
 use smbench_protocol::command::create_context::GrantedContexts;
@@ -26,7 +27,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::plan::Caching;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;

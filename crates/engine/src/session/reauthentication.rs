@@ -110,6 +110,11 @@ mod tests {
         EmbeddedOptions, EmbeddedServer, KdcOptions, Password, SambaOptions, ScratchKdc,
         ScratchSamba, Tool, require,
     };
+    use smbench_model::limits::Limits;
+    use smbench_model::login::{KerberosLogin, Login};
+    use smbench_model::secret::Secret;
+    use smbench_model::sessions::{Mode, SessionOptions};
+    use smbench_model::target::Target;
     use smbench_protocol::command::create::{
         CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
     };
@@ -117,10 +122,7 @@ mod tests {
     use smbench_protocol::{FileId, Logon};
 
     use super::*;
-    use crate::login::{KerberosLogin, Login};
-    use crate::plan::{Limits, Mode, SessionOptions};
     use crate::session::Endpoint;
-    use crate::target::{Secret, Target};
 
     /// Options for plain, signed and encrypted sessions.
     const PROTECTIONS: [(Mode, Mode); 3] = [

@@ -1,9 +1,11 @@
-use super::*;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::limits::Limits;
+use smbench_model::secret::Secret;
+use smbench_model::sessions::SessionOptions;
+use smbench_model::target::Target;
 use tokio::net::TcpListener;
 
-use crate::plan::{Limits, SessionOptions};
-use crate::target::{Secret, Target};
+use super::*;
 
 async fn echo(session: &mut Session) -> Result<Reply, SessionError> {
     let body = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);

@@ -12,6 +12,10 @@ mod manifest;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use smbench_model::contents::block::{BLOCK_BYTES, Salt};
+use smbench_model::fileio::{Contents, Fileio, FileioError, Prepared, TestMode};
+use smbench_model::files::{FileSet, Scope, WorkFile};
+use smbench_model::units::Size;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
@@ -21,11 +25,7 @@ use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
 use super::{Fate, MARKER, Workspace, too_little};
 use crate::cancel::Cancel;
-use crate::fileio::{Contents, Fileio, FileioError, Prepared, TestMode};
-use crate::pattern::{BLOCK_BYTES, Salt};
-use crate::plan::{FileSet, Scope, WorkFile};
 use crate::session::{Endpoint, Session, SessionError, random_u64};
-use crate::units::Size;
 use manifest::{manifest, write_manifest};
 
 /// Name of the directory, below the target's path.

@@ -13,19 +13,18 @@ mod prepare;
 mod remove;
 mod replay;
 
+use smbench_model::contents::block::Salt;
+use smbench_model::units::Size;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
-use crate::pattern::Salt;
 use crate::session::{Endpoint, Session, SessionError};
-use crate::units::Size;
-use remove::{remove_afresh, remove_claimed};
-
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join, open};
 pub(crate) use kept::{prepare_kept, remove_kept};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
+use remove::{remove_afresh, remove_claimed};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};
 
 const DIRECTORY_PREFIX: &str = "smbench-";

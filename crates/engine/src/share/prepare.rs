@@ -3,6 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use smbench_model::contents::block as pattern;
+use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::fileio::TestMode;
+use smbench_model::files::{FileSet, WorkFile};
+use smbench_model::plan::Plan;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::command::flush::FlushRequest;
@@ -15,9 +20,6 @@ use tokio::task::JoinSet;
 use super::Workspace;
 use super::files::{join, open};
 use crate::cancel::Cancel;
-use crate::fileio::TestMode;
-use crate::pattern::{self, Salt, Stamp};
-use crate::plan::{FileSet, Plan, WorkFile};
 use crate::session::{Endpoint, Session, SessionError};
 
 /// Number of sessions that fill files in parallel.

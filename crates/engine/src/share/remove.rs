@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use smbench_model::files::FileSet;
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
@@ -11,7 +12,6 @@ use super::files::{Kind, delete, join, list, open};
 use super::kept::{FILEIO_DIRECTORY, MANIFEST};
 use super::replay::delete_tree;
 use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER, REPLAY_DIRECTORY};
-use crate::plan::FileSet;
 use crate::session::{Endpoint, Session, SessionError};
 
 /// Number of retries, and the delay between them, while a directory is not empty

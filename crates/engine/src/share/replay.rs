@@ -1,14 +1,14 @@
 //! The directory for replays, inside that of the run. Everything below it was made
 //! by replays, under any name.
 
+use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::trace::{Made, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
 use super::files::{Kind, delete, join, list, open};
 use super::prepare::write_some;
-use crate::pattern::{Salt, Stamp};
 use crate::session::{Session, SessionError};
-use crate::trace::{Made, Trace};
 
 /// Name of the directory. No other entry in the run's directory can have it.
 pub(crate) const REPLAY_DIRECTORY: &str = "replay";

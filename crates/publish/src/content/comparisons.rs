@@ -1,4 +1,4 @@
-//! Servers compared with each other, as the study asks for it.
+//! The section with the comparisons that the study asks for.
 
 use smbench_report::published::asked_for;
 use smbench_report::study::{ComparisonDoc, Study, slug};
@@ -7,7 +7,7 @@ use smbench_report::table::Table;
 use super::{Measured, Profile, curves};
 use crate::report::Section;
 
-/// `None` where nothing is compared.
+/// Returns the section; `None` if the study has no comparisons.
 pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Option<Section> {
     let comparisons = &study.doc.comparisons;
     if comparisons.is_empty() {

@@ -12,15 +12,15 @@ use super::{Measured, Profile, clients, limits, reasons};
 use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
-/// A number that each load point has.
+/// A metric of each load point.
 struct Measure {
-    /// The name of the plot after that of the profile.
+    /// Last part of the plot's name; the profile's name comes first.
     name: &'static str,
     title: &'static str,
-    /// What its axis is called, which has less room.
+    /// Title of the axis, which has less room than the plot's title.
     axis: &'static str,
     quantity: Quantity,
-    /// The unit that is printed after a number; empty where that has its own.
+    /// The unit that is printed after a number; empty if the number contains it.
     unit: &'static str,
     print: fn(f64) -> String,
     of_row: fn(&Row<'_>) -> Option<f64>,
@@ -28,13 +28,14 @@ struct Measure {
     bar: Bar,
 }
 
-/// What a bar at a point of three or more passes shows.
+/// Meaning of a bar at a point of three or more passes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bar {
-    /// The point is the mean over passes: the 95 % confidence interval of that.
+    /// The 95 % confidence interval of the mean over passes, for a point that is
+    /// this mean.
     Confidence,
-    /// The point is of all operations of all passes together, which an interval about
-    /// the mean over passes may lie beside: the lowest and the highest pass.
+    /// The lowest and the highest pass, for a point over all operations of all
+    /// passes. An interval of the mean over passes may not contain such a point.
     Extremes,
 }
 
@@ -83,7 +84,7 @@ const P99: Measure = Measure {
     bar: Bar::Extremes,
 };
 
-/// Plots and tables of all servers.
+/// Returns plots and tables of all servers.
 pub(super) fn part(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Throughput and response time");
     if profile.has_one_point() {
@@ -102,8 +103,8 @@ pub(super) fn part(profile: &Profile<'_>) -> Section {
     part
 }
 
-/// What makes the load points of a profile high, against clients, for some
-/// servers; `stem` begins its name.
+/// Returns the plot of the main metric of a profile against clients, for some
+/// servers. `stem` begins its name.
 pub(super) fn height_plot(
     profile: &Profile<'_>,
     stem: &str,
@@ -191,8 +192,9 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
     })
 }
 
-/// Lowest and highest of two passes; with more of them, where the point is their mean,
-/// the 95 % confidence interval of that, which says little of two.
+/// Returns the bar at a point. For two passes it is the lowest and the highest
+/// value. If the point is the mean of more passes, it is the mean's 95 % confidence
+/// interval, which says little about two passes.
 fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
     if !row.is_valid() {
         return None;
@@ -218,7 +220,7 @@ fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
     }
 }
 
-/// How the plots are to be read.
+/// Explains how to read the plots.
 fn explanations(profile: &Profile<'_>) -> Vec<String> {
     let rows = || {
         let servers = profile.servers.iter();
@@ -263,7 +265,7 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
     lines
 }
 
-/// A row for each number of clients, a column for each server.
+/// Returns a row for each number of clients, and a column for each server.
 fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
     let servers = || profile.servers.iter();
     let clients = servers().flat_map(|server| &server.curve.rows);

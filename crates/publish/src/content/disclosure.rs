@@ -1,4 +1,4 @@
-//! What a reader must know to repeat the study, or to doubt it.
+//! The section with everything that a reader needs to repeat or to doubt the study.
 
 use smbench_report::RunDoc;
 use smbench_report::doc::{MachineDoc, ModeDoc, OutcomeDoc, PlanDoc};
@@ -36,7 +36,7 @@ pub(super) fn section(study: &Study) -> Section {
     section
 }
 
-/// What the generator can do at most, and what sysbench says of its machine.
+/// Returns the limit of the generator, and sysbench's figures for its machine.
 fn calibration(study: &Study) -> Section {
     let mut part = Section::new("Calibration of the generator");
     let Some(calibration) = &study.calibration else {
@@ -52,7 +52,7 @@ fn calibration(study: &Study) -> Section {
     part
 }
 
-/// A server: what it is, how it was set up, and every run on it.
+/// Describes a server: its software, its configuration, and every run on it.
 fn of_server(study: &Study, number: usize) -> Section {
     let mut part = Section::new(super::server_name(study, number));
     let Some(server) = study.doc.servers.get(number) else {
@@ -88,7 +88,7 @@ fn of_server(study: &Study, number: usize) -> Section {
             facts.push(("command".to_owned(), shell_line(command)));
         }
         part.blocks.push(Block::Facts(facts));
-        // Those of the server have been told.
+        // Leave out the notes of the server, which appear above.
         let notes = result.run.server.notes.iter();
         let notes = notes.filter(|note| !server.notes.contains(note));
         part.list(notes.cloned().collect());
@@ -137,7 +137,7 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
     facts
 }
 
-/// What was asked of the negotiation.
+/// Describes the requested settings of the negotiation.
 fn asked_for(plan: &PlanDoc) -> String {
     let mode = |mode: ModeDoc| match mode {
         ModeDoc::Auto => "as the server requires",
@@ -172,7 +172,7 @@ fn waits(plan: &PlanDoc) -> String {
     )
 }
 
-/// The machine that generated the load.
+/// Describes the machine that generated the load.
 fn machine(machine: &MachineDoc) -> String {
     let texts = [&machine.system, &machine.kernel, &machine.cpu];
     let mut parts: Vec<_> = texts.into_iter().flatten().cloned().collect();
@@ -182,7 +182,7 @@ fn machine(machine: &MachineDoc) -> String {
     parts.join(", ")
 }
 
-/// What the generator was told, and what it took.
+/// Describes the settings of the generator, and the resources that it used.
 fn generator(run: &RunDoc) -> String {
     let plan = &run.plan;
     let mut parts = vec![units::counted(plan.threads.into(), "thread")];
@@ -218,13 +218,13 @@ fn owned(facts: Vec<(&str, String)>) -> Block {
     )
 }
 
-/// A command line as a shell takes it.
+/// Formats a command line for a shell.
 fn shell_line(command: &[String]) -> String {
     let words: Vec<_> = command.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }
 
-/// An argument as a shell takes it.
+/// Quotes an argument for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

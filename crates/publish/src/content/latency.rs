@@ -1,4 +1,4 @@
-//! Response times at one load: their percentiles, and how they went over time.
+//! Response times at one load: their percentiles, and their course over time.
 
 use smbench_report::curve::Row;
 use smbench_report::doc::{LoadPointDoc, OpDoc, SeriesDoc};
@@ -11,13 +11,12 @@ use super::level::Level;
 use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
-/// Percentiles that a distribution is drawn through, besides those that only
-/// many operations have.
+/// Percentiles of every distribution. Higher ones need many operations.
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
-/// Points of a line over time.
+/// Highest number of points of a line over time.
 const INTERVALS_MAX: usize = 120;
 
-/// The distribution of response times.
+/// Returns the section with the distribution of response times.
 pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Latency percentiles");
     let level = Level::of(profile);
@@ -47,15 +46,16 @@ pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
     part
 }
 
-/// From the fastest operation to the slowest, over all valid passes.
+/// Returns the distribution from the fastest operation to the slowest, over all
+/// valid passes.
 fn distribution(row: &Row<'_>) -> Vec<Point> {
     let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
     let histogram = pool(ops.map(OpDoc::response));
     let count = histogram.len() as f64;
     let (standing, limit) = (standing(row), limit(row));
-    // 99.5, 99.9, 99.95 and so on, as long as there are operations beyond
-    // besides the slowest, which is a point of its own. As fractions of whole
-    // numbers, so that they are the same quantiles as those of documents.
+    // 99.5, 99.9, 99.95 and so on, as long as other operations than the slowest are
+    // beyond. The slowest has its own point. Quantiles are fractions of whole
+    // numbers, so that they equal those of documents.
     let nines = (3..9).flat_map(|digits| {
         let all = 10_f64.powi(digits);
         [5.0, 1.0].map(|beyond| (all - beyond, all))
@@ -99,7 +99,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
     points
 }
 
-/// Whether what is drawn of a row may be quoted.
+/// Returns whether the points of a row may be quoted.
 fn standing(row: &Row<'_>) -> Standing {
     match row.is_valid() {
         true => Standing::Valid,
@@ -107,7 +107,8 @@ fn standing(row: &Row<'_>) -> Standing {
     }
 }
 
-/// What was the limit of what is drawn of a row: as for its mark in tables, of any pass.
+/// Returns the limit of a row's points. As in tables, one client-limited pass is
+/// enough for a mark.
 fn limit(row: &Row<'_>) -> Limit {
     match row.is_generator_limited() {
         true => Limit::Generator,
@@ -161,11 +162,11 @@ fn percentile_table(level: &Level<'_>) -> Table {
     }
 }
 
-/// Which values of a series.
+/// A function that selects values of a series.
 type Values = fn(&SeriesDoc) -> &[Option<u64>];
 
-/// The name of the plot after that of the profile, what is plotted, what its axis
-/// is called.
+/// Last part of the plot's name, the plotted metric, the title of the axis, and the
+/// values.
 const COURSES: [(&str, &str, &str, Values); 2] = [
     ("median", "median response time", "median", |series| {
         &series.all.p50_ns
@@ -175,7 +176,7 @@ const COURSES: [(&str, &str, &str, Values); 2] = [
     }),
 ];
 
-/// Medians and 99th percentiles in the course of a window.
+/// Returns the section with medians and 99th percentiles over a window.
 pub(super) fn over_time(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Latency over time");
     let level = Level::of(profile);
@@ -225,22 +226,24 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
     part
 }
 
-/// The first pass of those in the averages that has a series.
+/// Returns the first pass with a series, among the passes in the averages.
 fn first_series<'a>(row: &Row<'a>) -> Option<(&'a LoadPointDoc, &'a SeriesDoc)> {
     let mut passes = row.passes.iter();
     passes.find_map(|pass| Some((*pass, pass.series.as_ref()?)))
 }
 
-/// How many intervals a point stands for, where it is more than one.
+/// Returns the number of intervals that one point represents, if it is more than
+/// one.
 fn together(series: &SeriesDoc) -> Option<usize> {
     let intervals = series.all.count.len();
     Some(intervals.div_ceil(INTERVALS_MAX)).filter(|together| *together > 1)
 }
 
-/// A point at the end of each interval, or of as many as keep the line at
-/// [`INTERVALS_MAX`] points: then the highest, so that no outlier is lost. The
-/// last ends with the window. All of them have the standing of the load point, but for
-/// those behind a gap in it, and the limit of this pass, which alone is drawn.
+/// Returns a point at the end of each interval. If that exceeds [`INTERVALS_MAX`]
+/// points, each point is the maximum of several intervals, so that no outlier is
+/// lost. The last ends with the window. Points have the standing of the load point,
+/// except after a gap. They have the limit of this pass, because the plot shows no
+/// other pass.
 fn course(
     series: &SeriesDoc,
     values: &[Option<u64>],

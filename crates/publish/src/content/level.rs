@@ -1,20 +1,21 @@
-//! The load at which servers are looked at closely.
+//! The load at which the report shows details of each server.
 
 use smbench_report::curve::Row;
 
 use super::{Measured, Profile, clients};
 
-/// A load point of each server of a profile.
+/// One load point of each server of a profile.
 pub(super) struct Level<'a> {
-    /// Servers that have one, and it.
+    /// Servers that have such a load point, each with its row.
     pub(super) rows: Vec<(&'a Measured<'a>, &'a Row<'a>)>,
-    /// Whether it has as many clients everywhere.
+    /// Whether the number of clients is the same for all servers.
     is_common: bool,
 }
 
 impl<'a> Level<'a> {
-    /// The most clients that all servers bore validly; where there is no such
-    /// number, each server's peak or else its last load point.
+    /// Chooses the highest number of clients at which all servers have a valid load
+    /// point. Without such a number, it is each server's peak, or else its last
+    /// load point.
     pub(super) fn of(profile: &'a Profile<'a>) -> Self {
         let servers = || profile.servers.iter();
         let valid = |server: &'a Measured<'a>, clients| {
@@ -42,7 +43,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// `at 8 clients`.
+    /// Returns the name of the load: `at 8 clients`.
     pub(super) fn name(&self) -> String {
         match self.rows.first() {
             Some((_, row)) if self.is_common => format!("at {}", clients(row.clients)),
@@ -50,7 +51,8 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// What a line is called: the server, and its clients where they differ.
+    /// Returns the name of a line: the server, and its clients if they differ
+    /// between servers.
     pub(super) fn line(&self, server: &Measured<'_>, row: &Row<'_>) -> String {
         match self.is_common {
             true => server.name.to_owned(),
@@ -58,7 +60,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Where the generator was the limit, a line each.
+    /// Names the servers whose generator was the limit, a line each.
     pub(super) fn limited(&self) -> Vec<String> {
         let rows = self
             .rows
@@ -74,7 +76,7 @@ impl<'a> Level<'a> {
         .collect()
     }
 
-    /// Why servers are at different loads, or nothing.
+    /// Explains why servers are at different loads; `None` if they are not.
     pub(super) fn remark(&self) -> Option<String> {
         (!self.is_common).then(|| {
             "no load point is valid for all servers: each is shown at its peak, or its last load \

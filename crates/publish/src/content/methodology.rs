@@ -1,4 +1,4 @@
-//! How it was measured: what the numbers mean, and what was asked for.
+//! The section on the method: the meaning of the numbers, and the settings.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use smbench_report::text;
 use super::Profile;
 use crate::report::{Block, Section};
 
-/// What the numbers of every report are.
+/// Definitions of the numbers, which are the same in every report.
 const DEFINITIONS: [&str; 8] = [
     "A load point is a number of clients, each an authenticated SMB session of its own. All of \
      them are connected before the load begins. Only what completes in the measured window \
@@ -55,7 +55,7 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     section
 }
 
-/// What there is besides the windows, of which profiles where they differ.
+/// Describes the ramps around the windows, and names the profiles if they differ.
 fn ramps(profiles: &[Profile<'_>]) -> Vec<String> {
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for profile in profiles {
@@ -99,7 +99,8 @@ fn ramps_of(plan: &PlanDoc) -> &'static str {
     }
 }
 
-/// What was asked for, once for servers of which the same was.
+/// Describes the settings of a profile. Servers with equal settings share one
+/// description.
 fn asked_for(profile: &Profile<'_>) -> Section {
     let mut part = Section::new(format!("Profile {}", profile.name));
     let mut plans: BTreeMap<Vec<(String, String)>, Vec<&str>> = BTreeMap::new();

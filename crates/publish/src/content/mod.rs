@@ -1,7 +1,7 @@
-//! What a report on a study says.
+//! The content of a report on a study.
 //!
-//! Everything is computed from the study's documents alone. Parts of a study
-//! that are missing are named, never made up. Not here: how it is written.
+//! Everything is computed from the study's documents alone. Missing parts of a
+//! study are named, never made up. Not here: output formats.
 
 mod comparisons;
 mod curves;
@@ -19,14 +19,14 @@ use smbench_report::study::{Study, slug};
 
 use crate::report::Report;
 
-/// The report on a study.
+/// Builds the report on a study.
 #[must_use]
 pub fn report(study: &Study) -> Report {
     let profiles: Vec<_> = (0..study.doc.profiles.len())
         .map(|profile| Profile::of(study, profile))
         .collect();
     let mut sections = vec![summary::section(study, &profiles)];
-    // Transfers are lines of one table; of each there is no more than its numbers.
+    // Transfers are lines of one table, which has all of their numbers.
     let is_transfer = |profile: &&Profile<'_>| study.doc.transfer(profile.name).is_some();
     let whole = profiles.iter().filter(|profile| !is_transfer(profile));
     sections.extend(whole.map(results::section));
@@ -41,24 +41,25 @@ pub fn report(study: &Study) -> Report {
     }
 }
 
-/// What was measured with one profile.
+/// Results of one profile.
 struct Profile<'a> {
     name: &'a str,
-    /// Its number in the study.
+    /// Index of the profile in the study.
     number: usize,
-    /// What the names of its plots begin with.
+    /// First part of its plots' names.
     stem: String,
-    /// In the order of the servers; those without a result are left out.
+    /// Servers with a result, in the order of the study.
     servers: Vec<Measured<'a>>,
     /// Names of servers that have no result.
     missing: Vec<&'a str>,
 }
 
-/// A server with its results of one profile.
+/// A server with its result of one profile.
 struct Measured<'a> {
-    /// Its name in the study.
+    /// Name of the server in the study.
     name: &'a str,
-    /// Its number in the study: in all plots it looks the same.
+    /// Index of the server in the study. It decides the server's style in all
+    /// plots.
     number: usize,
     run: &'a RunDoc,
     curve: Curve<'a>,
@@ -79,7 +80,7 @@ impl<'a> Profile<'a> {
             .collect();
         let has = |server| servers.iter().any(|measured| measured.number == server);
         let missing = (0..study.doc.servers.len()).filter(|server| !has(*server));
-        // Documents that nobody planned together have one profile each.
+        // Documents that were not planned together have one profile each.
         let is_planned = !study.doc.command.is_empty();
         let missing = missing.filter(|_| is_planned);
         let missing = missing.map(|server| server_name(study, server)).collect();
@@ -92,13 +93,15 @@ impl<'a> Profile<'a> {
         }
     }
 
-    /// Whether any data was moved; if not, operations are what counts.
+    /// Returns whether any data was moved. If not, the metric is operations per
+    /// second.
     fn moves_data(&self) -> bool {
         let mut rows = self.servers.iter().flat_map(|server| &server.curve.rows);
         rows.any(|row| row.throughput_mbps > 0.0)
     }
 
-    /// The only load point that is plotted does not make a line.
+    /// Returns whether every server has just one load point, which does not make a
+    /// line.
     fn has_one_point(&self) -> bool {
         self.servers
             .iter()
@@ -111,7 +114,7 @@ fn server_name(study: &Study, server: usize) -> &str {
     server.map_or("", |server| &server.name)
 }
 
-/// Why passes of a row are not valid, each reason once.
+/// Returns why passes of a row are not valid, each reason once.
 fn reasons(row: &Row<'_>) -> String {
     let mut reasons = Vec::new();
     for pass in &row.invalid {
@@ -123,8 +126,8 @@ fn reasons(row: &Row<'_>) -> String {
     reasons.join("; ")
 }
 
-/// Why the generator was the limit of a row, each reason once; `None` where it
-/// was not.
+/// Returns why the generator was the limit of a row, each reason once; `None` if it
+/// was not the limit.
 fn limits(row: &Row<'_>) -> Option<String> {
     let mut reasons = Vec::new();
     let limited = row

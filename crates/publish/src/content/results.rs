@@ -1,4 +1,4 @@
-//! All that was measured with one profile.
+//! The section with all results of one profile.
 
 use smbench_report::text;
 
@@ -23,8 +23,8 @@ pub(super) fn section(profile: &Profile<'_>) -> Section {
     section
 }
 
-/// The numbers alone, and what must be known of them, where each client has so many
-/// generators.
+/// Returns only the numbers and the remarks on them. `generators` is the number of
+/// generators per client.
 pub(super) fn numbers(profile: &Profile<'_>, generators: u32) -> Section {
     let mut part = Section::new(profile.name);
     if generators > 1 {
@@ -44,7 +44,7 @@ pub(super) fn numbers(profile: &Profile<'_>, generators: u32) -> Section {
     part
 }
 
-/// The operations of each server at its peak.
+/// Returns the operations of each server at its peak.
 fn operations(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Operations");
     for server in &profile.servers {
@@ -59,7 +59,7 @@ fn operations(profile: &Profile<'_>) -> Section {
     part
 }
 
-/// Every load point of each server.
+/// Returns every load point of each server.
 fn load_points(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Load points");
     for server in &profile.servers {
@@ -83,7 +83,7 @@ fn load_points(profile: &Profile<'_>) -> Section {
     part
 }
 
-/// What a reader must know of the load points.
+/// Returns the remarks on the load points.
 fn remarks(profile: &Profile<'_>) -> Section {
     let mut part = Section::new("Remarks");
     for server in &profile.servers {
@@ -113,6 +113,7 @@ fn unfolded(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
         match lines.last_mut() {
+            // An indented line explains the line before.
             Some(last) if line.starts_with(' ') => {
                 let joint = if last.ends_with(':') { " " } else { ": " };
                 *last += joint;

@@ -1,4 +1,4 @@
-//! What a report begins with: what was studied, and the peaks.
+//! The first section of a report: the subject of the study, and the peaks.
 
 use smbench_report::doc::{OutcomeDoc, RunDoc};
 use smbench_report::published::{Contender, adapter, contenders, dips, efficiency_at_peaks, peaks};
@@ -38,7 +38,7 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     }
     section.list(unfinished(study));
     let adapter = adapter(study);
-    // The peaks of a single load point are all in that.
+    // With a single load point, the adapter table already has all peaks.
     let is_told = adapter.is_some() && doc.load_points.len() == 1;
     section.blocks.extend(adapter.map(Block::Table));
     for profile in profiles.iter().filter(|_| !is_told) {
@@ -60,7 +60,7 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     section
 }
 
-/// Those with results, also where none of these may be quoted.
+/// Selects the contenders with results, even if none of these may be quoted.
 fn of_interest(contenders: Vec<Contender>, profile: &Profile<'_>) -> Vec<Contender> {
     let has = |name: &str| profile.servers.iter().any(|server| server.name == name);
     contenders
@@ -69,7 +69,7 @@ fn of_interest(contenders: Vec<Contender>, profile: &Profile<'_>) -> Vec<Contend
         .collect()
 }
 
-/// Runs that did not go as planned, a line each.
+/// Names runs that did not go as planned, a line each.
 fn unfinished(study: &Study) -> Vec<String> {
     let runs = study.results.iter().filter_map(|result| {
         let RunDoc {

@@ -1,5 +1,5 @@
-//! Profiles that move blocks of one size: what they come to by the size, and their
-//! numbers. They are not looked at one by one.
+//! Profiles that move blocks of one size: plots against the size, and their
+//! numbers. They have no sections of their own.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::{Profile, clients, limits, results};
 use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
-/// A number that each size has.
+/// A metric of each size.
 struct Measure {
-    /// The end of the plot's name.
+    /// Last part of the plot's name.
     name: &'static str,
     title: &'static str,
     axis: &'static str,
@@ -41,18 +41,18 @@ const MEASURES: [Measure; 2] = [
     },
 ];
 
-/// What one server did with requests of one size, at its peak.
+/// Result of one server with requests of one size, at its peak.
 struct Found<'a> {
     server: usize,
     bytes: u32,
     clients: u32,
     row: Efficiency,
-    /// Why the generator was the limit, where it was.
+    /// Why the generator was the limit; `None` if it was not.
     limits: Option<String>,
     name: &'a str,
 }
 
-/// Nothing of a study without any.
+/// Returns the section; `None` for a study without transfers.
 pub(super) fn section(study: &Study, profiles: &[&Profile<'_>]) -> Option<Section> {
     let mut section = Section::new("Results: transfers");
     for mode in TransferMode::ALL {
@@ -60,7 +60,7 @@ pub(super) fn section(study: &Study, profiles: &[&Profile<'_>]) -> Option<Sectio
         let mut sizes: Vec<_> = found.iter().map(|found| found.bytes).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        // A single size has its place in the tables.
+        // A single size makes no line; the tables have it.
         if sizes.len() > 1 {
             for measure in &MEASURES {
                 section.plot(plot(study, mode, measure, &found));
@@ -78,7 +78,7 @@ fn generators(transfer: &TransferDoc) -> u32 {
     transfer.generators_per_client.max(1)
 }
 
-/// All that was measured in one direction, by size.
+/// Returns all results of one direction, by size.
 fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> Vec<Found<'a>> {
     let mut found = Vec::new();
     for profile in profiles {
@@ -91,7 +91,7 @@ fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> 
             Some(Found {
                 server: server.number,
                 bytes: transfer.bytes,
-                // Each generator is a client of its own in the results.
+                // The results count each generator as a client.
                 clients: row.clients / generators(transfer),
                 row: Efficiency::of_row(server.name, row),
                 limits: limits(row),
@@ -103,7 +103,7 @@ fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> 
     found
 }
 
-/// One measure against the size of requests, a line for each server.
+/// Plots one metric against the size of requests, with a line for each server.
 fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>]) -> Plot {
     let rows = all.iter().map(|found| &found.row);
     let is_mixed = measure.quantity == Quantity::Index && whose_cpu(rows).len() > 1;
@@ -135,7 +135,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>])
         );
     }
     Plot {
-        // Profiles are counted from 1.
+        // 00, because profiles are counted from 1.
         name: format!("00-{}-{}", mode.name(), measure.name),
         title: format!("{}: {} by size of request", mode.name(), measure.title),
         x: Axis::new("size of request", Quantity::Bytes),
@@ -145,7 +145,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>])
     }
 }
 
-/// Whose CPU the indices among these are of.
+/// Returns the kinds of CPU time behind the indices of these rows.
 fn whose_cpu<'a>(rows: impl Iterator<Item = &'a Efficiency>) -> BTreeSet<CpuOf> {
     rows.filter(|row| row.index().is_some())
         .filter_map(|row| row.cpu_of)

@@ -1,8 +1,8 @@
 //! A report as one page.
 //!
-//! The page has no script and refers to nothing outside itself; a policy in it
-//! makes browsers hold it to that. Plots are parts of the page, so that they
-//! follow its colours. All texts are escaped by maud, control characters
+//! The page has no script and refers to nothing outside itself. Its content
+//! security policy makes browsers enforce that. Plots are parts of the page, so
+//! that they use its colours. maud escapes all texts, and control characters are
 //! replaced.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -15,10 +15,10 @@ use crate::report::{Block, Report, Section};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing is loaded from anywhere, not even from the page's own folder.
+/// Policy that forbids loading from anywhere, even from the page's own folder.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// The report as an HTML document.
+/// Returns the report as an HTML document.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn to_html(report: &Report) -> Result<String, SvgError> {
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ (name) " " (version) };
                 title { (title) }
-                // A browser would ask a server for one.
+                // Without an icon, a browser would request one from a server.
                 link rel="icon" href="data:,";
                 style { (PreEscaped(STYLE)) }
             }
@@ -52,9 +52,11 @@ pub fn to_html(report: &Report) -> Result<String, SvgError> {
     Ok(page.into_string())
 }
 
-/// The names of the plots in a page; `None` where it is none of ours.
+/// Returns the names of the plots in a page; `None` if the page is not a report of
+/// smbench.
 pub(crate) fn plots_in(page: &str) -> Option<Vec<&str>> {
-    // Texts of a report have their quotes escaped.
+    // Texts of a report have their quotes escaped, so these searches find only
+    // attributes that `to_html` wrote.
     let generator = format!(
         "<meta name=\"generator\" content=\"{} ",
         ToolDoc::this().name
@@ -106,7 +108,7 @@ fn section((at, section): (usize, &Section)) -> Result<Markup, SvgError> {
     })
 }
 
-/// One block after the other; plots that follow each other side by side.
+/// Renders the blocks in order; consecutive plots are side by side.
 fn blocks(blocks: &[Block]) -> Result<Markup, SvgError> {
     let both_plots =
         |one: &Block, other: &Block| matches!((one, other), (Block::Plot(_), Block::Plot(_)));
@@ -157,7 +159,8 @@ fn table(table: &Table) -> Markup {
     };
     html! {
         div class="table" {
-            // Its own scroll bar where the page is too narrow, which keys reach, too.
+            // The table has its own scroll bar if the page is too narrow.
+            // `tabindex` lets keys reach it, too.
             div class="wide" tabindex="0" {
                 table {
                     @if !table.title.is_empty() { caption { (plain(&table.title)) } }

@@ -1,23 +1,23 @@
-//! Axes: how far they reach, where their numbers stand and what these say.
+//! Axes: their range, their ticks and the labels of the ticks.
 //!
-//! One type serves as axis for plotters, whatever it shows: those of its own that
-//! have chosen numbers beside them cannot have chosen texts for these.
+//! One type serves plotters for every kind of axis. The axes of plotters can have
+//! chosen ticks, but not chosen labels for them.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use smbench_report::units;
 
-/// What an axis shows, and what it is called without its unit.
+/// Quantity of an axis, and its title without the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// `mean response time`.
+    /// Title without the unit: `mean response time`.
     pub title: String,
-    /// What it shows.
+    /// Quantity along the axis.
     pub quantity: Quantity,
 }
 
-/// What an axis shows.
+/// Quantity along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A number of clients, from 0.
@@ -34,49 +34,50 @@ pub enum Quantity {
     Latency,
     /// Nanoseconds, logarithmic.
     WideLatency,
-    /// One by the part of operations that take longer: 100 for the 99th
+    /// The inverse of the share of operations that take longer: 100 for the 99th
     /// percentile. Logarithmic, from 1.
     Percentile,
     /// Seconds, from 0.
     Time,
 }
 
-/// An axis that is long enough for certain values.
+/// An axis whose range contains the plotted values.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     /// The title with its unit.
     pub(super) title: String,
-    /// The values at its ends.
+    /// Values at both ends.
     range: Range<f64>,
-    /// Where numbers stand, and what they say.
+    /// Positions of the ticks, and their labels.
     ticks: Vec<(f64, String)>,
-    /// What is even along the axis.
+    /// Function of a value that is linear along the axis.
     measure: fn(f64) -> f64,
 }
 
-/// Steps of an axis, about: of an upright one, and of one that has more room.
+/// Approximate number of steps: of a vertical axis, and of a horizontal one, which
+/// has more room.
 const STEPS: f64 = 5.0;
 const STEPS_ACROSS: f64 = 8.0;
-/// What the steps of an axis from 0 are.
+/// Kind of steps of an axis from 0.
 #[derive(Clone, Copy, Debug)]
 enum Steps {
     Upright,
     Across,
-    /// As the last, of whole numbers.
+    /// Steps of a horizontal axis, in whole numbers.
     Whole,
 }
 
-/// Steps of an axis of powers of two, whose numbers are long.
+/// Highest number of steps of an axis of powers of two, whose labels are long.
 const OCTAVES_MAX: f64 = 6.0;
 
-/// Beyond anything measured; larger numbers are no measurements but would
-/// overflow.
+/// Limit above every measured value. Larger numbers cannot be measurements and
+/// would overflow.
 const HIGHEST: f64 = 1e18;
-/// A logarithmic axis has no zero.
+/// Smallest value of an axis; a logarithmic axis has no zero.
 const LOWEST: f64 = 1e-3;
 
 impl Axis {
-    /// An axis of this title, without a unit, and quantity.
+    /// Creates an axis with this title, without a unit, and this quantity.
     pub fn new(title: impl Into<String>, quantity: Quantity) -> Self {
         Self {
             title: title.into(),
@@ -84,7 +85,7 @@ impl Axis {
         }
     }
 
-    /// Long enough for all of `values`.
+    /// Returns a frame that contains all `values`.
     pub(super) fn frame(&self, values: impl Iterator<Item = f64>) -> Frame {
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
             let value = tame(value);
@@ -112,7 +113,8 @@ impl Axis {
         }
     }
 
-    /// From 0 to a round number of `unit`s not below `high`.
+    /// Returns a frame from 0 to a round number of `unit`s that is not below
+    /// `high`.
     fn linear(&self, high: f64, steps: Steps, unit: Option<&str>, scale: f64) -> Frame {
         let high = match high > 0.0 {
             true => high / scale,
@@ -123,7 +125,7 @@ impl Axis {
             Steps::Across => round_step(high / STEPS_ACROSS),
             Steps::Whole => round_step(high / STEPS_ACROSS).max(1.0),
         };
-        // The quotient may be a hair above a whole number.
+        // The quotient may be slightly above a whole number.
         let steps = (high / step - 1e-9).ceil();
         let ticks = (0..=steps as u32).map(|at| {
             let value = f64::from(at) * step;
@@ -137,7 +139,7 @@ impl Axis {
         }
     }
 
-    /// Over whole decades, with 2 and 5 where there are few of them.
+    /// Returns a frame over whole decades, with 2 and 5 if there are few of them.
     fn logarithmic(&self, low: f64, high: f64, unit: &str, scale: f64) -> Frame {
         let from = low.log10().floor();
         let to = high.log10().ceil().max(from + 1.0);
@@ -160,14 +162,15 @@ impl Axis {
         }
     }
 
-    /// Over whole powers of two, all of them or every so many.
+    /// Returns a frame over whole powers of two, with a label at each or at regular
+    /// distances.
     fn octaves(&self, low: f64, high: f64) -> Frame {
         let from = low.max(1.0).log2().floor();
         let to = high.max(1.0).log2().ceil().max(from + 1.0);
         let step = ((to - from) / OCTAVES_MAX).ceil();
         let ticks = (0..=((to - from) / step) as u32).map(|at| {
             let value = (from + f64::from(at) * step).exp2();
-            // Exact up to 2^53, and nothing is as large as 2^64.
+            // Exact up to 2^53, and no size reaches 2^64.
             (value, units::bytes(value as u64))
         });
         Frame {
@@ -178,7 +181,8 @@ impl Axis {
         }
     }
 
-    /// From the fastest operation as close to the slowest as there is one.
+    /// Returns a frame from the fastest operation to the highest percentile of the
+    /// data.
     fn percentiles(&self, high: f64) -> Frame {
         let high = high.max(10.0);
         let nines = (1..=high.log10() as i32).map(|nines| 10_f64.powi(nines));
@@ -205,7 +209,7 @@ impl Ranged for Frame {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        // Fine lines between those with numbers there are none.
+        // There are no fine lines between those with labels.
         match hint.weight().allow_light_points() {
             true => Vec::new(),
             false => self.ticks.iter().map(|(value, _)| *value).collect(),
@@ -224,7 +228,7 @@ impl ValueFormatter<f64> for Frame {
     }
 }
 
-/// What no axis can show as a number that it can.
+/// Replaces a value that no axis can show by one that it can.
 fn tame(value: f64) -> f64 {
     match value.is_nan() {
         true => 0.0,
@@ -239,7 +243,7 @@ fn with_unit(title: &str, unit: Option<&str>) -> String {
     }
 }
 
-/// Nanoseconds of the unit in which a time reads best, and its name.
+/// Returns the most readable unit of a time: its nanoseconds, and its name.
 fn unit_of(nanoseconds: f64) -> (f64, &'static str) {
     match nanoseconds {
         ..1e6 => (1e3, "us"),
@@ -248,12 +252,13 @@ fn unit_of(nanoseconds: f64) -> (f64, &'static str) {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `step`.
+/// Returns the smallest product of 1, 2 or 5 and a power of ten that is not below
+/// `step`.
 fn round_step(step: f64) -> f64 {
     let decade = 10_f64.powf(step.log10().floor());
     let parts = [1.0, 2.0, 5.0, 10.0].into_iter();
     let mut steps = parts.map(|part| part * decade);
-    // The logarithm may be a hair off.
+    // The logarithm may be slightly inexact.
     let fits = steps.find(|round| *round >= step * (1.0 - 1e-9));
     fits.unwrap_or(step)
 }
@@ -310,7 +315,7 @@ mod tests {
             ["100", "200", "500", "1000", "2000", "5000", "10000"]
         );
         assert_eq!(frame.format_ext(&1e6), "1000");
-        // A decade is half of two.
+        // A decade takes half of two decades' length.
         let places = [100e3, 1e6, 10e6].map(|value| frame.map(&value, (500, 100)));
         assert_eq!(places, [500, 300, 100]);
         let wide = axis.frame([1e3, 1e9].into_iter());
@@ -336,7 +341,7 @@ mod tests {
         assert_eq!(shown_of(1000.0, 1000.0), "512 B | 1 KiB");
         let frame = axis.frame([4096.0, 65_536.0].into_iter());
         assert_eq!(frame.title, "size, logarithmic");
-        // Each doubling is as long.
+        // Each doubling has the same length.
         let places = [4096.0, 16_384.0, 65_536.0].map(|value| frame.map(&value, (0, 400)));
         assert_eq!(places, [0, 200, 400]);
     }

@@ -1,16 +1,17 @@
-//! Plots as rows for spreadsheets: one for each point that is drawn, line by line.
+//! Plots as rows for spreadsheets: one for each drawn point, line by line.
 //!
-//! Full precision, units in the column names, an empty field for what there is not.
+//! Numbers have full precision, units are in the column names, and a missing value
+//! is an empty field.
 
 use super::{Limit, Plot, Quantity, Standing};
 
 impl Plot {
-    /// A header line and the rows: the line's name, what is across and what is up,
-    /// where that may lie as well (`low`, `high`), and what is to be known of it.
+    /// Returns a header line and the rows. The columns are the name of the line, x,
+    /// y, the range of y (`low`, `high`), and the remarks on the point.
     ///
     /// # Errors
     ///
-    /// None, as memory takes all that is written.
+    /// None, because writing to memory does not fail.
     pub fn to_csv(&self) -> Result<Vec<u8>, ::csv::Error> {
         let (x, y) = (self.x.quantity, self.y.quantity);
         let mut rows = Vec::new();
@@ -44,7 +45,7 @@ impl Plot {
     }
 }
 
-/// What a column of this quantity is called.
+/// Returns the name of a column with this quantity.
 const fn column(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Clients => "clients",
@@ -60,7 +61,7 @@ const fn column(quantity: Quantity) -> &'static str {
 
 fn written(quantity: Quantity, value: f64) -> String {
     match quantity {
-        // Drawn as one by the part of operations beyond.
+        // The plot has the inverse of the share of operations beyond.
         Quantity::Percentile => (100.0 - 100.0 / value).to_string(),
         _ => value.to_string(),
     }

@@ -1,9 +1,9 @@
-//! Plots drawn by plotters as SVG.
+//! Plots drawn as SVG by plotters.
 //!
-//! plotters counts in whole pixels. It is given [`FINE`] of them for each pixel
-//! of the plot, so that points are where their numbers say. Its SVG backend knows
-//! no titles or data of elements: where the points came to lie is returned
-//! beside what was drawn.
+//! plotters uses whole pixels. It gets [`FINE`] of them for each pixel of the plot,
+//! so that points are exactly where their numbers say. Its SVG backend supports no
+//! titles or data of elements. Therefore the positions of the points are returned
+//! together with the drawing.
 
 use plotters::backend::SVGBackend;
 use plotters::chart::ChartBuilder;
@@ -18,11 +18,11 @@ use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
 use super::{Limit, Line, Plot, Point, Standing};
 
-/// plotters' pixels per pixel of the plot.
+/// Number of plotters' pixels per pixel of the plot.
 pub(super) const FINE: i32 = 8;
-/// Pixels from left to right: with the sizes below legible at half of it.
+/// Width in pixels. With the sizes below, text is legible at half of it.
 const WIDTH: i32 = 560;
-/// Pixels of the part with the axes.
+/// Height in pixels of the part with the axes.
 const CHART_HEIGHT: i32 = 334;
 const TITLE_LINE_HEIGHT: i32 = 22;
 const LEGEND_LINE_HEIGHT: i32 = 24;
@@ -30,33 +30,33 @@ const LEGEND_LINE_HEIGHT: i32 = 24;
 const LEGEND_GAP: i32 = 6;
 /// Free pixels at every edge.
 const MARGIN: i32 = 10;
-/// Pixels for the numbers and the title of the vertical axis.
+/// Pixels for the labels and the title of the vertical axis.
 const Y_LABELS: i32 = 78;
 const X_LABELS: i32 = 50;
 /// Sizes of text, in pixels.
 const TITLE_SIZE: i32 = 17;
 const TEXT_SIZE: i32 = 16;
-/// An average letter is this part of the text's size wide; a little less in most
-/// fonts, so that what fits by this fits in them.
+/// Width of an average letter as a share of the text's size. Most fonts are
+/// slightly narrower, so a text that fits by this figure fits in them.
 const LETTER: f64 = 0.56;
-/// A line with more points than this has markers at some of them only.
+/// Highest number of points at which every point of a line has a marker.
 const MARKERS_MAX: usize = 16;
 const MARKER_RADIUS: i32 = 4;
 /// Half the width of the ends of a bar that shows a spread.
 const CAP: i32 = 4;
 
-/// What plotters has drawn.
+/// A drawing of plotters.
 #[derive(Debug)]
 pub(super) struct Drawing {
     /// SVG elements.
     pub(super) elements: String,
     /// Width and height in plotters' pixels.
     pub(super) size: (i32, i32),
-    /// Where each point of each line is, in plotters' pixels.
+    /// Positions of each point of each line, in plotters' pixels.
     pub(super) places: Vec<Vec<(i32, i32)>>,
 }
 
-/// Why a plot could not be drawn: what plotters says.
+/// Error of plotters when it draws a plot.
 pub(super) type DrawError = Box<dyn std::error::Error + Send + Sync>;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -93,7 +93,7 @@ pub(super) fn draw(plot: &Plot) -> Result<Drawing, DrawError> {
     })
 }
 
-/// Axes and lines; where their points are.
+/// Draws axes and lines; returns the positions of their points.
 fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError> {
     let x = plot.x.frame(plot.points().map(|point| point.x));
     let ends = |point: &Point| [point.y, point.spread.map_or(point.y, |(_, high)| high)];
@@ -137,7 +137,7 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
             chart.draw_series([low, high].map(|end| EmptyElement::at(end) + cap()))?;
         }
     }
-    // On top of all lines.
+    // Drawn last, so that markers are above all lines.
     let area = chart.plotting_area();
     for line in &plot.lines {
         let colour = palette::line(line.style);
@@ -169,7 +169,7 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
     Ok(plot.lines.iter().map(places).collect())
 }
 
-/// The points that the line is drawn through, cut where there are gaps.
+/// Splits the points of a line at gaps and at points that may not be quoted.
 fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
     let mut stretches: Vec<Vec<&Point>> = Vec::new();
     for point in points {
@@ -182,12 +182,12 @@ fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
     stretches
 }
 
-/// The points that have markers: all, or at even distances, and all that a reader
-/// must know something of. Where the generator was the limit all along a line, rings at
-/// even distances say as much.
+/// Returns the points that have markers. These are all points, or points at regular
+/// distances and those with a remark. If the generator was the limit along the
+/// whole line, rings at regular distances are enough.
 fn marked(line: &Line) -> impl Iterator<Item = &Point> {
     let every = line.points.len().div_ceil(MARKERS_MAX).max(1);
-    // Lines over the same points have their markers at different ones.
+    // Different lines over the same points have their markers at different points.
     let first = line.style % every;
     let points = line.points.iter().enumerate();
     let is_limited = |point: &Point| point.limit == Limit::Generator;
@@ -200,13 +200,13 @@ fn marked(line: &Line) -> impl Iterator<Item = &Point> {
         .map(|(_, point)| point)
 }
 
-/// A marker and what it stands for.
+/// A marker with its name.
 struct Entry {
     style: usize,
     colour: RGBColor,
     filling: Filling,
     surround: Surround,
-    /// Whether a line goes through it.
+    /// Whether a line goes through the marker.
     lined: bool,
     name: String,
 }
@@ -254,7 +254,7 @@ impl Legend {
         Self { entries, columns }
     }
 
-    /// Letters that a name has room for.
+    /// Returns the number of letters that a name has room for.
     fn letters(columns: i32) -> usize {
         letters((WIDTH - MARGIN) / columns - 4 * MARGIN, TEXT_SIZE)
     }
@@ -289,16 +289,16 @@ impl Legend {
     }
 }
 
-/// A style of text whose left end is given, at half its height.
+/// Returns a text style that is anchored at the left end, at half its height.
 fn text(size: i32, colour: RGBColor, style: FontStyle) -> TextStyle<'static> {
-    // What plotters writes as the size is this much smaller.
+    // plotters writes text smaller than its size by this factor.
     let size = f64::from(size * FINE) * 1.24;
     let font = (FontFamily::SansSerif, size, style).into_font();
     let style: TextStyle<'static> = font.color(&colour);
     style.pos(Pos::new(HPos::Left, VPos::Center))
 }
 
-/// Letters of a size that are about as wide as that many pixels.
+/// Returns the number of letters of a size that fill this width in pixels.
 fn letters(width: i32, size: i32) -> usize {
     (f64::from(width) / (f64::from(size) * LETTER)) as usize
 }
@@ -307,7 +307,7 @@ fn lines<T>(lines: &[T]) -> i32 {
     i32::try_from(lines.len()).unwrap_or(i32::MAX)
 }
 
-/// The text, or as much of it as leaves room for an ellipsis.
+/// Returns the text, cut with an ellipsis if it is too long.
 fn shortened(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
@@ -316,7 +316,7 @@ fn shortened(text: &str, letters: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// The text in lines of at most that many letters, three at most.
+/// Breaks the text into at most three lines of at most this number of letters.
 fn wrapped(text: &str, letters: usize) -> Vec<String> {
     const LINES_MAX: usize = 3;
     let mut lines: Vec<String> = Vec::new();
@@ -335,7 +335,7 @@ fn wrapped(text: &str, letters: usize) -> Vec<String> {
     lines.iter().map(|line| shortened(line, letters)).collect()
 }
 
-/// What is between the opening and the closing tag of a document.
+/// Returns the content between the opening and the closing tag of a document.
 fn within(svg: &str) -> &str {
     let start = svg.find('>').map_or(0, |at| at + 1);
     let end = svg.rfind("</svg>").unwrap_or(svg.len());

@@ -1,4 +1,4 @@
-//! Markers: the shapes that tell lines apart where colours do not.
+//! Markers: the shapes that distinguish lines where colours do not.
 
 use std::f64::consts::TAU;
 
@@ -11,50 +11,50 @@ use plotters_backend::BackendCoord;
 
 use super::palette;
 
-/// What a marker is filled with.
+/// Filling of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filling {
-    /// Its colour.
+    /// The colour of its line.
     Solid,
-    /// Nothing that can be seen.
+    /// The colour of the background.
     Hollow,
 }
 
-/// What is around a marker.
+/// Surrounding of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surround {
-    /// Nothing.
+    /// No ring.
     Free,
     /// A ring at a distance.
     Ring,
 }
 
-/// How much wider than a circle the ring is.
+/// Radius of the ring relative to a circle.
 const RING: f64 = 2.0;
 
-/// Corners of the shapes and the direction of the first, in parts of a turn from
-/// the right, clockwise; a circle has none. Their number has no divisor in common
-/// with that of the colours.
+/// Number of corners of each shape, and the direction of the first as a fraction of
+/// a turn from the right, clockwise. A circle has no corners. The number of shapes
+/// has no divisor in common with the number of colours.
 const SHAPES: [(u32, f64); 5] = [(0, 0.0), (4, 0.125), (3, 0.75), (4, 0.0), (3, 0.25)];
 
-/// Corners reach this much farther than a circle's edge, so that all look
+/// Distance of corners relative to a circle's radius, so that all shapes look
 /// equally large.
 const CORNER: f64 = 1.3;
 
-/// How a marker looks.
+/// Appearance of a marker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marker {
-    /// The style of its line.
+    /// Style of the line that the marker belongs to.
     pub(super) style: usize,
     pub(super) colour: RGBColor,
     pub(super) filling: Filling,
     pub(super) surround: Surround,
-    /// In plotters' pixels.
+    /// Radius in plotters' pixels.
     pub(super) radius: i32,
 }
 
 impl Marker {
-    /// Draws one with its middle at `at`.
+    /// Draws the marker with its centre at `at`.
     pub(super) fn draw<DB, CT>(
         self,
         area: &DrawingArea<DB, CT>,
@@ -87,8 +87,8 @@ impl Marker {
             (x.round() as i32, y.round() as i32)
         };
         let inside: Vec<_> = (0..corners).map(corner).collect();
-        // The first corner once more, and the second, so that the outline has no
-        // notch where it began.
+        // The first two corners come twice, so that the outline has no notch at its
+        // start.
         let edge: Vec<_> = (0..corners + 2).map(corner).collect();
         area.draw(
             &(EmptyElement::at(at) + Polygon::new(inside, fill) + PathElement::new(edge, outline)),

@@ -1,11 +1,14 @@
-//! Plots of lines over two axes: what is in them, and as SVG, PNG and CSV.
+//! Plots of lines over two axes: their content, and their form as SVG, PNG and CSV.
 //!
-//! Invariants: an axis of amounts starts at zero; a point that may not be
-//! quoted is hollow and no line goes through it; one at which the generator was
-//! the limit has a ring; every point, drawn as a marker
-//! or not, can be pointed at and tells its numbers. Lines differ in colour and
-//! in the shape of their markers.
-//! Not here: what is plotted (`content`).
+//! Invariants:
+//!
+//! - An axis of amounts starts at zero.
+//! - A point that may not be quoted is hollow, and no line goes through it.
+//! - A point at which the generator was the limit has a ring.
+//! - Every point, with or without a marker, shows its numbers when pointed at.
+//!
+//! Lines differ in colour and in the shape of their markers. Not here: which values
+//! are plotted (`content`).
 
 mod axis;
 mod csv;
@@ -19,80 +22,80 @@ pub use axis::{Axis, Quantity};
 pub use png::{PngError, Rasterizer};
 pub use svg::SvgError;
 
-/// Lines over two axes.
+/// A plot of lines over two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// Its file's name, without an extension; no two of a report are the same.
+    /// Name of the file without its extension; unique within a report.
     pub name: String,
-    /// What it shows.
+    /// Title of the plot.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The lines, in the order of the legend.
+    /// The lines in the order of the legend.
     pub lines: Vec<Line>,
-    /// What the reader must know besides, a line each.
+    /// Notes for the reader, a line each.
     pub notes: Vec<String>,
 }
 
 /// One line of a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What it is called in the legend.
+    /// Name of the line in the legend.
     pub name: String,
-    /// Which colour and marker it has: those of one server are the same in all
+    /// Number of the line's colour and marker. A server has the same style in all
     /// plots of a report.
     pub style: usize,
-    /// Its points, from left to right.
+    /// Points from left to right.
     pub points: Vec<Point>,
 }
 
 /// One point of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// In the unit of the axis' quantity.
+    /// Horizontal position, in the unit of the axis' quantity.
     pub x: f64,
-    /// In the unit of the axis' quantity.
+    /// Vertical position, in the unit of the axis' quantity.
     pub y: f64,
-    /// Where the value may lie as well, lowest and highest.
+    /// Range of the value: lowest and highest.
     pub spread: Option<(f64, f64)>,
-    /// Whether it may be quoted.
+    /// Whether the point may be quoted.
     pub standing: Standing,
-    /// What was the limit there.
+    /// The limit at the point.
     pub limit: Limit,
-    /// What it says when pointed at, after the name of the line.
+    /// Text shown when pointed at, after the name of the line.
     pub label: String,
 }
 
 /// Whether a point may be quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It may, and the line goes from the one before to it.
+    /// The point may be quoted, and a line leads to it from the one before.
     Valid,
-    /// It may, but nothing is known of what is between it and the one before.
+    /// The point may be quoted, but nothing is known between it and the one before.
     AfterGap,
-    /// It may not.
+    /// The point may not be quoted.
     Invalid,
 }
 
-/// What was the limit at a point.
+/// The limit at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The server, or nothing that is known.
+    /// The server, or no known limit.
     Server,
     /// The machine that generated the load.
     Generator,
 }
 
 impl Plot {
-    /// Whether there is nothing to draw.
+    /// Returns whether there is nothing to draw.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.iter().all(|line| line.points.is_empty())
     }
 
-    /// All points that can be drawn.
+    /// Returns all points that can be drawn.
     fn points(&self) -> impl Iterator<Item = &Point> {
         self.lines.iter().flat_map(|line| &line.points)
     }

@@ -1,9 +1,10 @@
-//! Colours, by what they are for.
+//! Colours by their purpose.
 //!
-//! The lines' are those of Okabe and Ito ("Color Universal Design", 2008), which
-//! people with any kind of colour vision tell apart, in an order in which
-//! neighbours differ in lightness as well. Yellow is left out: it cannot be seen
-//! on white. A page replaces each by a variable of its style sheet.
+//! The colours of lines are those of Okabe and Ito ("Color Universal Design",
+//! 2008). People with any kind of colour vision can distinguish them. Their order
+//! makes neighbours differ in lightness as well. Yellow is left out, because it is
+//! invisible on white. A page replaces each colour by a variable of its style
+//! sheet.
 
 use plotters::style::RGBColor;
 
@@ -16,21 +17,22 @@ const LINES: [RGBColor; 6] = [
     RGBColor(0xE6, 0x9F, 0x00),
     RGBColor(0x56, 0xB4, 0xE9),
 ];
-/// Text.
+/// Colour of text.
 pub(super) const INK: RGBColor = RGBColor(0x1B, 0x1F, 0x24);
-/// Numbers at the axes and the axes themselves.
+/// Colour of the axes and their labels.
 pub(super) const AXIS: RGBColor = RGBColor(0x57, 0x60, 0x6A);
-/// Grid lines.
+/// Colour of grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xDD, 0xE1, 0xE6);
-/// What is behind all, and within hollow markers.
+/// Colour of the background, and of the inside of hollow markers.
 pub(super) const PAPER: RGBColor = RGBColor(0xFF, 0xFF, 0xFE);
 
-/// The colour of the lines of a style.
+/// Returns the colour of a line's style.
 pub(super) fn line(style: usize) -> RGBColor {
     LINES[style % LINES.len()]
 }
 
-/// Each colour as an SVG has it, and the name of its variable in a style sheet.
+/// Returns each colour as in the SVG, with the name of its variable in a style
+/// sheet.
 pub(super) fn variables() -> Vec<(String, String)> {
     let lines = LINES.iter().enumerate();
     let lines = lines.map(|(at, colour)| (*colour, format!("--line-{at}")));

@@ -1,5 +1,5 @@
-//! Plots as PNG: their SVG, rendered with a font that is part of the program,
-//! since a machine that measures may have none.
+//! Plots as PNG, rendered from their SVG. The font is part of the program, because
+//! a machine used for measuring may have none.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use resvg::usvg::{self, Options, Tree, fontdb::Database};
 use super::Plot;
 use super::svg::SvgError;
 
-/// Pixels of the picture for each of the plot.
+/// Number of the picture's pixels per pixel of the plot, in each direction.
 const ZOOM: f32 = 2.0;
 
 /// Renders plots as PNG.
@@ -18,32 +18,32 @@ pub struct Rasterizer {
     options: Options<'static>,
 }
 
-/// Why a plot could not be rendered.
+/// Reason why a plot could not be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// There is no SVG of it.
+    /// The plot could not be drawn as SVG.
     #[error(transparent)]
     Svg(#[from] SvgError),
-    /// The SVG is none to resvg.
+    /// resvg cannot parse the SVG.
     #[error("render {name}: {source}")]
     Parse {
-        /// The plot's.
+        /// Name of the plot.
         name: String,
-        /// What resvg says.
+        /// The error of resvg.
         source: usvg::Error,
     },
     /// The picture is too large, or cannot be encoded.
     #[error("render {name}: {reason}")]
     Pixels {
-        /// The plot's.
+        /// Name of the plot.
         name: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Rasterizer {
-    /// With the font read.
+    /// Creates a rasterizer and reads its font.
     #[must_use]
     pub fn new() -> Self {
         let mut fonts = Database::new();
@@ -58,7 +58,7 @@ impl Rasterizer {
         Self { options }
     }
 
-    /// The plot as PNG, on white, with twice the pixels of its SVG in either
+    /// Renders the plot as PNG on white, with twice the pixels of its SVG in each
     /// direction.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
-//! Plots as SVG: as files of their own, and as parts of a page.
+//! Plots as SVG, as separate files or as parts of a page.
 //!
-//! Over what plotters has drawn lies an invisible circle for each point: it has
-//! the point's numbers as data for programs, and as a title that browsers show.
+//! An invisible circle lies over each point of the drawing. It has the point's
+//! numbers as data for programs, and as a title that browsers show.
 
 use std::fmt::Write as _;
 
@@ -10,24 +10,24 @@ use maud::{PreEscaped, html};
 use super::draw::{DrawError, Drawing, FINE, draw};
 use super::{Limit, Plot, Standing, palette};
 
-/// How far around a point it can be pointed at, in pixels.
+/// Radius in pixels around a point in which the pointer selects it.
 const REACH: i32 = 9;
 
-/// Why there is no picture of a plot.
+/// Error of a plot that could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("draw {name}: {source}")]
 pub struct SvgError {
-    /// The plot's.
+    /// Name of the plot.
     name: String,
     source: DrawError,
 }
 
 impl Plot {
-    /// An SVG document on white, in the colours of the light theme.
+    /// Returns an SVG document on white, in the colours of the light theme.
     ///
     /// # Errors
     ///
-    /// When plotters cannot draw it.
+    /// When plotters cannot draw the plot.
     pub fn to_svg(&self) -> Result<String, SvgError> {
         let plot = self.safe();
         let drawing = plot.drawn()?;
@@ -45,19 +45,20 @@ impl Plot {
         Ok(svg)
     }
 
-    /// An SVG element for a page: as wide as there is room, and its colours
-    /// variables of the page's style sheet.
+    /// Returns an SVG element for a page. It fills the available width, and its
+    /// colours are variables of the page's style sheet.
     ///
     /// # Errors
     ///
-    /// When plotters cannot draw it.
+    /// When plotters cannot draw the plot.
     pub fn to_inline_svg(&self) -> Result<String, SvgError> {
         let plot = self.safe();
         let drawing = plot.drawn()?;
         let (width, height) = drawing.size;
         let mut elements = drawing.elements.clone();
         for (colour, variable) in palette::variables() {
-            // In quotes, which texts cannot have: there they are escaped.
+            // With quotes, which cannot occur in texts because they are escaped
+            // there.
             elements = elements.replace(&format!("\"{colour}\""), &format!("\"var({variable})\""));
         }
         let content = elements + &plot.points_over(&drawing);
@@ -70,7 +71,7 @@ impl Plot {
         Ok(svg.into_string())
     }
 
-    /// Without characters that XML cannot have.
+    /// Returns the plot without characters that XML does not allow.
     fn safe(&self) -> Self {
         let mut plot = self.clone();
         for text in [&mut plot.title, &mut plot.x.title, &mut plot.y.title] {
@@ -116,7 +117,8 @@ impl Plot {
     }
 }
 
-/// Control characters as `?`, and as well the two others that XML cannot have.
+/// Replaces control characters, and two further characters that XML does not allow,
+/// by `?`.
 fn xml(text: &str) -> String {
     smbench_report::units::plain(text).replace(['\u{fffe}', '\u{ffff}'], "?")
 }

@@ -1,4 +1,4 @@
-//! Reports as a browser sees them.
+//! Reports in a browser.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use smbench_report::study::Study;
 use crate::chromium::{is_here, visit};
 use crate::samples::full;
 
-/// A point as the page has it: the plot, the line, x, y, and whether valid.
+/// A point in the page: the plot, the line, x, y, and whether it is valid.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     plot: String,
@@ -18,7 +18,7 @@ struct Seen {
     is_valid: bool,
 }
 
-/// The value of an attribute of the first element in `html`.
+/// Returns the value of an attribute of the first element in `html`.
 fn attribute<'a>(html: &'a str, name: &str) -> &'a str {
     let tag = &html[..html.find('>').unwrap()];
     let (_, value) = tag.split_once(&format!(" {name}=\"")).unwrap();
@@ -43,7 +43,8 @@ fn points(dom: &str) -> Vec<Seen> {
     seen
 }
 
-/// What the throughput plot must have, computed from the documents by hand.
+/// Returns the expected points of the throughput plot, computed from the documents
+/// by hand.
 fn throughput(study: &Study) -> Vec<Seen> {
     let mut expected = Vec::new();
     for (line, result) in study.results.iter().enumerate() {
@@ -118,7 +119,7 @@ fn a_browser_finds_the_points_and_nothing_to_complain_of_or_to_ask_for() {
     );
 }
 
-/// The checks above see what they are there to see.
+/// The checks above detect a bad page.
 #[test]
 fn a_bad_page_is_found_out() {
     if !is_here() {

@@ -1,4 +1,5 @@
-//! A page in a real browser, bounded in time; no process and no folder is left.
+//! Opens a page in a real browser within a time limit, and leaves no process or
+//! folder behind.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
@@ -14,22 +15,24 @@ use smbench_lab::{Tool, require};
 
 const CHROMIUM: Tool = Tool::new("chromium", "chromium");
 
-/// Longer than a page takes on a loaded machine; what takes longer hangs.
+/// Longer than a page takes on a loaded machine. If it takes longer, the browser
+/// hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a browser made of a page.
+/// Result of opening a page in a browser.
 #[derive(Debug)]
 pub(crate) struct Visit {
-    /// The document as the browser has understood it.
+    /// The document as the browser parsed it.
     pub(crate) dom: String,
-    /// What it wrote to the console, a line each.
+    /// The browser's console, a line each.
     pub(crate) console: Vec<String>,
-    /// Where the page made it ask for something.
+    /// URLs that the page requested.
     pub(crate) requests: Vec<String>,
 }
 
-/// Whether there is a browser; the test passes loudly where there is none.
+/// Returns whether a browser is installed. Without one, the test passes with a
+/// message.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn is_here() -> bool {
     match require(&[CHROMIUM]) {
@@ -41,13 +44,13 @@ pub(crate) fn is_here() -> bool {
     }
 }
 
-/// Opens a file.
+/// Opens a file in the browser.
 pub(crate) fn visit(page: &Path) -> Visit {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let mut command = Command::new(CHROMIUM.find().unwrap());
     command
-        // Tests may run as root, for whom its sandbox does not work.
+        // Tests may run as root, for whom the browser's sandbox does not work.
         .args([
             "--headless",
             "--no-sandbox",
@@ -55,7 +58,7 @@ pub(crate) fn visit(page: &Path) -> Visit {
             "--disable-dev-shm-usage",
             "--no-first-run",
         ])
-        // The browser's own requests come to nothing.
+        // The browser's own requests fail.
         .args([
             "--disable-background-networking",
             "--disable-component-update",
@@ -82,8 +85,8 @@ pub(crate) fn visit(page: &Path) -> Visit {
     }
 }
 
-/// URLs of the requests in a net log that a page is the origin of: the browser's
-/// own have none.
+/// Returns the URLs of requests in a net log whose origin is a page. The browser's
+/// own requests have no origin.
 fn requests(log: &str) -> Vec<String> {
     let log: Value = serde_json::from_str(log).unwrap();
     let events = log["events"].as_array().unwrap();
@@ -98,7 +101,7 @@ fn requests(log: &str) -> Vec<String> {
         .collect()
 }
 
-/// The browser and all processes it starts, which are in one group.
+/// The browser and all processes it starts, which are in one process group.
 struct Browser(Child);
 
 impl Browser {
@@ -121,7 +124,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Fails where all have ended, as they should.
+        // Fails if all have ended, as they should.
         let _ = killpg(Pid::from_raw(self.0.id() as i32), Signal::SIGKILL);
         let _ = self.0.wait();
     }

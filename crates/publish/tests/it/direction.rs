@@ -1,5 +1,5 @@
-//! One study has one direction: `compare`, `show` and the report print the same change
-//! from the same baseline.
+//! A change has the same sign everywhere: `compare`, `show` and the report print
+//! the same change of a study from the same baseline.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::samples::{comparison, curve, study};
 const DEFAULT: &str = "Samba default";
 const TUNED: &str = "Samba tuned";
 
-/// A study of servers with these peaks in a folder.
+/// Saves a study of servers with these peaks in a folder.
 fn saved(folder: &Path, peaks: &[(&str, f64)], compared: ComparisonDoc) {
     let servers: Vec<_> = peaks
         .iter()
@@ -32,7 +32,7 @@ fn saved(folder: &Path, peaks: &[(&str, f64)], compared: ComparisonDoc) {
     }
 }
 
-/// The table of peaks in the report.
+/// Returns the table of peaks in the report.
 fn reported(study: &Study) -> Table {
     let page = report(study);
     let mut sections = page.sections.iter();
@@ -45,7 +45,8 @@ fn reported(study: &Study) -> Table {
     table.unwrap()
 }
 
-/// What a table of peaks has for a server: the name of the column and the percentage.
+/// Returns a server's cell in a table of peaks: the name of the column and the
+/// percentage.
 fn printed(table: &Table, server: &str) -> (String, f64) {
     let column = table
         .columns
@@ -77,7 +78,8 @@ fn all_commands_print_the_same_change_of_a_study() {
             DEFAULT,
             -50.0,
         ),
-        // As an earlier release kept it, which printed -50 % beside the tuned server.
+        // As in a document of an earlier release, which printed -50 % in the tuned
+        // server's row.
         (of(ComparisonKind::Gain, None), DEFAULT, TUNED, 100.0),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Studies that are empty or in part missing: a report that says so.
+//! Reports of studies that are empty or incomplete: they name the gaps.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use smbench_report::study::Study;
 
 use crate::samples::{dropped, point, run, server, study};
 
-/// The report as both kinds of text; that it can be written is a part of the test.
+/// Returns the report, and its text in both formats. Writing it is a part of the
+/// test.
 fn texts(study: &Study) -> (Report, String) {
     let folder = tempfile::tempdir().unwrap();
     let written = save(study, folder.path()).unwrap();
@@ -106,7 +107,7 @@ fn nothing_valid_and_no_operation() {
     assert_eq!(names, ["01-file-server-operations"]);
 }
 
-/// What no server may be quoted with is hollow and marked wherever it is shown.
+/// A server without quotable results is marked hollow everywhere.
 #[test]
 fn a_server_without_a_valid_load_point_is_marked_everywhere() {
     let (report, text) = texts(&study(&[("a", run(vec![dropped(point(8, 1, 5.0, 1000))]))]));

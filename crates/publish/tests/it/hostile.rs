@@ -1,4 +1,4 @@
-//! Names and notes that want to be markup.
+//! Names and notes that contain markup.
 
 use std::fs;
 
@@ -51,8 +51,8 @@ fn text_stays_text() {
     );
     assert!(page.contains("&lt;script&gt;alert(1)"), "shown as it is");
     let markdown = fs::read_to_string(&written.markdown).unwrap();
-    // Between fences is what no markup is looked for in: the first and the third
-    // and so on of the pieces.
+    // Text between fences is not markup, so only every other piece is checked: the
+    // first, the third and so on.
     let prose: Vec<_> = markdown.split("\n```\n").step_by(2).collect();
     assert_eq!(
         prose.len(),

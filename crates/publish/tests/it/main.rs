@@ -1,4 +1,4 @@
-//! Reports, from studies as they lie in folders to what a browser makes of them.
+//! Reports, from studies in folders to the page in a browser.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The page as text: what it says and what it refers to.
+//! The text of the page, and its references.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn the_page_refers_to_nothing_outside_itself() {
             assert!(is_own, "{attribute}{}", &target[..40.min(target.len())]);
         }
     }
-    // Names of namespaces are no requests, but plots in a page need none.
+    // Names of XML namespaces are not requests, but plots in a page need none.
     assert!(!page.contains("http://") && !page.contains("https://"));
 }
 
@@ -86,7 +86,7 @@ fn ramps_are_described_as_they_were() {
     let text = told(&study);
     assert!(text.contains(&format!("- {JOINING}\n")), "{text}");
     assert!(!text.contains(LEFT_OUT), "{text}");
-    // Another profile beside it, in which each client ends by itself.
+    // Add another profile, in which each client ends on its own.
     let mut replay = study.results[0].clone();
     study.doc.profiles.push("office".to_owned());
     replay.profile = 1;

@@ -1,4 +1,4 @@
-//! Plots: what is in them, and whether it is drawn where the numbers say.
+//! Plots: their content, and whether points are drawn where the numbers say.
 
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
@@ -10,14 +10,14 @@ use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
 
 use crate::samples::{dropped, full, point, run, study};
 
-/// A plot of the report on a study.
+/// Returns a plot of the report on a study.
 fn plot(study: &Study, name: &str) -> Plot {
     let report = report(study);
     let plot = report.plots().find(|plot| plot.name == name);
     plot.unwrap_or_else(|| panic!("no {name}")).clone()
 }
 
-/// Numbers of a line: x, y, and whether they may be quoted.
+/// Returns the numbers of a line: x, y, and whether they may be quoted.
 fn numbers(line: &Line) -> Vec<(f64, f64, bool)> {
     let points = line.points.iter();
     points
@@ -36,7 +36,7 @@ fn throughput_is_that_of_the_valid_passes() {
         numbers(&plot.lines[1]),
         [(1.0, 51.0, true), (8.0, 508.0, true), (16.0, 20.0, false)]
     );
-    // Two passes: the lower and the higher. Three: 508 +- t(2) sd / sqrt(3).
+    // Two passes: the lower and the higher value. Three: 508 +- t(2) sd / sqrt(3).
     assert_eq!(plot.lines[0].points[1].spread, Some((300.0, 310.0)));
     let (low, high) = plot.lines[1].points[1].spread.unwrap();
     let half = 4.302_652_73 * 112.0_f64.sqrt() / 3.0_f64.sqrt();
@@ -49,8 +49,8 @@ fn throughput_is_that_of_the_valid_passes() {
     );
 }
 
-/// A response time is of all operations, so a bar about the mean over passes might lie
-/// beside it: passes differ in how many operations they had.
+/// A response time is over all operations, and passes differ in their number of
+/// operations. So a bar around the mean over passes might not contain the point.
 #[test]
 fn bars_of_response_times_go_from_the_lowest_pass_to_the_highest() {
     let quick = |repeat| {
@@ -112,7 +112,7 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
         .map(|node| node.attribute("data-limit"))
         .collect();
     assert_eq!(limits, [None, Some("generator")]);
-    // Around its point, and in the legend.
+    // One ring is around its point, the other in the legend.
     let radius =
         |node: &roxmltree::Node<'_, '_>| node.attribute("r").unwrap().parse::<u32>().unwrap();
     let marker = drawn.iter().map(radius).min().unwrap();
@@ -124,8 +124,8 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
 fn percentiles_are_those_of_the_histograms_at_a_load_all_bore() {
     let plot = plot(&full(), "01-file-server-percentiles");
     assert!(plot.title.ends_with("at 8 clients"), "{}", plot.title);
-    // Of 2 passes: 900 reads of 400 us and as many of 500 us, 99 of 2 ms and as many
-    // of 2.5 ms, one of 20 ms and one of 25 ms.
+    // Over 2 passes: 900 reads each of 400 us and of 500 us. Then 99 each of 2 ms
+    // and of 2.5 ms, and one each of 20 ms and of 25 ms.
     let points = &plot.lines[0].points;
     let at = |x: f64| {
         points
@@ -199,7 +199,7 @@ fn what_moves_no_data_is_plotted_by_operations() {
     assert_eq!(plot.y.quantity, Quantity::Rate);
 }
 
-/// A line whose markers are circles over round numbers.
+/// Returns a plot with a line whose markers are circles over round numbers.
 fn simple() -> Plot {
     let valid = |x: f64, y: f64, standing| Point {
         x,
@@ -255,12 +255,12 @@ fn points_lie_where_the_axes_say() {
         );
     }
     assert!(end.0 > start.0 && end.1 < start.1, "to the right and up");
-    // Each has the marker that is seen under it.
+    // Each has the visible marker below it.
     for spot in &spots {
         let seen = |node: &roxmltree::Node<'_, '_>| !is_spot(node) && place(*node) == *spot;
         assert!(circles().any(|node| seen(&node)), "{spot:?}");
     }
-    // The numbers at the axes stand where points of that value lie.
+    // The labels at the axes are where points of that value are.
     let text = |content: &str| {
         let mut texts = tree.descendants().filter(|node| node.has_tag_name("text"));
         texts.find(|node| node.text().is_some_and(|text| text.trim() == content))
@@ -272,7 +272,7 @@ fn points_lie_where_the_axes_say() {
     );
     let ten = text("10").unwrap();
     assert!((number(&ten, "x") - end.0).abs() <= 8.0, "within a pixel");
-    // The line leaves out what is not valid.
+    // The line leaves out invalid points.
     let lines = tree
         .descendants()
         .filter(|node| node.has_tag_name("polyline"));
@@ -304,7 +304,7 @@ fn pictures_have_lines_and_letters() {
         let same = pixels.filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == colour);
         same.count()
     };
-    // Lines are four pixels wide here; letters are of one colour within.
+    // Lines are four pixels wide here; the inside of letters has one colour.
     assert!(count((0x00, 0x72, 0xB2)) > 1000, "the line");
     assert!(count((0x1B, 0x1F, 0x24)) > 1000, "titles");
     assert!(count((0x57, 0x60, 0x6A)) > 500, "numbers and axes");
@@ -329,8 +329,8 @@ fn what_is_not_valid_is_named_in_the_legend() {
     );
 }
 
-/// Transfers of two sizes in one direction, of one size in another, on a server
-/// whose CPU was measured and on one where nobody knows it.
+/// Returns transfers of two sizes in one direction, and of one size in another. One
+/// server has measured CPU figures, the other has none.
 fn transfers() -> Study {
     let of = |throughput_mbps: f64, cpu: Option<(&str, f64)>| {
         let mut measured = point(20, 1, throughput_mbps, 400_000);
@@ -420,7 +420,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
         drawn.contains("64 KiB") && !drawn.contains("unknown"),
         "{drawn}"
     );
-    // A client with two sessions is one.
+    // A client with two sessions counts as one.
     for transfer in &mut study.doc.transfers {
         transfer.generators_per_client = 2;
     }
@@ -429,7 +429,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
     assert!(label.starts_with("4 KiB, 10 clients: "), "{label}");
     let told = format!("{:?}", report(&study));
     assert!(told.contains("2 clients in them are one."), "{told}");
-    // Of one size there is nothing to draw.
+    // With one size there is nothing to draw.
     let is_of = |mode: &str| {
         let start = format!("00-{mode}-");
         report(&study)
@@ -438,7 +438,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
     };
     assert_eq!((is_of("transmit"), is_of("receive")), (true, false));
 
-    // What does not compare is told apart.
+    // Figures that cannot be compared have separate lines.
     for result in study.results.iter_mut().filter(|result| result.server == 1) {
         let cpu = transfers().results[0].run.load_points[0].server_cpu.clone();
         let cpu = cpu.map(|cpu| ServerCpuDoc {
@@ -458,7 +458,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
         "{:?}",
         mixed.notes
     );
-    // A line of both says so, whichever its smallest size is of.
+    // A line of both kinds says so, no matter which kind its smallest size has.
     let largest = &mut study.results[0].run.load_points[0];
     let cpu = largest.server_cpu.as_mut().unwrap();
     cpu.scope = Some("processes".to_owned());

@@ -1,5 +1,4 @@
-//! The published studies: their peaks go in, their percentages come out, in a
-//! report.
+//! The published studies: a report on their peaks has their percentages.
 
 use smbench_publish::{Block, Report, report};
 use smbench_report::doc::ServerCpuDoc;
@@ -33,7 +32,7 @@ fn of_peaks(peaks: &[(&str, f64)]) -> Study {
     study(&servers)
 }
 
-/// All tables of the section on comparisons.
+/// Returns all tables of the section on comparisons.
 fn compared(report: &Report) -> Vec<&Table> {
     let section = report
         .sections
@@ -50,7 +49,7 @@ fn compared(report: &Report) -> Vec<&Table> {
         .collect()
 }
 
-/// Whether a table has a row that begins with `name` and has `cell`.
+/// Returns whether a table has a row that begins with `name` and contains `cell`.
 fn has(tables: &[&Table], name: &str, cell: &str) -> bool {
     let rows = tables.iter().flat_map(|table| &table.rows);
     rows.into_iter()
@@ -96,7 +95,7 @@ fn increases_with_processors() {
     }
 }
 
-/// Where the CPU of servers is known the report begins with their ranking as well.
+/// If the CPU use of servers is known, the report also begins with their ranking.
 #[test]
 fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
     let mut study = of_peaks(&[("busy", 900.0), ("idle", 800.0)]);

@@ -5,7 +5,7 @@ use smbench_report::study::Study;
 
 use crate::samples::{full, point, run, study};
 
-/// The rows of a plot of the report on a study, the header first.
+/// Returns the rows of a plot of the report on a study, the header first.
 fn rows(study: &Study, name: &str) -> Vec<String> {
     let report = report(study);
     let plot = report.plots().find(|plot| plot.name == name);

@@ -1,9 +1,9 @@
-//! Studies with round numbers: documents made from a kept one.
+//! Studies with round numbers, made from a kept document.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use smbench_engine::record::latency_histogram;
+use smbench_model::record::latency_histogram;
 use smbench_report::RunDoc;
 use smbench_report::doc::{
     ColumnsDoc, DropoutDoc, LoadPointDoc, SCHEMA_VERSION, SeriesDoc, ToolDoc,
@@ -13,14 +13,15 @@ use smbench_report::study::{
     ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyResult, StudyServerDoc,
 };
 
-/// The document that all others are made from.
+/// Reads the document that all others are made from.
 pub(crate) fn kept() -> RunDoc {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/v1-curve.json");
     RunDoc::load(&path).unwrap()
 }
 
-/// A load point of this throughput. Of a thousand reads one in ten takes five
-/// times, and one 50 times as long as the others do; seconds differ likewise.
+/// Returns a load point with this throughput. Of a thousand reads, one in ten takes
+/// five times as long as the others, and one takes 50 times as long. Seconds differ
+/// in the same way.
 pub(crate) fn point(
     clients: u32,
     repeat: u32,
@@ -65,7 +66,7 @@ pub(crate) fn point(
     }
 }
 
-/// The point as it would be had a client been lost.
+/// Returns the load point as if a client had been lost.
 pub(crate) fn dropped(mut point: LoadPointDoc) -> LoadPointDoc {
     point.valid = false;
     point.invalid_reason = Some("1 client dropped out".to_owned());
@@ -76,7 +77,7 @@ pub(crate) fn dropped(mut point: LoadPointDoc) -> LoadPointDoc {
     point
 }
 
-/// A document of these load points.
+/// Returns a document with these load points.
 pub(crate) fn run(load_points: Vec<LoadPointDoc>) -> RunDoc {
     RunDoc::pooled(vec![RunDoc {
         load_points,
@@ -85,7 +86,7 @@ pub(crate) fn run(load_points: Vec<LoadPointDoc>) -> RunDoc {
     .unwrap()
 }
 
-/// A study of these servers with one profile, in which nothing is compared.
+/// Returns a study of these servers with one profile and without comparisons.
 pub(crate) fn study(servers: &[(&str, RunDoc)]) -> Study {
     let points = servers.iter().flat_map(|(_, run)| &run.load_points);
     let mut load_points: Vec<_> = points.map(|point| point.clients).collect();
@@ -140,7 +141,8 @@ pub(crate) fn comparison(title: &str, kind: ComparisonKind, servers: &[&str]) ->
     }
 }
 
-/// Throughput that rises to `peak` at 48 clients and falls by a tenth.
+/// Returns a run whose throughput rises to `peak` at 48 clients and then falls by a
+/// tenth.
 pub(crate) fn curve(peak: f64) -> RunDoc {
     let part = |clients: u32| match clients {
         60 => 0.9,
@@ -153,7 +155,7 @@ pub(crate) fn curve(peak: f64) -> RunDoc {
     run(points.into())
 }
 
-/// A study that has everything: passes, points that are not valid, comparisons.
+/// Returns a study with all features: passes, invalid points, comparisons.
 pub(crate) fn full() -> Study {
     let honours = run(vec![
         point(1, 1, 40.0, 100_000),

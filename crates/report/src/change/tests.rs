@@ -10,8 +10,8 @@ fn change(from: &[f64], to: &[f64]) -> Change {
     Change::between(&passes(from), &passes(to), CONFIDENCE).unwrap()
 }
 
-/// Numbers that are nearly normal, with mean 0 and standard deviation 1: sums
-/// of 12 uniform ones by a linear congruential generator (Knuth's MMIX).
+/// Generator of nearly normal numbers with mean 0 and standard deviation 1. Each is
+/// the sum of 12 uniform numbers of a linear congruential generator (Knuth's MMIX).
 pub(crate) struct Noisy(pub(crate) u64);
 
 impl Noisy {
@@ -34,7 +34,7 @@ impl Noisy {
 
 #[test]
 fn the_interval_is_welchs() {
-    // Worked by hand: means 102 and 110, relative variances of the means
+    // Computed by hand: means 102 and 110, relative variances of the means
     // 4/3/102^2 and 9/3/110^2, 3.63 degrees of freedom.
     let found = change(&[100.0, 102.0, 104.0], &[107.0, 110.0, 113.0]);
     assert!((found.percent - 7.843).abs() < 1e-3, "{found:?}");
@@ -120,9 +120,9 @@ fn what_is_finer_than_the_resolution_is_no_change() {
     assert!(shows(&[1001.1; 3]) && shows(&[998.9; 3]));
 }
 
-/// Of comparisons of like with like about one in twenty may show a change,
-/// with few passes, unequal noise and noise that is far from small; and what
-/// is said to be shown in four of five cases is.
+/// About one in twenty comparisons of equal things may show a change. This holds
+/// with few passes, unequal noise and large noise. A change of the size
+/// `shows_from` is shown in four of five cases.
 #[test]
 fn verdicts_are_wrong_as_rarely_as_they_claim() {
     const TRIALS: usize = 4000;

@@ -1,6 +1,6 @@
-//! Conditions that a comparison must not meet: `throughput < -5%`.
+//! Conditions under which a comparison fails: `throughput < -5%`.
 //!
-//! Not here: what becomes of one ([`super::judgement`]).
+//! Not here: how a condition is judged ([`super::judgement`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 use crate::metric::Metric;
 use crate::units::plain;
 
-/// A change that a comparison must not show.
+/// A change that makes a comparison fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// As it was written.
+    /// The condition as the user wrote it.
     pub(super) text: String,
     pub(super) op: Option<String>,
     pub(super) metric: Metric,
@@ -20,31 +20,31 @@ pub struct Condition {
     pub(super) limit_percent: f64,
 }
 
-/// Which load point a condition is about.
+/// The load point that a condition refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    /// Not said: the peaks for rates; for times, which depend on the number of
-    /// clients, the baseline's peak in both.
+    /// Not given: the peaks for rates. Times depend on the number of clients, so
+    /// for times it is the baseline's peak in both runs.
     Usual,
     /// Each run's own peak.
     Peak,
-    /// This many clients.
+    /// The load point with this number of clients.
     Clients(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The change is less than the limit.
+    /// The condition is met if the change is less than the limit.
     Below,
-    /// The change is greater than the limit.
+    /// The condition is met if the change is greater than the limit.
     Above,
 }
 
-/// How a condition is written.
+/// Syntax of a condition.
 const GRAMMAR: &str = "[OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, such as \
                        'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of";
 
-/// A condition that is not one.
+/// Error of a text that is not a valid condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrammarError {
     reason: String,
@@ -117,7 +117,7 @@ impl FromStr for Condition {
     }
 }
 
-/// `-5%`, or with spaces `+ 10 %`.
+/// Parses `-5%`, or with spaces `+ 10 %`.
 fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.trim().strip_suffix('%').ok_or("the limit has no %")?;
     let number = number.trim();

@@ -1,7 +1,7 @@
 //! A comparison as rows: one per pair, place, operation and metric.
 //!
-//! Full precision, units in a column of their own, an empty field for what is not
-//! known. Columns are only ever added, at the end.
+//! Numbers have full precision, units have their own column, and an unknown value
+//! is an empty field. New columns are only added at the end.
 
 use std::io::Write;
 

@@ -1,9 +1,9 @@
-//! What two runs did not have in common, besides their numbers.
+//! Differences between two runs, apart from their numbers.
 //!
-//! Documents are compared key by key as they are written, so that a key which a
-//! later release adds is not overlooked: one of the plan that is not known here
-//! counts as a difference of the work. So does what of a replay the one server did as
-//! recorded and the other did not.
+//! Documents are compared key by key as they are written, so that no key of a later
+//! release is overlooked. An unknown key of the plan counts as a difference of the
+//! work. A replay also counts as different work if one server did operations as
+//! recorded that the other did not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,28 +16,29 @@ use crate::published::CpuOf;
 use crate::replayed::{Replayed, is_other_work};
 use crate::units::{counted, percent};
 
-/// A key that has another value in the other run.
+/// A key whose value differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Where it is in a result document: `plan.outstanding`. Of what was done otherwise
-    /// than recorded, which is of load points: `not as recorded: flush`.
+    /// Path of the key in a result document: `plan.outstanding`. Deviations from a
+    /// recording belong to load points: `not as recorded: flush`.
     pub key: String,
-    /// The baseline's value; `null` where it has none.
+    /// The baseline's value; `null` if it has none.
     pub baseline: Value,
-    /// The other's.
+    /// The other run's value; `null` if it has none.
     pub other: Value,
 }
 
 impl Difference {
-    /// Whether the two were to do other operations; of the work's differences only.
+    /// Returns whether the two plans have different operations. Only for
+    /// differences of the work.
     pub(super) fn is_of_planned_work(&self) -> bool {
         !SAME_OPERATIONS.contains(&&self.key[..]) && !self.key.starts_with(NOT_AS_RECORDED)
     }
 }
 
-/// How far the load points and passes reach is seen in what is compared; the
-/// digest is looked at when nothing else differs. What memory a generator has
-/// differs by some KiB from one start of its machine to the next, and bears on no
+/// Keys that are not compared. The comparison itself shows which load points and
+/// passes the runs have. The digest is only compared if nothing else differs. A
+/// machine's memory differs by some KiB from one boot to the next, and affects no
 /// number.
 const NOT_COMPARED: [&str; 5] = [
     "machine.memory_bytes",
@@ -47,7 +48,7 @@ const NOT_COMPARED: [&str; 5] = [
     "plan.bytes_on_share",
 ];
 
-/// What of a plan does not change the work: sessions and the generator.
+/// Keys of a plan that do not change the work: sessions and the generator.
 const SETTINGS: [&str; 16] = [
     "plan.ciphers",
     "plan.connections_per_session",
@@ -67,12 +68,12 @@ const SETTINGS: [&str; 16] = [
     "plan.source_ip",
 ];
 
-/// The name of the profile, which by itself makes no other work.
+/// Key of the profile's name. Another name alone is not other work.
 pub(super) const PROFILE: &str = "plan.profile";
 
 /// Differences of the work that leave its operations the same: how long they were
-/// measured, and which random choices were made. `fileio` chooses another seed for
-/// each run unless it is given one.
+/// measured, and the random choices. Without a given seed, `fileio` chooses another
+/// one for each run.
 const SAME_OPERATIONS: [&str; 6] = [
     PROFILE,
     "plan.duration_s",
@@ -82,18 +83,19 @@ const SAME_OPERATIONS: [&str; 6] = [
     "plan.seed",
 ];
 
-/// What begins the key of a difference that is not of the plan, but of what servers
-/// answered in a replay.
+/// Start of a key that belongs to the servers' answers in a replay, not to the
+/// plan.
 const NOT_AS_RECORDED: &str = "not as recorded: ";
 
-/// Whose CPU time that of the server is: of processes, the whole machine, or both.
+/// Key that says what the server's CPU time includes: processes, the whole machine,
+/// or both.
 const SERVER_CPU: &str = "server_cpu.scope";
 
-/// Where passes were not of the same server.
+/// Key of passes with a different server.
 const OTHERWISE: &str = "server.otherwise";
 
-/// Keys that documents of older releases lack, whatever those runs did; of a machine
-/// any may be missing that it did not tell.
+/// Keys that documents of older releases lack in any case. Any key of a machine may
+/// also be missing, because the system did not provide its value.
 const UNTOLD_BEFORE: [&str; 9] = [
     "plan.ciphers",
     "plan.connections_per_session",
@@ -106,7 +108,7 @@ const UNTOLD_BEFORE: [&str; 9] = [
     SERVER_CPU,
 ];
 
-/// Differences of settings, and of the work.
+/// Returns the differences of settings, and those of the work.
 pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Vec<Difference>) {
     let [one, two] = [baseline, other].map(facts);
     let keys: BTreeSet<_> = one.keys().chain(two.keys()).collect();
@@ -128,7 +130,7 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
         .into_iter()
         .partition(|difference| is_setting(&difference.key));
     let same = |key: &str| one.get(key) == two.get(key);
-    // Where it ran is in no digest.
+    // No digest contains where the run took place.
     let is_planned =
         |difference: &Difference| !is_of_machine(&difference.key) && difference.key != SERVER_CPU;
     if !settings.iter().any(is_planned)
@@ -146,8 +148,8 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
     (settings, workload)
 }
 
-/// Kinds of operations of which the one run did another share otherwise than recorded
-/// than the other, at load points that are compared; as far as they ever lie apart.
+/// Returns the kinds of operations whose share that did not go as recorded differs
+/// between the runs. Of all compared load points, the largest difference counts.
 pub(super) fn of_replays(compared: &[(&Row<'_>, &Row<'_>)]) -> Vec<Difference> {
     let mut widest: BTreeMap<String, (f64, Difference)> = BTreeMap::new();
     for &(one, two) in compared {
@@ -188,7 +190,7 @@ fn is_setting(key: &str) -> bool {
         || SETTINGS.contains(&key)
 }
 
-/// All that a document tells besides numbers, by key.
+/// Returns all values of a document apart from numbers, by key.
 fn facts(run: &RunDoc) -> Map<String, Value> {
     let value = |part: Result<Value, serde_json::Error>| {
         part.unwrap_or_else(|error| unreachable!("plain values always have a JSON form: {error}"))

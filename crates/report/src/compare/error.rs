@@ -1,74 +1,74 @@
-//! Why runs are not held against each other.
+//! Errors of comparisons.
 
-/// Why there is nothing to compare.
+/// Reason why runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// One result alone.
+    /// The input is a single result.
     #[error("nothing to compare {path} with: give another result, or a study of several servers")]
     Alone {
         /// The file or folder.
         path: String,
     },
-    /// Several servers, of which any could be meant.
+    /// The input has several results, and it is unclear which one to compare.
     #[error(
         "{path} has several results ({names}), {single} has one: give two studies, or the results \
          one by one"
     )]
     Several {
-        /// The folder with several.
+        /// The folder with several results.
         path: String,
-        /// Their names.
+        /// Names of those results.
         names: String,
-        /// The one with one.
+        /// The input with one result.
         single: String,
     },
-    /// Two studies of different servers or profiles.
+    /// Two studies have no server or profile in common.
     #[error("{baseline} and {other} have no server with the same profile in common")]
     NoPair {
-        /// The one folder.
+        /// Folder of the baseline.
         baseline: String,
-        /// The other.
+        /// The other folder.
         other: String,
     },
-    /// Runs at different numbers of clients.
+    /// The runs have no number of clients in common.
     #[error("no load point in common: {baseline}, {other}")]
     NoLoadPoint {
-        /// The one, with its load points.
+        /// The baseline with its load points.
         baseline: String,
-        /// The other.
+        /// The other run with its load points.
         other: String,
     },
-    /// A study with too few results.
+    /// A study has too few results.
     #[error("nothing to compare: {missing}")]
     NotMeasured {
-        /// What was not measured, a sentence each.
+        /// The missing results, a sentence each.
         missing: String,
     },
-    /// A run of which nothing may be quoted.
+    /// A run has no load point that may be quoted.
     #[error("nothing to compare: no load point in {names} is valid and saw an operation")]
     NotQuotable {
-        /// It, or both.
+        /// Name of that run, or of both.
         names: String,
     },
-    /// Two runs that were to do different work.
+    /// The plans of two runs have different work.
     #[error(
         "{baseline} and {other} did different work ({difference}): add --force to compare them \
          anyway"
     )]
     OtherWork {
-        /// The one.
+        /// Label of the baseline.
         baseline: String,
-        /// The other.
+        /// Label of the other run.
         other: String,
         /// The first difference.
         difference: String,
     },
-    /// A condition asks for what was not measured.
+    /// A condition needs a value that was not measured.
     #[error("--fail-if '{condition}': {reason}")]
     NoData {
-        /// The condition as it was written.
+        /// The condition as the user wrote it.
         condition: String,
-        /// What is missing.
+        /// The missing value.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What is given to compare, and which of it belongs to which.
+//! Inputs of a comparison, and how their results are paired.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 use crate::study::{Study, StudyDoc};
 use crate::units::{self, plain};
 
-/// A result document or the folder of a study, read.
+/// A result document or the folder of a study, already read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     path: PathBuf,
-    /// Who decided what results there are.
+    /// Where the list of expected results comes from.
     origin: Origin,
-    /// The servers in the order of their letters: the baseline of the study first.
+    /// The servers in the order of their labels: the baseline of the study first.
     servers: Vec<String>,
-    /// The results there are to be, by server and then by profile.
+    /// The expected results, by server and then by profile.
     results: Vec<InputResult>,
 }
 
@@ -25,28 +25,28 @@ pub struct Input {
 enum Origin {
     /// A suite: each of its servers with each of its profiles.
     Suite,
-    /// Nobody: a document, or a folder of some.
+    /// The files themselves: a document, or a folder of documents.
     Documents,
 }
 
-/// A result, or the place of one that nobody has measured.
+/// A result, or an expected result that was not measured.
 #[derive(Clone, Debug, PartialEq)]
 struct InputResult {
-    /// What a study calls the server; of a document alone, nothing.
+    /// Name of the server in the study; `None` for a separate document.
     server: Option<String>,
     profile: String,
-    /// The servers of the same input that it is compared with.
+    /// The servers of the same input that this one is compared with.
     baselines: Vec<String>,
     run: Option<RunDoc>,
 }
 
 impl Input {
-    /// Reads a result document, or a study where `path` is a folder. All of its
-    /// results must be readable: no condition may hold for want of one.
+    /// Reads a result document, or a study if `path` is a folder. All results must
+    /// be readable, so that no condition passes because a result is missing.
     ///
     /// # Errors
     ///
-    /// As [`RunDoc::load`] and [`Study::load`].
+    /// The errors of [`RunDoc::load`] and [`Study::load`].
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         if !path.is_dir() {
             return RunDoc::load(path).map(|run| Self::of_run(path, run));
@@ -91,7 +91,7 @@ impl Input {
         })
     }
 
-    /// A result that has been read from `path` already.
+    /// Builds an input from a result that has already been read from `path`.
     #[must_use]
     pub fn of_run(path: &Path, run: RunDoc) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Input {
         plain(&self.path.to_string_lossy())
     }
 
-    /// The servers and profiles in it, for messages.
+    /// Returns the servers and profiles of the input, for messages.
     fn names(&self) -> String {
         let name = |of: &InputResult| match of.run {
             Some(_) => of.name(),
@@ -121,7 +121,7 @@ impl Input {
         names.join(", ")
     }
 
-    /// Whether there are other results with the same profile.
+    /// Returns whether the input has other results with the same profile.
     fn has_others(&self, result: &InputResult) -> bool {
         let alike = self
             .results
@@ -135,7 +135,7 @@ impl Input {
         results.filter_map(|of| Some((of, of.run.as_ref()?)))
     }
 
-    /// A sentence for each result that nobody has measured.
+    /// Returns a sentence for each expected result that was not measured.
     fn missing(&self) -> impl Iterator<Item = String> {
         let missing = self.results.iter().filter(|of| of.run.is_none());
         missing.map(|of| format!("{}: no result of {}", self.name(), of.name()))
@@ -158,8 +158,8 @@ impl Input {
     }
 }
 
-/// The servers that a result is compared with: as the suite says, or the first document
-/// of the same profile.
+/// Returns the servers that a result is compared with: those that the suite names,
+/// or the first document with the same profile.
 fn baselines(
     doc: &StudyDoc,
     origin: Origin,
@@ -178,7 +178,7 @@ fn baselines(
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// A result that there is.
+/// A result that was measured.
 type Measured<'a> = (&'a InputResult, &'a RunDoc);
 
 impl InputResult {
@@ -190,15 +190,16 @@ impl InputResult {
     }
 }
 
-/// Holds all inputs after the first against it, server by server and profile by
-/// profile; a single study's servers against the baselines of its comparisons, or its
-/// first. What a study was to have and has not is one more result without a counterpart.
+/// Compares all inputs after the first with the first, server by server and profile
+/// by profile. The servers of a single study are compared with the baselines of its
+/// comparisons, or with its first server. An expected result that was not measured
+/// is listed as one without a counterpart.
 ///
 /// # Errors
 ///
-/// [`CompareError`] where nothing belongs to anything, or two that do have no
-/// valid load point in common. Where there are further pairs, that is one more
-/// result that has no counterpart.
+/// [`CompareError`] if no results can be paired, or if a pair has no valid load
+/// point in common. If there are other pairs, such a pair is listed as unmatched
+/// instead.
 pub fn compare(inputs: &[Input]) -> Result<Comparison, CompareError> {
     let mut unmatched: Vec<_> = inputs.iter().flat_map(Input::missing).collect();
     let mut found = Vec::new();
@@ -231,10 +232,10 @@ pub fn compare(inputs: &[Input]) -> Result<Comparison, CompareError> {
     }
 }
 
-/// Two results that belong together, held against each other where they can be.
+/// Pairs of results, each compared if possible.
 type Found = Vec<Result<Pair, CompareError>>;
 
-/// `A`, `B` and so on.
+/// Returns the label at a position: `A`, `B` and so on.
 fn label(at: usize) -> String {
     match u8::try_from(at) {
         Ok(at @ 0..26) => char::from(b'A' + at).to_string(),
@@ -242,8 +243,8 @@ fn label(at: usize) -> String {
     }
 }
 
-/// The servers of a study against their baselines; results of a folder against the first
-/// with the same profile.
+/// Compares the servers of a study with their baselines. In a folder of results,
+/// each is compared with the first one that has the same profile.
 fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareError> {
     let mut found = Vec::new();
     let mut alone = Vec::new();
@@ -280,7 +281,8 @@ fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareEr
     Ok(found)
 }
 
-/// Sentences that an error has; of more it has the number.
+/// Highest number of missing results that an error names; of the others it has the
+/// number.
 const MISSING_SHOWN: usize = 3;
 
 fn not_measured(missing: &[String]) -> CompareError {
@@ -317,14 +319,17 @@ fn across(
 
 type Matched<'a> = Vec<(Measured<'a>, Measured<'a>)>;
 
-/// What belongs together, and a sentence for each that has no counterpart.
+/// Pairs the results of two inputs. Returns the pairs, and a sentence for each
+/// result without a counterpart.
 fn matches<'a>(
     baseline: &'a Input,
     other: &'a Input,
 ) -> Result<(Matched<'a>, Vec<String>), CompareError> {
-    // Each was to have one result, so these are what is meant, whatever they are called.
+    // Each input is expected to have one result, so these form the pair, no matter
+    // how they are named.
     let is_one_each = baseline.results.len() == 1 && other.results.len() == 1;
-    // Where either has one server, whatever it is called, profiles tell.
+    // If either has a single server, no matter how it is named, the profile
+    // decides.
     let by_server = baseline.servers.len() > 1 && other.servers.len() > 1;
     let belong = |one: &InputResult, two: &InputResult| {
         is_one_each || (one.profile == two.profile && (!by_server || one.server == two.server))
@@ -361,7 +366,7 @@ fn matches<'a>(
         |input: &Input, of: &InputResult| format!("only in {}: {}", input.name(), of.name());
     let mut unmatched = Vec::new();
     for (input, opposite) in [(baseline, other), (other, baseline)] {
-        // What the other was to have and has not is told already.
+        // Expected results that the other lacks are already listed.
         let alone = input
             .measured()
             .filter(|(of, _)| !opposite.results.iter().any(|two| belong(of, two)));
@@ -370,7 +375,7 @@ fn matches<'a>(
     Ok((matched, unmatched))
 }
 
-/// A run and its load points, for a message.
+/// Returns a run and its load points, for a message.
 pub(super) fn with_clients(subject: &Subject, curve: &Curve<'_>) -> String {
     let points: Vec<_> = curve.rows.iter().map(|row| row.clients).collect();
     match points.is_empty() {

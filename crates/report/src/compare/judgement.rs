@@ -1,8 +1,9 @@
 //! The outcome of a condition: failed, passed or inconclusive.
 //!
 //! A condition names a limit, such as -5 %. A change has an estimate, a 95 %
-//! confidence interval over passes, and a detectable size: the smallest change
-//! that such passes show in four of five cases. The first rule that holds decides:
+//! confidence interval over passes, and a detectable size. The detectable size is
+//! the smallest change that such passes show in four of five cases. The first rule
+//! that holds decides:
 //!
 //! | rule | outcome |
 //! |---|---|
@@ -12,13 +13,13 @@
 //! | the detectable size is within the limit | passed |
 //! | none of these | inconclusive |
 //!
-//! So a condition passes only if the data could have shown a change as large as
-//! its limit. A change beyond the limit that may be noise never passes: its interval
+//! So a condition passes only if the data could have shown a change as large as its
+//! limit. A change beyond the limit that may be noise never passes. Its interval
 //! reaches from the limit to 0 or further, and the detectable size is larger still.
 //!
 //! A condition on a value that was not measured is an error, not a pass. So is a
-//! condition on a whole run that lost load points which the baseline has: the
-//! peak of the run hides them.
+//! condition on a whole run that lost load points which the baseline has: the peak
+//! of the run hides them.
 
 use std::fmt;
 
@@ -39,30 +40,32 @@ pub struct Judgement {
     pub baseline: String,
     /// Label of the other result.
     pub other: String,
-    /// The other's server, as its study calls it; `null` of a result by itself.
+    /// Name of the other result's server in its study; `null` for a separate
+    /// result.
     pub server: Option<String>,
-    /// Its profile.
+    /// Profile of the other result.
     pub profile: String,
-    /// Where: `at 16 clients`.
+    /// The load point: `at 16 clients`.
     pub place: String,
     /// The change, with its interval.
     pub change: MetricChange,
-    /// Whether the change is one that must not be.
+    /// Whether the condition failed: the change exceeds the limit, and not by
+    /// noise.
     pub failed: bool,
-    /// Whether it lies beyond the limit, but may be noise.
+    /// Whether the change exceeds the limit, but may be noise.
     pub within_noise: bool,
     /// Whether the data decides the condition; `false` means neither failed nor
     /// passed.
     pub conclusive: bool,
-    /// The smallest change in the condition's direction that the data shows in four
-    /// of five cases: a fall is negative. `null` with one pass.
+    /// Smallest change in the condition's direction that the data shows in four of
+    /// five cases. A fall is negative. `null` with one pass.
     pub detectable_percent: Option<f64>,
     /// Why a percentile may be wrong, a few words for each result: `p99 of B may be too
     /// high`. Empty for all else.
     pub doubts: Vec<String>,
 }
 
-/// The outcome by itself.
+/// The outcome alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Failed,
@@ -71,7 +74,7 @@ enum Outcome {
 }
 
 impl Judgement {
-    /// Whether the data shows that the change is none that must not be.
+    /// Returns whether the data shows that the change stays within the limit.
     #[must_use]
     pub const fn passed(&self) -> bool {
         matches!(self.outcome(), Outcome::Passed)
@@ -87,7 +90,7 @@ impl Judgement {
 }
 
 /// An interval over passes, and the smallest change that they show in the direction
-/// of a condition. All in percent.
+/// of a condition. All values are in percent.
 #[derive(Clone, Copy, Debug)]
 struct Evidence {
     low: f64,
@@ -96,7 +99,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// `None` with one pass of either run.
+    /// Returns the evidence of a change; `None` if either run has one pass.
     fn of(change: &MetricChange, side: Side) -> Option<Self> {
         let rise = change
             .shows_from_percent
@@ -104,7 +107,7 @@ impl Evidence {
         Some(Self {
             low: change.low_percent?,
             high: change.high_percent?,
-            // Intervals are of ratios: a rise to 5/4 is as far as a fall to 4/5.
+            // Intervals are of ratios: a rise to 5/4 is as large as a fall to 4/5.
             detectable: match side {
                 Side::Above => rise,
                 Side::Below => -100.0 * rise / (100.0 + rise),
@@ -114,7 +117,7 @@ impl Evidence {
 }
 
 impl Side {
-    /// Whether a change lies beyond a limit on this side.
+    /// Returns whether a change exceeds a limit on this side.
     fn is_beyond(self, percent: f64, limit: f64) -> bool {
         match self {
             Self::Below => percent < limit,
@@ -132,7 +135,7 @@ impl Side {
         else {
             return Outcome::Inconclusive;
         };
-        // The ends of the interval towards the limit, and away from it.
+        // The ends of the interval: towards the limit, and away from it.
         let (worst, best) = match self {
             Self::Below => (low, high),
             Self::Above => (high, low),
@@ -148,11 +151,11 @@ impl Side {
 }
 
 impl Condition {
-    /// Looks the change up and judges it.
+    /// Finds the change in a pair and judges it.
     ///
     /// # Errors
     ///
-    /// [`CompareError::NoData`] where the pair has no such change.
+    /// [`CompareError::NoData`] if the pair has no such change.
     pub fn judge(&self, pair: &Pair) -> Result<Judgement, CompareError> {
         let no_data = |reason: String| CompareError::NoData {
             condition: self.text.clone(),
@@ -182,7 +185,7 @@ impl Condition {
         })
     }
 
-    /// The change that the condition is about, and its size in percent.
+    /// Returns the change that the condition refers to, and its size in percent.
     fn change(&self, pair: &Pair, held: &Held) -> Result<(MetricChange, f64), String> {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let place = place(held);
@@ -235,7 +238,7 @@ impl Condition {
     }
 }
 
-/// Says of which result a percentile may be wrong.
+/// Names the results whose percentile may be wrong.
 fn doubts(metric: Metric, pair: &Pair, held: &Held) -> Vec<String> {
     let Some(percentile) = metric.percentile() else {
         return Vec::new();
@@ -255,7 +258,7 @@ fn doubts(metric: Metric, pair: &Pair, held: &Held) -> Vec<String> {
     sides.into_iter().flat_map(of_side).flatten().collect()
 }
 
-/// `at 16 clients`, or `at 16 and 8 clients` where each has its own.
+/// Returns `at 16 clients`, or `at 16 and 8 clients` if the two differ.
 fn place(held: &Held) -> String {
     match (held.baseline.clients, held.other.clients) {
         (one, other) if one == other => format!("at {}", counted(one.into(), "client")),
@@ -285,7 +288,8 @@ impl fmt::Display for Judgement {
         let percent = self.change.change_percent.unwrap_or_default();
         let (place, one, other) = (&self.place, &self.baseline, &self.other);
         write!(f, "{} {place}, {other} against {one}", change(percent))?;
-        // Of a study there may be several pairs, all of which are B against A.
+        // A study may have several pairs with the labels A and B, so name the
+        // server.
         if let Some(server) = &self.server {
             write!(f, ", {server} with {}", self.profile)?;
         }

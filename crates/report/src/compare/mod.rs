@@ -1,11 +1,12 @@
-//! Runs held against each other: `smbench compare`.
+//! Comparisons of runs: `smbench compare`.
 //!
-//! Every number of a load point that both runs have is compared, in percent of
-//! the first run, with the interval of [`crate::change`] and a verdict. Values are
-//! means over the valid passes, percentiles included: their noise is that of the
-//! passes' percentiles. One pass never makes a verdict. Each comparison stands for
-//! itself: of twenty without a difference, one is expected to show one.
-//! Not here: the arithmetic ([`crate::change`]), and how results are made.
+//! Every number of a load point that both runs have is compared, in percent of the
+//! first run. Each change has the interval of [`crate::change`] and a verdict.
+//! Values are means over the valid passes, including percentiles. Their noise is
+//! the noise of the passes' percentiles. One pass never gives a verdict. Each
+//! comparison is judged separately: of twenty without a difference, about one shows
+//! a difference by chance. Not here: the arithmetic ([`crate::change`]), and how
+//! results are made.
 
 mod condition;
 mod csv;
@@ -34,26 +35,27 @@ use crate::metric::{Better, Metric};
 use crate::percentile::Percentile;
 use crate::units;
 
-/// Runs held against the first of them, or of each server against its own.
+/// Runs compared with the first of them, or each server compared with its own
+/// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// [`crate::doc::SCHEMA_VERSION`] of the writer.
+    /// [`crate::doc::SCHEMA_VERSION`] of the program that wrote the comparison.
     pub schema_version: u32,
-    /// What compared.
+    /// The program that made the comparison.
     pub tool: ToolDoc,
-    /// One against another, in the order they were given.
+    /// The compared pairs, in the order the inputs were given.
     pub pairs: Vec<Pair>,
-    /// Results that have nothing to be held against, one sentence each.
+    /// Results without a counterpart, one sentence each.
     pub unmatched: Vec<String>,
 }
 
 impl Comparison {
-    /// Takes out pairs of runs that did different work; each becomes a sentence of
+    /// Removes pairs of runs that did different work. Each becomes a sentence of
     /// `unmatched`.
     ///
     /// # Errors
     ///
-    /// [`CompareError::OtherWork`] where no pair is left.
+    /// [`CompareError::OtherWork`] if no pair is left.
     pub fn of_same_work(mut self) -> Result<Self, CompareError> {
         let refused: Vec<_> = self.pairs.iter().filter_map(Pair::other_work).collect();
         self.pairs.retain(|pair| pair.other_work().is_none());
@@ -66,70 +68,70 @@ impl Comparison {
     }
 }
 
-/// A run held against another.
+/// A run compared with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// What the other is held against.
+    /// The baseline.
     pub baseline: Subject,
-    /// What is held against it.
+    /// The run that is compared with the baseline.
     pub other: Subject,
-    /// What differs of servers, sessions and generators: what the comparison may
-    /// be about.
+    /// Differences of servers, sessions and generators. They may be the purpose of
+    /// the comparison.
     pub settings: Vec<Difference>,
-    /// What differs of the work: a comparison in spite of this is to be read with
-    /// care.
+    /// Differences of the work. If there are any, the comparison needs care.
     pub workload: Vec<Difference>,
     /// Load points and passes that are not compared, one sentence each.
     pub left_out: Vec<String>,
-    /// Clients of the load points that are valid in the baseline and not in the other,
-    /// though it was to have them: it failed there, or was stopped before. Ascending.
+    /// Numbers of clients whose load points are valid in the baseline, but not in
+    /// the other run, although its plan has them. The other run failed there, or
+    /// was stopped before. Ascending.
     pub lost: Vec<u32>,
-    /// Each at its own peak, `null` where one of them has none.
+    /// Comparison of the two peaks; `null` if one of the runs has none.
     pub peak: Option<Held>,
-    /// At each number of clients that both have, ascending.
+    /// Comparisons at each number of clients that both runs have, ascending.
     pub load_points: Vec<Held>,
 }
 
-/// One of the runs.
+/// One of the compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Subject {
-    /// The letter that stands for it: `A`.
+    /// Label of the run: `A`.
     pub label: String,
-    /// The file or folder it came from, and in a study what it is called there.
+    /// File or folder of the run, and its name within a study.
     pub name: String,
-    /// What it is called there, by itself; `null` of a result by itself.
+    /// Only the name within a study; `null` for a separate result.
     pub server: Option<String>,
     /// Name of the profile.
     pub profile: String,
     /// The target without its password.
     pub url: String,
-    /// Wall-clock time of its start, RFC 3339 in UTC.
+    /// Wall-clock time of the start, RFC 3339 in UTC.
     pub started: String,
-    /// How it ended.
+    /// The way in which the run ended.
     pub outcome: OutcomeDoc,
 }
 
-/// Load points held against each other.
+/// Comparison of two load points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Held {
-    /// The one.
+    /// Load point of the baseline.
     pub baseline: Place,
-    /// The other.
+    /// Load point of the other run.
     pub other: Place,
-    /// All operations together.
+    /// Metrics over all operations.
     pub metrics: Vec<MetricChange>,
-    /// By kind of operation.
+    /// Metrics by kind of operation.
     pub ops: BTreeMap<String, Vec<MetricChange>>,
 }
 
 /// A load point of one of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// Its clients.
+    /// Number of clients.
     pub clients: u32,
-    /// Valid passes.
+    /// Number of valid passes.
     pub passes: usize,
-    /// Whether the generator was the limit in any of them.
+    /// Whether the generator was the limit in any of those passes.
     pub generator_limited: bool,
     /// The lowest percentile that may be too high in any of them, because answers were
     /// handled late; `null` where none is.
@@ -138,51 +140,52 @@ pub struct Place {
     pub stalled: bool,
 }
 
-/// One number of two load points.
+/// One metric of two load points.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MetricChange {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
     /// The unit of the two values.
     pub unit: &'static str,
-    /// The baseline's value, the mean over passes; `null` where it has none.
+    /// The baseline's value, the mean over passes; `null` if it has none.
     pub baseline: Option<f64>,
-    /// The other's.
+    /// The other run's value, the mean over passes; `null` if it has none.
     pub other: Option<f64>,
-    /// From the baseline to the other, in percent of the baseline; `null` without
-    /// both, and where the two are not of the same quantity: CPU time of the
-    /// processes that serve, and of the whole machine.
+    /// Change from the baseline to the other run, in percent of the baseline.
+    /// `null` if a value is missing, or if the two are different quantities: CPU
+    /// time of the serving processes, and of the whole machine.
     pub change_percent: Option<f64>,
-    /// Bounds of the 95 % confidence interval of that; `null` where the noise is
-    /// not known, like the next two.
+    /// Lower bound of the 95 % confidence interval of the change. `null`, like the
+    /// next three keys, if the noise is not known.
     pub low_percent: Option<f64>,
-    /// The upper bound.
+    /// Upper bound of that interval.
     pub high_percent: Option<f64>,
-    /// What the interval rests on. `window` is no ground for a verdict.
+    /// The kind of noise that the interval is based on. `window` does not suffice
+    /// for a verdict.
     pub noise: Option<Noise>,
-    /// The smallest increase that such data would show in four of five cases.
+    /// Smallest increase that such data would show in four of five cases.
     pub shows_from_percent: Option<f64>,
-    /// What is to be made of it.
+    /// Meaning of the change.
     pub verdict: Verdict,
 }
 
-/// What is to be made of a change.
+/// Meaning of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is one for the better.
+    /// An improvement.
     Better,
-    /// It is one for the worse.
+    /// A deterioration.
     Worse,
-    /// It may be noise.
+    /// The change may be noise.
     NoDifferenceShown,
-    /// There is one pass of either, or a value is missing, or they are not of the same
-    /// quantity.
+    /// Either run has only one pass, a value is missing, or the values are
+    /// different quantities.
     CannotTell,
 }
 
 impl Verdict {
-    /// As tables have it.
+    /// Returns the verdict as tables show it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -195,7 +198,8 @@ impl Verdict {
 }
 
 impl MetricChange {
-    /// Of all operations, or of one kind. `None` where neither has a value.
+    /// Compares a metric of all operations, or of one kind. `None` if neither run
+    /// has a value.
     fn of(metric: Metric, op: Option<&str>, rows: [&Row<'_>; 2]) -> Option<Self> {
         let [baseline, other] = rows.map(|row| metric.measured(&row.passes, op));
         baseline.or(other)?;
@@ -249,7 +253,7 @@ impl Held {
         }
     }
 
-    /// One number of all operations, or of one kind.
+    /// Returns a metric of all operations, or of one kind.
     #[must_use]
     pub fn find(&self, op: Option<&str>, metric: Metric) -> Option<&MetricChange> {
         let changes = match op {
@@ -273,7 +277,7 @@ impl Place {
 }
 
 impl Pair {
-    /// Holds `other` against `baseline`.
+    /// Compares `other` with `baseline`.
     fn of(baseline: (Subject, &RunDoc), other: (Subject, &RunDoc)) -> Result<Self, CompareError> {
         let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
         let [first, second] = &curves;
@@ -325,7 +329,7 @@ impl Pair {
         })
     }
 
-    /// What is wrong with comparing the two, where they were to do different work.
+    /// Returns the error for a pair whose plans have different work.
     fn other_work(&self) -> Option<CompareError> {
         let mut differences = self.workload.iter();
         let first = differences.find(|difference| difference.is_of_planned_work())?;
@@ -337,13 +341,13 @@ impl Pair {
         })
     }
 
-    /// The load points at which the baseline has its peak.
+    /// Returns the comparison at the load point where the baseline has its peak.
     #[must_use]
     pub fn at_baseline_peak(&self) -> Option<&Held> {
         self.at(self.peak.as_ref()?.baseline.clients)
     }
 
-    /// The load points of this many clients.
+    /// Returns the comparison at this number of clients.
     #[must_use]
     pub fn at(&self, clients: u32) -> Option<&Held> {
         let mut points = self.load_points.iter();
@@ -351,8 +355,8 @@ impl Pair {
     }
 }
 
-/// Load points that may be quoted of the baseline, but not of the other, which has
-/// them or was to have them.
+/// Returns the load points that may be quoted from the baseline, but not from the
+/// other run. The other run has them or was expected to have them.
 fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> {
     let is_asked_for = |clients: u32| {
         asked_for.contains(&clients) || other.rows.iter().any(|row| row.clients == clients)
@@ -368,7 +372,7 @@ fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> 
         .collect()
 }
 
-/// What of a run is not compared, and why.
+/// Names the parts of a run that are not compared, and the reason.
 fn left_out(subject: &Subject, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
     let label = &subject.label;
     let mut sentences = Vec::new();

@@ -13,19 +13,19 @@ use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, counted, plain};
 
-/// How much is told of each load point.
+/// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The changes, in one row.
+    /// The changes in one row.
     Overview,
-    /// Every number with its interval, by operation too.
+    /// Every number with its interval, also by operation.
     Details,
 }
 
-/// From how many comparisons on it matters that some are wrong by chance.
+/// Number of comparisons from which wrong results by chance are worth a remark.
 const MANY: usize = 20;
 
-/// The whole comparison. Ends with a newline.
+/// Returns the whole comparison. Ends with a newline.
 #[must_use]
 pub fn render(comparison: &Comparison, depth: Depth) -> String {
     let mut sections: Vec<_> = comparison
@@ -71,7 +71,7 @@ fn of_pair(pair: &Pair, depth: Depth) -> String {
     sections.join("\n")
 }
 
-/// What is held against what, and what differs.
+/// Names the compared runs and their differences.
 fn header(pair: &Pair) -> String {
     let mut lines = Vec::new();
     for subject in [&pair.baseline, &pair.other] {
@@ -144,7 +144,7 @@ fn title(pair: &Pair, held: &Held) -> String {
     )
 }
 
-/// `, 3 passes each`.
+/// Returns the number of passes: `, 3 passes each`.
 fn passes(held: &Held) -> String {
     match (held.baseline.passes, held.other.passes) {
         (1, 1) => ", 1 pass each".to_owned(),
@@ -153,7 +153,7 @@ fn passes(held: &Held) -> String {
     }
 }
 
-/// The columns of a change with all that is known of it.
+/// Returns the columns that describe a change completely.
 fn columns_of_changes(pair: &Pair) -> Vec<Column> {
     vec![
         Column::number(&pair.baseline.label),
@@ -191,7 +191,7 @@ fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
     ]
 }
 
-/// All numbers of a load point.
+/// Returns all numbers of a load point.
 fn numbers(pair: &Pair, held: &Held, title: &str) -> String {
     let mut columns = vec![Column::text("")];
     columns.extend(columns_of_changes(pair));
@@ -209,7 +209,7 @@ fn numbers(pair: &Pair, held: &Held, title: &str) -> String {
     table.to_text()
 }
 
-/// All numbers of each operation of a load point.
+/// Returns all numbers of each operation of a load point.
 fn details(pair: &Pair, held: &Held) -> String {
     let mut columns = vec![Column::text("op"), Column::text("")];
     columns.extend(columns_of_changes(pair));
@@ -228,7 +228,7 @@ fn details(pair: &Pair, held: &Held) -> String {
     table.to_text()
 }
 
-/// A change in a cell of its own: in brackets where it may be noise.
+/// Formats a change for one cell: in brackets if it may be noise.
 fn short(found: Option<&MetricChange>) -> Cell {
     let Some((found, percent)) = found.and_then(|found| Some((found, found.change_percent?)))
     else {
@@ -242,7 +242,7 @@ fn short(found: Option<&MetricChange>) -> Cell {
     Cell::number(percent, text)
 }
 
-/// Those of the metrics that any of these has.
+/// Returns the metrics that any of these changes has.
 fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Metric> {
     let mut used: Vec<_> = changes.map(|found| found.metric).collect();
     used.sort_unstable();
@@ -250,7 +250,7 @@ fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Me
     used
 }
 
-/// The changes of each operation in a row.
+/// Returns a table with the changes of each operation in a row.
 fn operations(pair: &Pair, held: &Held) -> String {
     let metrics = columns_in_use(held.ops.values().flatten());
     let mut columns = vec![Column::text("op")];
@@ -270,7 +270,7 @@ fn operations(pair: &Pair, held: &Held) -> String {
     table.to_text()
 }
 
-/// The changes of each load point in a row.
+/// Returns a table with the changes of each load point in a row.
 fn load_points(pair: &Pair) -> String {
     let metrics = columns_in_use(pair.load_points.iter().flat_map(|held| &held.metrics));
     let mut columns = vec![Column::number("clients")];
@@ -295,7 +295,7 @@ fn load_points(pair: &Pair) -> String {
     table.to_text()
 }
 
-/// How all this is to be read, as far as it bears on these runs.
+/// Explains how to read the tables, as far as it matters for these runs.
 fn remarks(pair: &Pair) -> Option<String> {
     let places = || pair.load_points.iter().chain(&pair.peak);
     let all = || places().flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten()));

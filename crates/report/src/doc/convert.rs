@@ -1,15 +1,18 @@
-//! From what a run measured to its document: the definitions of the numbers.
+//! Converts the record of a run to its document. This module defines the numbers:
 //!
-//! Throughput is application bytes over the window in 10^6 bits per second; a
-//! mean is over operations, never over means; errors are those of the whole load
-//! point, since one in a ramp spoils it as well; a point is valid only when
-//! every client ran the whole window. Not here: averages over passes.
+//! - Throughput is application bytes over the window, in 10^6 bits per second.
+//! - A mean is over operations, never over means.
+//! - Errors are those of the whole load point, because an error in a ramp spoils it
+//!   as well.
+//! - A load point is valid only if every client ran the whole window.
+//!
+//! Not here: averages over passes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::plan::{Caching, LoadModel, Verify};
-use smbench_engine::record::{
+use smbench_model::plan::{Caching, LoadModel, Verify};
+use smbench_model::record::{
     CachingRecord, ClientUsage, Direction, Failure, GeneratorRecord, LatencyNoise, LoadPointRecord,
     OpKind, OpRecord, OpTotals, Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord,
     Tally, Verification,
@@ -25,30 +28,30 @@ use crate::calibration::CalibrationDoc;
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
 
-/// What a reader must be told that no measurement shows.
+/// Facts that a reader must know and that no measurement shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disclosure {
     /// Where the server ran.
     pub place: Place,
-    /// What the server does on a FLUSH.
+    /// The server's handling of a FLUSH.
     pub flush: FlushDoc,
-    /// Anything else that bears on the numbers, one sentence each: that server
+    /// Further facts that affect the numbers, one sentence each. Example: server
     /// and generator share a machine.
     pub notes: Vec<String>,
-    /// The machine that generates the load; `None` to say nothing of it.
+    /// The machine that generates the load; `None` to leave it out.
     pub machine: Option<MachineDoc>,
-    /// What it can generate at most, where that has been measured.
+    /// The highest load that the machine can generate, if that was measured.
     pub calibration: Option<CalibrationDoc>,
-    /// The command line, without anything secret; empty to say nothing of it.
+    /// The command line without secrets; empty to leave it out.
     pub command: Vec<String>,
-    /// The server's program and its version, where they are known.
+    /// The server's program and its version, if they are known.
     pub software: Option<String>,
-    /// What its share is stored on, where that is known.
+    /// The storage of the share, if it is known.
     pub storage: Option<StorageDoc>,
 }
 
 impl RunDoc {
-    /// The document of a run, finished or not.
+    /// Builds the document of a run, finished or not.
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
         let asked = record.plan.caching != Caching::None;
@@ -72,7 +75,7 @@ impl RunDoc {
             Outcome::Interrupted => (OutcomeDoc::Interrupted, None),
             Outcome::Aborted(reason) => (OutcomeDoc::Aborted, Some(reason.clone())),
         };
-        // The formatter panics on a clock set before 1970.
+        // The formatter panics if the clock is set before 1970.
         let started = record.started.max(SystemTime::UNIX_EPOCH);
         Self {
             schema_version: SCHEMA_VERSION,
@@ -195,10 +198,10 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     }
 }
 
-/// Whether a request without an answer when the window closed waited longer than the
-/// longest latency of the window. A limit of p99.9 alone would accuse many load points:
-/// a request that is under way at a given instant is more often a long one, and with many
-/// clients one of them exceeds p99.9 by chance.
+/// Returns whether an unanswered request at the end of the window had waited longer
+/// than the longest latency of the window. A limit of p99.9 alone would flag many
+/// load points without reason. A request in flight at a given instant is more often
+/// a long one. With many clients, one of them exceeds p99.9 by chance.
 fn is_stalled(record: &LoadPointRecord, longest_ns: u64) -> bool {
     let left = record.punctuality;
     left.unanswered > 0 && left.unanswered_max.0 > longest_ns
@@ -216,7 +219,8 @@ fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64> {
     generator.latency_noise.iter().map(named).collect()
 }
 
-/// Whether bytes per interval were steady; operations where no data moved.
+/// Judges whether bytes per interval were steady; operations where no data was
+/// moved.
 fn steady(record: &LoadPointRecord) -> SteadyDoc {
     let Series { interval, all, ops } = &record.series;
     let interval_ns = interval.as_nanos().max(1);
@@ -244,10 +248,10 @@ fn concurrency(record: &LoadPointRecord, all: &OpRecord) -> ConcurrencyDoc {
     }
 }
 
-/// A rate may be missed by this share of what was due.
+/// Share of the due operations by which a rate may be missed.
 const RATE_MISSED_SHARE: f64 = 0.01;
-/// It may also be missed by what is due in this time: a shorter stall at the end of the
-/// window leaves as much unsent.
+/// A rate may also be missed by the operations due in this time. A shorter stall at
+/// the end of the window leaves this many unsent.
 const RATE_MISSED_S: f64 = 0.1;
 
 fn offered(record: &LoadPointRecord, load: &LoadModel) -> OfferedDoc {
@@ -287,7 +291,8 @@ const fn verification(record: &Verification) -> VerificationDoc {
     }
 }
 
-/// Drop-outs alone make a point invalid, whoever forgot to say so.
+/// Returns why the point is invalid. Drop-outs alone make it invalid, even if the
+/// record gives no reason.
 fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
     let dropped = || {
         let (count, clients) = (record.dropouts.len(), record.clients);
@@ -296,7 +301,7 @@ fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
     record.invalid.clone().or_else(dropped)
 }
 
-/// Mbit/s (10^6 bits); 0 for a window of no length.
+/// Returns Mbit/s (10^6 bits); 0 for a window of length 0.
 fn throughput_mbps(bytes: u64, window: Duration) -> f64 {
     per_second(bytes as f64 * 8.0 / 1e6, window)
 }
@@ -309,7 +314,7 @@ fn per_second(amount: f64, window: Duration) -> f64 {
     }
 }
 
-/// One value for each kind of which anything was answered.
+/// Returns one value for each kind with answered operations.
 fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
     OpKind::ALL
         .into_iter()
@@ -353,7 +358,7 @@ fn failures(ops: &Tally) -> Vec<FailureDoc> {
         .collect()
 }
 
-/// A failure by its name, and by its number if it is a status.
+/// Returns the name of a failure, and its number if it is a status.
 fn named(failure: &Failure) -> (String, Option<String>) {
     match failure {
         Failure::Short => ("short".to_owned(), None),

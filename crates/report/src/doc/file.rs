@@ -1,7 +1,8 @@
 //! Documents as files.
 //!
-//! A file is replaced whole or not at all, so a reader never meets half a
-//! document, not even after a power cut; every error is one line that names the file.
+//! A file is replaced completely or not at all. So a reader never finds half a
+//! document, not even after a power cut. Every error is one line that names the
+//! file.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,44 +15,44 @@ use serde_json::error::Category;
 use super::{LoadPointDoc, RunDoc, SCHEMA_VERSION};
 use crate::units::{counted, plain};
 
-/// Why a document could not be written.
+/// Reason why a document could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("write {path}: {source}")]
 pub struct SaveError {
-    /// The document's file.
+    /// Path of the document's file.
     path: PathBuf,
     source: io::Error,
 }
 
-/// Why a file could not be read as a document.
+/// Reason why a file could not be read as a document.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("read {path}: there is no such file")]
     NotFound {
-        /// The file asked for.
+        /// Path of the requested file.
         path: PathBuf,
     },
     /// The file exists but cannot be read.
     #[error("read {path}: {source}")]
     Unreadable {
-        /// The file asked for.
+        /// Path of the requested file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's reason.
         source: io::Error,
     },
     /// The text is not JSON.
     #[error("read {path}: not JSON: {detail}")]
     NotJson {
-        /// The file asked for.
+        /// Path of the requested file.
         path: PathBuf,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         detail: String,
     },
-    /// JSON, but nothing that smbench wrote.
+    /// The text is JSON, but not a result of smbench.
     #[error("read {path}: not an smbench result: it has no schema_version")]
     NotAResult {
-        /// The file asked for.
+        /// Path of the requested file.
         path: PathBuf,
     },
     /// The format is newer than this build.
@@ -59,49 +60,49 @@ pub enum LoadError {
         "read {path}: written by a newer smbench: schema_version {found}, this build reads {SCHEMA_VERSION}"
     )]
     Newer {
-        /// The file asked for.
+        /// Path of the requested file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file's format.
         found: u64,
     },
     /// A key is missing or has the wrong type, or keys contradict each other.
     #[error("read {path}: not a valid result: {detail}")]
     Malformed {
-        /// The file asked for.
+        /// Path of the requested file.
         path: PathBuf,
-        /// What is wrong, with line and column where there is one.
+        /// The error, with line and column if it has one.
         detail: String,
     },
 }
 
-/// The part of a document that tells how to read the rest.
+/// The key of a document that says how to read the others.
 #[derive(Deserialize)]
 struct Version {
     schema_version: u64,
 }
 
 impl RunDoc {
-    /// The document as indented JSON with a final newline.
+    /// Returns the document as indented JSON with a final newline.
     #[must_use]
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 
-    /// Writes the document, replacing any older one at once.
+    /// Writes the document and replaces an older one atomically.
     ///
     /// # Errors
     ///
-    /// When the file, or its temporary neighbour, cannot be written.
+    /// When the file, or the temporary file next to it, cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), SaveError> {
         save(self, path)
     }
 
-    /// Writes the document under the first of `paths` that is free, and returns that
-    /// path. Replaces nothing. All paths are in one directory.
+    /// Writes the document to the first of `paths` that does not exist yet, and
+    /// returns that path. Replaces no file. All paths must be in one directory.
     ///
     /// # Errors
     ///
-    /// As [`RunDoc::save`]; also when none of the paths is free.
+    /// The errors of [`RunDoc::save`]; also when all paths exist.
     pub fn save_under_free_name(
         &self,
         paths: impl IntoIterator<Item = PathBuf>,
@@ -113,16 +114,16 @@ impl RunDoc {
     ///
     /// # Errors
     ///
-    /// One line per [`LoadError`]; nothing a file holds makes this panic.
+    /// One line per [`LoadError`]. No content of a file causes a panic.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         Self::parse(&read(path)?, path)
     }
 
-    /// Reads the document that `bytes` hold; messages name `path`.
+    /// Reads the document in `bytes`; messages name `path`.
     ///
     /// # Errors
     ///
-    /// As [`RunDoc::load`], but for those of files.
+    /// The errors of [`RunDoc::load`], except those of reading the file.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
         let doc: Self = parse(bytes, path)?;
         doc.load_points
@@ -147,20 +148,20 @@ pub(crate) fn to_json(doc: &impl Serialize) -> String {
     json + "\n"
 }
 
-/// Writes a document, replacing any older one at once.
+/// Writes a document and replaces an older one atomically.
 pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
     let at = |source| SaveError {
         path: path.to_owned(),
         source,
     };
-    // The rename would put a file where a device or a pipe was.
+    // The rename would replace a device or a pipe by a file.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(at(io::Error::other("not a regular file")));
     }
     write_beside(doc, path, |temporary| fs::rename(temporary, path)).map_err(at)
 }
 
-/// Writes a document under the first of `paths` that is free.
+/// Writes a document to the first of `paths` that does not exist yet.
 fn save_under_free_name(
     doc: &impl Serialize,
     paths: impl IntoIterator<Item = PathBuf>,
@@ -183,16 +184,16 @@ fn save_under_free_name(
     })
 }
 
-/// Writes a document to a temporary file beside `path` and calls `name` with it, which
-/// gives it its name.
+/// Writes a document to a temporary file next to `path`. Then calls `name`, which
+/// gives the file its final name.
 fn write_beside<T>(
     doc: &impl Serialize,
     path: &Path,
     name: impl FnOnce(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
     let file_name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    // In the same directory, since a rename is atomic only within one
-    // file system.
+    // In the same directory, because a rename is atomic only within one file
+    // system.
     let temporary = path.with_file_name(format!(
         ".{}.{}.tmp",
         file_name.to_string_lossy(),
@@ -201,27 +202,27 @@ fn write_beside<T>(
     let write = || {
         let mut file = fs::File::create(&temporary)?;
         file.write_all(to_json(doc).as_bytes())?;
-        // The name may reach the disk before the data does: after a power cut there
-        // would be nothing in it.
+        // Otherwise the name could reach the disk before the data. The file would
+        // then be empty after a power cut.
         file.sync_all()
     };
     write().and_then(|()| name(&temporary)).inspect_err(|_| {
-        // Nothing more can be done when the removal fails as well.
+        // If the removal fails as well, nothing more can be done.
         let _ = fs::remove_file(&temporary);
     })
 }
 
-/// Renames a file to a name that must be free, so that two runs that save at the same
-/// moment cannot overwrite each other.
+/// Renames a file to a name that must not exist yet. So two runs that save at the
+/// same moment cannot overwrite each other.
 fn name_new(temporary: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(temporary, path) {
         Ok(()) => {
-            // A second name of the document does no harm.
+            // If this fails, a second name of the document does no harm.
             let _ = fs::remove_file(temporary);
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // Not every file system has hard links.
+        // Some file systems have no hard links.
         Err(_) => {
             fs::File::create_new(path)?;
             fs::rename(temporary, path).inspect_err(|_| {
@@ -245,8 +246,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
 
 /// Reads a document of any kind.
 pub(crate) fn parse<D: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<D, LoadError> {
-    // The version first: a newer document may lack what this build thinks it
-    // needs, and that must not be called an error in it.
+    // Check the version first. A newer document may lack keys that this build
+    // requires, and that is not an error in the document.
     let version: Version =
         serde_json::from_slice(bytes).map_err(|error| match error.classify() {
             Category::Data => LoadError::NotAResult {
@@ -267,7 +268,8 @@ pub(crate) fn parse<D: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<D,
     }
 }
 
-/// What is pooled from the histograms must be what the counts claim.
+/// Checks that each histogram has as many values as its count claims, because
+/// pooling uses the histograms.
 fn consistent(point: &LoadPointDoc) -> Result<(), String> {
     let differs = point.ops.iter().find(|(_, op)| op.hdr.count() != op.count);
     differs.map_or(Ok(()), |(name, op)| {

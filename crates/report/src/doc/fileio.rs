@@ -1,47 +1,47 @@
-//! A test as `sysbench fileio` does it, in that tool's words.
+//! A test as `sysbench fileio` runs it, with sysbench's terms.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::fileio::{Fileio, Flushing, Home, Spread};
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread};
 
-/// What all clients test together, with sysbench's names for its options.
+/// The test that all clients run together, with sysbench's names for its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileioDoc {
     /// `seqwr`, `seqrewr`, `seqrd`, `rndrd`, `rndwr` or `rndrw`.
     pub test_mode: String,
-    /// Bytes of a request, before any are merged.
+    /// Bytes of a request before merging.
     pub block_bytes: u64,
-    /// As many make one sequential request; 0 and 1 are one.
+    /// Number of blocks that make one sequential request; 0 and 1 both mean one.
     pub merged_requests: u32,
-    /// Every file is flushed after each this many requests; 0 is never.
+    /// Every file is flushed after each this number of requests; 0 means never.
     pub fsync_freq: u32,
-    /// Whether each write is flushed.
+    /// Whether each write is followed by a flush.
     pub fsync_all: bool,
-    /// Whether every client flushes every file when the load is over.
+    /// Whether every client flushes every file after the load.
     pub fsync_end: bool,
-    /// Reads for each write in `rndrw`.
+    /// Number of reads for each write in `rndrw`.
     pub rw_ratio: f64,
     /// `uniform`, `gaussian`, `special`, `pareto` or `zipfian`.
     pub rand_type: String,
-    /// Of `gaussian` and `special`.
+    /// Parameter of `gaussian` and `special`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rand_spec_iter: Option<u32>,
-    /// Of `special`.
+    /// Parameter of `special`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rand_spec_pct: Option<u32>,
-    /// Of `special`.
+    /// Parameter of `special`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rand_spec_res: Option<u32>,
-    /// Of `pareto`.
+    /// Parameter of `pareto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rand_pareto_h: Option<f64>,
-    /// Of `zipfian`.
+    /// Parameter of `zipfian`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rand_zipfian_exp: Option<f64>,
-    /// Events after which it is over; 0 is no limit.
+    /// Number of events after which the test ends; 0 means no limit.
     pub events: u64,
-    /// Seconds after which it is over; 0 is no limit.
+    /// Seconds after which the test ends; 0 means no limit.
     pub time_s: f64,
-    /// Whether the files had been prepared before, or were the run's own.
+    /// Whether the files were prepared before; otherwise the run made its own.
     pub prepared: bool,
 }
 

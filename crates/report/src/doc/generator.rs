@@ -1,62 +1,65 @@
-//! How the generator fared in the window of a load point, and whether it was the
+//! The generator's condition in the window of a load point, and whether it was the
 //! limit.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use smbench_engine::record::{LoadPointRecord, WorkerRecord};
+use smbench_model::record::{LoadPointRecord, WorkerRecord};
 
 /// The generator in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorDoc {
-    /// Whether it limited the load, so that throughput is not to be trusted.
+    /// Whether the generator limited the load, so that throughput is not to be
+    /// trusted.
     pub limited: bool,
-    /// Why; `null` where it was not.
+    /// Why the generator was the limit; `null` if it was not.
     pub reason: Option<String>,
-    /// How a server on the same machine kept it from the CPUs. Throughput is then what both
-    /// reach together. Absent where it did not.
+    /// Explanation that a server on the same machine took CPU time from the
+    /// generator. Throughput is then what both reach together. Absent if the server
+    /// did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_cpus: Option<String>,
-    /// What it means that `held_back_share` is noteworthy: network or server were
-    /// the limit. Absent where it is not, and where `limited` or `shared_cpus` leaves open who
-    /// was.
+    /// Explanation of a noteworthy `held_back_share`: the network or the server was
+    /// the limit. Absent if the share is small, or if `limited` or `shared_cpus`
+    /// leaves the cause open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_pressure: Option<String>,
-    /// Share of the time of all CPUs of the generator's machine that anyone
-    /// used, 0 to 1; `null` where the system did not tell.
+    /// Share of the time of all CPUs of the generator's machine in which any
+    /// program used them, 0 to 1; `null` if the system did not provide it.
     pub machine_busy_share: Option<f64>,
     /// `credit_starved_s` as a share of the clients' time.
     pub credit_starved_share: f64,
     /// `held_back_s` as a share of the clients' time: back-pressure of sockets.
     pub held_back_share: f64,
-    /// How late events were seen, over all threads; `null` without any.
+    /// Delay in noticing events, over all threads; `null` without events.
     pub lateness_ns: Option<LatenessDoc>,
-    /// One for each thread, in their order.
+    /// One element for each thread, in their order.
     pub workers: Vec<WorkerDoc>,
 }
 
 /// A worker thread in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerDoc {
-    /// The CPU it was kept on; `null` where it was free.
+    /// The CPU that the thread was pinned to; `null` if it was not pinned.
     pub cpu: Option<u64>,
-    /// Share of the window in which it used a CPU, user and system, 0 to 1. Where its
-    /// load ended before the window did: of the time until then.
+    /// Share of the window in which the thread used a CPU, user and system, 0 to 1.
+    /// If its load ended before the window did, the share is of the time until
+    /// then.
     pub cpu_share: f64,
-    /// Share in which it waited for one, which others had; `null` where the
-    /// system did not tell.
+    /// Share in which the thread waited for a CPU that others used; `null` if the
+    /// system did not provide it.
     pub waiting_share: Option<f64>,
-    /// How late it saw events; `null` without any.
+    /// Delay in noticing events; `null` without events.
     pub lateness_ns: Option<LatenessDoc>,
 }
 
-/// From when a timer expired until its thread saw that, in nanoseconds.
+/// Time from when a timer expired until its thread noticed that, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatenessDoc {
     /// Median.
     pub p50: u64,
     /// 99th percentile.
     pub p99: u64,
-    /// Latest.
+    /// Maximum.
     pub max: u64,
 }
 

@@ -5,15 +5,16 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of machine it was. `null` is what the system did not tell, and `cpus` of
-/// passes that did not have as many.
+/// The kind of machine. A value is `null` if the system did not provide it. `cpus`
+/// is also `null` if it was not the same in all passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineDoc {
-    /// The operating system as it calls itself: `Debian GNU/Linux 12 (bookworm)`.
+    /// Name of the operating system in its own words: `Debian GNU/Linux 12
+    /// (bookworm)`.
     pub system: Option<String>,
     /// Release of the kernel: `6.1.0-13-amd64`.
     pub kernel: Option<String>,
-    /// Model of the first CPU, as the system words it.
+    /// Model of the first CPU in the system's words.
     pub cpu: Option<String>,
     /// Hardware threads that this process may use.
     pub cpus: Option<u32>,
@@ -22,7 +23,7 @@ pub struct MachineDoc {
 }
 
 impl MachineDoc {
-    /// This machine.
+    /// Describes this machine.
     #[must_use]
     pub fn this() -> Self {
         let read = |path| fs::read_to_string(path).ok();
@@ -44,8 +45,9 @@ impl MachineDoc {
         }
     }
 
-    /// Whether the other is the same machine, for what it can generate. What memory it
-    /// has does not tell: that differs by some KiB from one start to the next.
+    /// Returns whether the other machine can generate the same load, as far as is
+    /// known. Memory is not compared, because it differs by some KiB from one boot
+    /// to the next.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let without_memory = |machine: &Self| Self {
@@ -56,7 +58,7 @@ impl MachineDoc {
     }
 }
 
-/// What the first line that begins with `name` has after the separator.
+/// Returns the text after the separator in the first line that begins with `name`.
 fn value(text: &str, name: &str, separator: char) -> Option<String> {
     let mut pairs = text.lines().filter_map(|line| line.split_once(separator));
     let (_, value) = pairs.find(|(key, _)| key.trim() == name)?;

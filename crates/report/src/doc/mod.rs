@@ -1,10 +1,16 @@
 //! The result document: versioned JSON that other programs read.
 //!
-//! Invariants: a key is added but never renamed or given another unit while
-//! [`SCHEMA_VERSION`] stays; every number is finite; what was not measured is
-//! `null`, never zero; no secret is ever in it. The types are the format, so
-//! they mirror the engine's instead of borrowing them.
-//! Not here: what is derived from several load points (see [`crate::curve`]).
+//! Invariants:
+//!
+//! - Keys may be added. No key is renamed or gets another unit while
+//!   [`SCHEMA_VERSION`] stays.
+//! - Every number is finite.
+//! - A value that was not measured is `null`, never zero.
+//! - A document never contains a secret.
+//!
+//! The types define the format, so they mirror the engine's types instead of
+//! reusing them. Not here: values derived from several load points (see
+//! [`crate::curve`]).
 
 mod convert;
 mod file;
@@ -45,55 +51,56 @@ pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use crate::calibration::CalibrationDoc;
 use crate::statistics::Estimate;
 
-/// The version of the format this build writes, and the newest it reads.
+/// The version of the format that this build writes, and the newest that it reads.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything that is known about one run.
+/// All results and settings of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunDoc {
-    /// [`SCHEMA_VERSION`] of the writer.
+    /// [`SCHEMA_VERSION`] of the program that wrote the document.
     pub schema_version: u32,
-    /// What wrote the document.
+    /// The program that wrote the document.
     pub tool: ToolDoc,
     /// Wall-clock time of the start, RFC 3339 in UTC, to the second.
     pub started: String,
-    /// How the run ended.
+    /// The way in which the run ended.
     pub outcome: OutcomeDoc,
     /// Why the run was aborted; `null` unless it was.
     pub outcome_reason: Option<String>,
-    /// The command line: the program, and one argument per element; passwords and
-    /// queries in URLs are left out. Not in documents of releases that did not say,
-    /// and of other programs.
+    /// The command line: the program, and one argument per element. Passwords and
+    /// queries in URLs are left out. Absent in documents of releases that did not
+    /// record it, and of other programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// What was asked for: enough to run it again.
+    /// The settings of the run: enough to run it again.
     pub plan: PlanDoc,
-    /// What makes an operation start.
+    /// The event that starts an operation.
     #[serde(rename = "loop")]
     pub pacing: LoopDoc,
     /// The server, as negotiated and as disclosed.
     pub server: ServerDoc,
-    /// The machine that generated the load. Not in documents of releases that
-    /// did not say.
+    /// The machine that generated the load. Absent in documents of releases that
+    /// did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineDoc>,
-    /// What that machine can generate at most. Absent where nobody has measured it.
+    /// The highest load that the machine can generate. Absent if it was not
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationDoc>,
     /// One element per load point and pass, in the order they ran.
     pub load_points: Vec<LoadPointDoc>,
-    /// Means over passes, where there are several valid ones. Not in documents
-    /// of runs with one pass.
+    /// Means over passes, if there are several valid ones. Absent in documents of
+    /// runs with one pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<RepeatsDoc>,
-    /// The highest valid load point; `null` when there is none.
+    /// The highest valid load point; `null` if there is none.
     pub peak: Option<PeakDoc>,
-    /// What could not be removed from the share; `null` when nothing was left.
+    /// Files that could not be removed from the share; `null` if nothing was left.
     pub leftover: Option<String>,
 }
 
 impl RunDoc {
-    /// Whether any load point got as far as its window.
+    /// Returns whether any load point got as far as its window.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.load_points.iter().any(|point| point.window_s > 0.0)
@@ -103,14 +110,14 @@ impl RunDoc {
 /// The program that wrote a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDoc {
-    /// `smbench`.
+    /// Name of the program: `smbench`.
     pub name: String,
-    /// Its release.
+    /// Release of the program.
     pub version: String,
 }
 
 impl ToolDoc {
-    /// This program.
+    /// Describes this program.
     #[must_use]
     pub fn this() -> Self {
         Self {
@@ -120,7 +127,7 @@ impl ToolDoc {
     }
 }
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutcomeDoc {
@@ -128,66 +135,67 @@ pub enum OutcomeDoc {
     Complete,
     /// Interrupted by the user.
     Interrupted,
-    /// Given up because of the server or the network.
+    /// Stopped because of the server or the network.
     Aborted,
 }
 
-/// What makes an operation start.
+/// The event that starts an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoopDoc {
-    /// The answer to an earlier one. No operation is ever due before it is
-    /// sent, so response times equal service times, unless clients have a
-    /// think time: response times count from its end.
+    /// The answer to an earlier operation. No operation is due before it is sent,
+    /// so response times equal service times. The exception are clients with a
+    /// think time: their response times count from the end of the think time.
     Closed,
-    /// The clock. Response times count from the instant at which an operation
-    /// was due, whenever it was sent; service times from then.
+    /// The clock. Response times count from the instant at which an operation was
+    /// due. Service times count from the instant at which it was sent.
     Rate,
-    /// The clock, at the instants of what is replayed, but one operation after
-    /// the other. Response times count as at a rate.
+    /// The clock, at the recorded instants of a replay, but one operation after the
+    /// other. Response times count as at a rate.
     Recorded,
 }
 
 /// The valid passes at one number of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatsDoc {
-    /// Clients of each.
+    /// Clients of each pass.
     pub clients: u32,
-    /// How many passes, 2 or more.
+    /// Number of passes, 2 or more.
     pub passes: u32,
     /// Throughput in Mbit/s (10^6 bits).
     pub throughput_mbps: Estimate,
     /// Operations per second.
     pub ops_per_s: Estimate,
-    /// Means of the passes' mean response times in nanoseconds; `null` where a
-    /// pass had no operation.
+    /// Mean of the passes' mean response times in nanoseconds; `null` if a pass had
+    /// no operation.
     pub latency_mean_ns: Option<Estimate>,
-    /// The same of their 99th percentiles. It is not the percentile over the
-    /// operations of all passes, for which histograms are to be pooled.
+    /// Mean of the passes' 99th percentiles. It is not the percentile over the
+    /// operations of all passes, which only pooled histograms give.
     pub latency_p99_ns: Option<Estimate>,
 }
 
 /// The highest point of the curve averaged over the valid passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeakDoc {
-    /// Mean over the valid passes, in Mbit/s. Where it is 0 no load point moved
-    /// any data, and the peak is that of operations per second.
+    /// Mean over the valid passes, in Mbit/s. If it is 0, no load point moved any
+    /// data, and the peak is that of operations per second.
     pub throughput_mbps: f64,
-    /// Operations per second, mean over the valid passes. Not in documents of
+    /// Operations per second, mean over the valid passes. Absent in documents of
     /// releases that only read and wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// At this many clients.
+    /// Number of clients at the peak.
     pub clients: u32,
-    /// Mean response time there, over all operations of those passes.
+    /// Mean response time at the peak, over all operations of the valid passes.
     pub latency_mean_ns: f64,
-    /// 99th percentile of the response time there.
+    /// 99th percentile of the response time at the peak.
     pub latency_p99_ns: u64,
-    /// Valid passes averaged there.
+    /// Number of valid passes that were averaged at the peak.
     pub passes: u32,
-    /// The last load point, counting up from the peak, before what it is the
-    /// peak of falls below 95 % of it.
+    /// Clients of the last load point above the peak at which the curve still
+    /// reaches 95 % of it, without falling below in between.
     pub within_95_percent_clients: u32,
-    /// The same counting down: from here on it stays within 95 %.
+    /// Clients of the first load point from which the curve stays within 95 % of
+    /// the peak, up to the peak.
     pub within_95_percent_from_clients: u32,
 }

@@ -1,26 +1,26 @@
 //! Lines of an access pattern.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::plan::AccessLine;
+use smbench_model::plan::AccessLine;
 
 /// A line of an access pattern, as in Iometer's access specifications.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PatternDoc {
     /// Bytes per request.
     pub bytes: u32,
-    /// Percent of the bursts that are of this line.
+    /// Percent of the bursts that belong to this line.
     pub weight_percent: f64,
     /// Share of reads among its requests, 0 to 100.
     pub read_percent: f64,
-    /// Share of its requests that go to a random place, 0 to 100.
+    /// Share of its requests at a random offset, 0 to 100.
     pub random_percent: f64,
-    /// Seconds that pass before each burst.
+    /// Seconds before each burst.
     pub delay_s: f64,
-    /// Requests of a burst.
+    /// Number of requests in a burst.
     pub burst: u32,
-    /// What places are multiples of, in bytes.
+    /// Alignment of offsets, in bytes.
     pub align_bytes: u32,
-    /// Bytes that answer each request in the other direction; 0 for none.
+    /// Bytes of the reply to each request, in the other direction; 0 for no reply.
     pub reply_bytes: u32,
 }
 

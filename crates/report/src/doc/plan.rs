@@ -1,12 +1,12 @@
-//! The plan of a run as its document keeps it: everything needed to run it
-//! again, in the document's own words and with units in the names.
-//! Not here: the target, which is `server.url`, and the password.
+//! The plan of a run in its document: everything needed to run it again. Key names
+//! contain the units. Not here: the target, which is `server.url`, and the
+//! password.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::plan::{
+use smbench_model::plan::{
     Access, Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, Replay, Requests,
     Scope, SessionOptions, Timing, Verify, WeightedAction, Workload,
 };
@@ -14,39 +14,39 @@ use smbench_engine::plan::{
 use super::FileioDoc;
 use super::pattern::PatternDoc;
 
-/// What was asked for.
+/// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanDoc {
     /// Name of the profile.
     pub profile: String,
-    /// Equal for plans that measure the same thing.
+    /// Digest that is equal for plans that measure the same thing.
     pub digest: String,
-    /// What each client does.
+    /// The workload of each client.
     pub workload: WorkloadDoc,
-    /// Clients at each load point, in the order they run.
+    /// Clients of each load point, in the order they run.
     pub load_points: Vec<u32>,
-    /// Passes over the series of load points.
+    /// Number of passes over the series of load points.
     pub repeat: u32,
-    /// Requests each client keeps in flight.
+    /// Requests that each client keeps in flight.
     pub outstanding: u32,
-    /// Operations per second, of all clients together or of each
-    /// (`rate_scope`); absent in a closed loop.
+    /// Operations per second, of all clients together or of each (`rate_scope`).
+    /// Absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
-    /// Whose rate it is: `total` or `client`.
+    /// Scope of the rate: `total` or `client`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_scope: Option<String>,
-    /// How operations at a rate are spaced: `constant` or `poisson`.
+    /// Spacing of operations at a rate: `constant` or `poisson`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
-    /// Mean seconds between the end of an operation and the next; absent where
-    /// there is none.
+    /// Mean seconds between the end of an operation and the next. Absent without a
+    /// think time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time_s: Option<f64>,
-    /// How think times vary: `fixed` or `exponential`.
+    /// Distribution of think times: `fixed` or `exponential`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_distribution: Option<String>,
-    /// How clients began: `linear` over the ramp-up; absent where all at once.
+    /// Start of clients: `linear` over the ramp-up. Absent if all began at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<String>,
     /// Seconds under load before the window.
@@ -59,57 +59,57 @@ pub struct PlanDoc {
     pub seed: u64,
     /// Worker threads of the generator.
     pub threads: u32,
-    /// Whether each of them stayed on a CPU of its own. Like the next, not in
-    /// documents of releases that could not choose.
+    /// Whether each thread was pinned to its own CPU. Absent, like the next key, in
+    /// documents of releases without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin_threads: Option<bool>,
-    /// Sessions set up per second at most; absent where nobody limited them.
+    /// Highest number of sessions that were set up per second. Absent without a
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_rate: Option<u32>,
-    /// The client that carried the operations out: `native` or `smb-rs`, or `own`
-    /// where a program that embeds the engine brought one. Not in documents of
-    /// releases that could not choose.
+    /// The client that carried out the operations: `native`, `smb-rs`, or `own` for
+    /// the driver of an embedding program. Absent in documents of releases without
+    /// the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// `own` where a program that embeds the engine brought the operations, so
-    /// that `workload`, `seed` and `digest` do not tell what they were. Not in
-    /// other documents.
+    /// `own` if an embedding program supplied the operations. `workload`, `seed`
+    /// and `digest` then do not describe them. Absent in other documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<String>,
     /// The oplock or lease that opens of files asked for, such as `batch` or
-    /// `lease-rh`. Not in documents without.
+    /// `lease-rh`. Absent if they asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oplock: Option<String>,
     /// The dialects offered, such as `3.1.1` or `2.1..3.0.2`; `auto` for all.
     pub dialect: String,
-    /// Signing as asked for; what came of it is `server.signing`.
+    /// Signing as asked for; `server.signing` has the result.
     pub signing: ModeDoc,
-    /// The one signing algorithm offered, or `auto`. Like the next two, not in
-    /// documents of releases that could not choose.
+    /// The one signing algorithm offered, or `auto`. Absent, like the next two
+    /// keys, in documents of releases without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_algorithm: Option<String>,
-    /// Encryption as asked for; what came of it is `server.encryption`.
+    /// Encryption as asked for; `server.encryption` has the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<ModeDoc>,
     /// The ciphers offered, the preferred one first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ciphers: Option<Vec<String>>,
-    /// Sessions that shared each connection. Like the next, not in documents of
-    /// releases that could not choose.
+    /// Number of sessions that shared each connection. Absent, like the next key,
+    /// in documents of releases without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_connection: Option<u32>,
-    /// Connections that each session used at a time.
+    /// Number of connections that each session used at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections_per_session: Option<u32>,
-    /// The most credits each connection held and used; absent where as many as
-    /// its requests in flight need.
+    /// Highest number of credits that each connection held and used. Absent if it
+    /// was the number that its requests in flight need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credits: Option<u16>,
-    /// Addresses of the generator that connections came from, such as
-    /// `192.0.2.10-192.0.2.20`; absent where the system chose.
+    /// Local addresses of the connections, such as `192.0.2.10-192.0.2.20`. Absent
+    /// if the system chose them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_ip: Option<String>,
-    /// Whether data read was compared with what was written.
+    /// Whether data read was compared with the data written.
     pub verify: VerifyDoc,
     /// Bounds on every wait.
     pub limits: LimitsDoc,
@@ -117,74 +117,76 @@ pub struct PlanDoc {
     pub bytes_on_share: u64,
 }
 
-/// What each client does.
+/// The workload of each client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadDoc {
     /// Request sizes and their weights.
     pub sizes: Vec<SizeDoc>,
-    /// Share of reads among reads and writes, 0 to 100; `null` when there are
+    /// Share of reads among reads and writes, 0 to 100. `null` if there are
     /// `operations`, a `pattern` or `readers_percent` instead.
     pub read_percent: Option<f64>,
-    /// Share of clients that only read, 0 to 100, where the others only write;
-    /// absent where no client is tied to one of them.
+    /// Share of clients that only read, 0 to 100; the others only write. Absent if
+    /// each client does both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers_percent: Option<f64>,
-    /// How offsets follow each other; of a `pattern`, random where all are.
+    /// Order of offsets. For a `pattern`: random if all its lines are.
     pub access: AccessDoc,
-    /// A FLUSH after every this many writes of a client; `null` is never.
+    /// Number of writes of a client after which it sends a FLUSH; `null` means
+    /// never.
     pub flush_every_writes: Option<u32>,
-    /// A mix of any commands and their weights; absent when clients read and
-    /// write only.
+    /// A mix of any commands and their weights. Absent if clients only read and
+    /// write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationDoc>,
-    /// The lines of an access pattern; absent where there is none.
+    /// The lines of an access pattern. Absent without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pattern: Vec<PatternDoc>,
-    /// What is replayed; absent where something else is done.
+    /// The replay. Absent if the workload is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayDoc>,
-    /// What is tested as `sysbench fileio` does; absent where something else is
-    /// done. `seed` chooses the offsets, `files` and `file_bytes` are the files.
+    /// The test of `sysbench fileio`. Absent if the workload is something else.
+    /// `seed` chooses the offsets; `files` and `file_bytes` describe the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fileio: Option<FileioDoc>,
     /// Whether clients have files of their own.
     pub scope: ScopeDoc,
-    /// Files per client, or in all when shared.
+    /// Number of files per client, or of all files if they are shared.
     pub files: u32,
     /// Bytes in each file.
     pub file_bytes: u64,
 }
 
-/// What clients replay, each for itself.
+/// The replay that each client runs separately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayDoc {
-    /// The loadfile, or the name of what was made up.
+    /// The loadfile, or the name of a generated replay.
     pub source: String,
-    /// SHA-256 of the loadfile (and of whether lines were left out), or of what
-    /// the other was made of.
+    /// SHA-256 of the loadfile and of whether lines were left out. For a generated
+    /// replay: SHA-256 of its parameters.
     pub sha256: String,
     /// Lines of the file, comments included.
     pub lines: u64,
-    /// Operations in it, by the verb of a loadfile.
+    /// Number of operations in it, by verb of the loadfile.
     pub operations: BTreeMap<String, u64>,
-    /// Lines left out, by what they begin with; absent where there are none.
+    /// Number of lines left out, by their first word. Absent without such lines.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, u64>,
-    /// Handles that the file leaves open, and that are closed all the same.
+    /// Number of handles that the file leaves open; the replay closes them all the
+    /// same.
     #[serde(default)]
     pub closed: u64,
-    /// Bytes that READs in it ask for.
+    /// Bytes that its READs ask for.
     pub bytes_read: u64,
-    /// Bytes that WRITEs in it carry.
+    /// Bytes that its WRITEs carry.
     pub bytes_written: u64,
-    /// When operations began: `fast`, or `recorded` as the file has it.
+    /// When operations began: `fast`, or `recorded` as in the file.
     pub timing: String,
-    /// How often each client went through it; absent where until the window
-    /// closed.
+    /// Number of times that each client ran through it. Absent if it repeated until
+    /// the window closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loops: Option<u32>,
-    /// Seconds from the first operation to the last; absent where the file does
-    /// not tell.
+    /// Seconds from the first operation to the last. Absent if the file has no
+    /// times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
 }
@@ -201,12 +203,12 @@ pub struct SizeDoc {
 /// One operation of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationDoc {
-    /// What is done: `read`, `create`, `query_info` and so on, as in a profile.
+    /// The operation: `read`, `create`, `query_info` and so on, as in a profile.
     pub op: String,
     /// Percent of the operations that are this one.
     pub weight_percent: f64,
-    /// Its parameters, as in a profile, those that were not written included;
-    /// of a `create` also its `subject`: what it opens.
+    /// Its parameters as in a profile, including defaults. A `create` also has its
+    /// `subject`: the kind of file that it opens.
     #[serde(flatten)]
     pub parameters: BTreeMap<String, serde_json::Value>,
 }
@@ -221,13 +223,13 @@ pub enum AccessDoc {
     Sequential,
 }
 
-/// Who works on a file.
+/// The clients that use a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScopeDoc {
     /// Each client has its own files.
     Private,
-    /// All clients work on the same files.
+    /// All clients use the same files.
     Shared,
 }
 
@@ -237,9 +239,9 @@ pub enum ScopeDoc {
 pub enum ModeDoc {
     /// As the server requires.
     Auto,
-    /// On, or no run.
+    /// On; the run fails if the server does not support it.
     Required,
-    /// Off, or no run.
+    /// Off; the run fails if the server requires it.
     Off,
 }
 
@@ -247,9 +249,9 @@ pub enum ModeDoc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyDoc {
-    /// Payloads are discarded unseen.
+    /// Payloads are discarded without a check.
     Off,
-    /// Every byte read is compared with what was written.
+    /// Every byte read is compared with the data written.
     ReadBack,
 }
 
@@ -265,8 +267,9 @@ pub struct LimitsDoc {
 }
 
 impl PlanDoc {
-    /// Worker threads at this many clients: those that share connections share
-    /// a thread, and one without a client never starts.
+    /// Returns the number of worker threads at this number of clients. Sessions
+    /// that share a connection share a thread, and a thread without clients never
+    /// starts.
     pub(crate) fn threads_at(&self, clients: u32) -> u32 {
         let sessions = self.sessions_per_connection.unwrap_or(1).max(1);
         self.threads.min(clients.div_ceil(sessions))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use super::{ConcurrencyDoc, FairnessDoc, GeneratorDoc, SeriesDoc, ServerCpuDoc};
 use crate::latency::{Hdr, LatencyDoc};
@@ -12,163 +12,170 @@ use crate::statistics::SteadyDoc;
 /// One load point of one pass. "Window" is the measured time without ramps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadPointDoc {
-    /// Clients asked for.
+    /// Number of clients asked for.
     pub clients: u32,
-    /// Which pass over the series of load points, from 1.
+    /// Number of the pass over the series of load points, from 1.
     pub repeat: u32,
     /// Length of the window in seconds.
     pub window_s: f64,
     /// Whether the numbers may be quoted.
     pub valid: bool,
-    /// Why not; `null` when valid.
+    /// Why the numbers may not be quoted; `null` if they may.
     pub invalid_reason: Option<String>,
-    /// Whether a request without an answer when the window closed waited longer than every
-    /// latency of the window, p99.9 included. Percentiles then miss a stall. Absent in
-    /// documents of releases that did not say.
+    /// Whether a request that was unanswered when the window closed had waited
+    /// longer than every latency of the window. Percentiles, p99.9 included, then
+    /// miss a stall. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled: Option<bool>,
-    /// Application bytes read and written in the window per second, in
-    /// Mbit/s (10^6 bits).
+    /// Application bytes read and written in the window, per second, in Mbit/s
+    /// (10^6 bits).
     pub throughput_mbps: f64,
     /// Operations completed without error in the window, per second.
     pub ops_per_s: f64,
-    /// Payload bytes of READs in the window, those in frames with CREATE and
-    /// CLOSE included.
+    /// Payload bytes of READs in the window, including those in frames with CREATE
+    /// and CLOSE.
     pub bytes_read: u64,
-    /// Payload bytes of WRITEs in the window. What the server copies by itself
-    /// is in neither.
+    /// Payload bytes of WRITEs in the window. Bytes that the server copies on its
+    /// own are in neither.
     pub bytes_written: u64,
-    /// Operations of the whole load point that failed, ramps included.
+    /// Number of failed operations of the whole load point, ramps included.
     pub errors: u64,
     /// Response times of all operations of the window, from due to done; `null`
-    /// without any.
+    /// without operations.
     pub latency_ns: Option<LatencyDoc>,
-    /// The window by kind of operation: `read`, `write`, `flush`, `create` and
-    /// so on. A kind is one request, or one frame of several. `oplock_break` and
-    /// `reauthentication` are what the server asked for, `final_flush` comes after
-    /// the window of a `fileio` test; these are in no sum.
+    /// The window by kind of operation: `read`, `write`, `flush`, `create` and so
+    /// on. A kind is one request, or one frame of several requests. No sum contains
+    /// `oplock_break` and `reauthentication`, which the server asks for, and
+    /// `final_flush`, which comes after the window of a `fileio` test.
     pub ops: BTreeMap<String, OpDoc>,
-    /// From the first operation to the last, ramps included, by operation:
-    /// what the server's side must have seen.
+    /// Operations from the first to the last, ramps included, by kind: the server
+    /// must have counted the same.
     pub whole: BTreeMap<String, TotalsDoc>,
     /// Failed operations by cause, ramps included.
     pub failures: Vec<FailureDoc>,
-    /// Operations of a replay that did not go as recorded, ramps included: in
-    /// none of the numbers of `ops` and `whole`, and no failures. Absent where
-    /// all went as recorded, or nothing is replayed.
+    /// Operations of a replay that did not go as recorded, ramps included. They are
+    /// not failures, and no number of `ops` and `whole` contains them. Absent if
+    /// all went as recorded, or if the run is not a replay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<DifferenceDoc>,
-    /// Clients that completed an operation in the window. Not in documents of
-    /// releases that did not count them.
+    /// Number of clients that completed an operation in the window. Absent in
+    /// documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients_served: Option<u32>,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<DropoutDoc>,
     /// The generator's own use of CPU and memory.
     pub client: ClientDoc,
-    /// The server's own use of CPU. Not in documents of releases that did not
-    /// look.
+    /// The server's own use of CPU. Absent in documents of releases that did not
+    /// measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<ServerCpuDoc>,
-    /// Whether the generator limited the load, so that throughput is not to be trusted: the
-    /// verdict of `generator`. Releases without `latency_noise_ns` also set it where only
-    /// latencies were doubtful. Absent where the release did not judge.
+    /// Whether the generator limited the load, so that throughput is not to be
+    /// trusted: the verdict of `generator`. Releases without `latency_noise_ns`
+    /// also set it if only latencies were doubtful. Absent if the release did not
+    /// judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_limited: Option<bool>,
-    /// By how many nanoseconds percentiles of `latency_ns` may be too high, because the
-    /// generator handled answers late: `p50`, `p90`, `p95`, `p99`, `p999`, those that matter.
-    /// Throughput is not affected. Absent where none matters.
+    /// Number of nanoseconds by which percentiles of `latency_ns` may be too high,
+    /// because the generator handled answers late. Keys are `p50`, `p90`, `p95`,
+    /// `p99`, `p999`, if they matter. Throughput is not affected. Absent if none
+    /// matters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_noise_ns: BTreeMap<String, u64>,
-    /// How the generator fared.
+    /// The condition of the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<GeneratorDoc>,
     /// Setting up the sessions.
     pub setup: SetupDoc,
-    /// The window over time; absent in documents of older releases, like the
-    /// next three.
+    /// The window over time. Absent, like the next three keys, in documents of
+    /// older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesDoc>,
-    /// Whether throughput was steady over the window; operations per second
-    /// where no data was moved.
+    /// Whether throughput was steady over the window. If no data was moved:
+    /// operations per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyDoc>,
-    /// Seconds from when no further operation was sent until the last one under load
-    /// was done. What completes in it is in no number of the window. Not in documents
-    /// of releases that did not say.
+    /// Seconds from when sending stopped until the last operation under load was
+    /// done. Operations that complete in this time are in no number of the window.
+    /// Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_s: Option<f64>,
-    /// Seconds from the end of the last operation under load, or of the window where
-    /// that is later, until every client of a `fileio` test had flushed every file;
-    /// absent where nothing is done when the load is over.
+    /// Seconds until every client of a `fileio` test had flushed every file. They
+    /// count from the end of the last operation under load, or of the window if
+    /// that is later. Absent if nothing is done after the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_flush_s: Option<f64>,
-    /// How evenly clients were served; absent, too, when none was.
+    /// Fairness between clients. Also absent if none was served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessDoc>,
     /// Operations in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<ConcurrencyDoc>,
-    /// How well due instants were kept. Not in documents of closed loops without
-    /// think times.
+    /// Lateness of operations that were due by the clock. Absent in documents of
+    /// closed loops without think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedDoc>,
-    /// Of closed loops without think times: the longest that an operation took which was
-    /// under way when the window closed, in nanoseconds, or had waited when it was given up. In none of the window's latencies. Absent where there was none, and in
-    /// documents of releases that did not keep it; of other loads `offered` has it.
+    /// Longest time, in nanoseconds, of an operation that was in flight when the
+    /// window closed. It counts until the operation completed, or until it was
+    /// given up. None of the window's latencies contains it. Only for closed loops
+    /// without think times; for other loads `offered` has it. Absent if there was
+    /// no such operation, and in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unanswered_ns_max: Option<u64>,
-    /// Oplocks and leases granted and broken. Not in documents of runs that
+    /// Oplocks and leases granted and broken. Absent in documents of runs that
     /// asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caching: Option<CachingDoc>,
-    /// What came of comparing what was read with what had been written. Not in
-    /// documents of runs that did not, nor of releases that did not count it.
+    /// Result of comparing the data read with the data written. Absent in documents
+    /// of runs that did not compare, and of releases that did not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<VerificationDoc>,
-    /// Seconds of the window, summed over clients, in which a request was due
-    /// but the server had granted no credit for it.
+    /// Seconds of the window, summed over clients, in which a request was due but
+    /// the server had not granted a credit for it.
     pub credit_starved_s: f64,
-    /// Seconds of the window, summed over clients, in which a request was due
-    /// but earlier ones still waited for the socket to take them.
+    /// Seconds of the window, summed over clients, in which a request was due but
+    /// earlier ones still waited for the socket.
     pub held_back_s: f64,
 }
 
-/// Operations that were due in the window by the clock, whenever they were
-/// sent. Of operations of several requests only the first is due by the clock.
+/// Operations that were due in the window by the clock, no matter when they were
+/// sent. Of an operation of several requests, only the first is due by the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfferedDoc {
-    /// How many.
+    /// Number of operations due.
     pub operations: u64,
-    /// Per second: the load that was really offered.
+    /// Operations due per second: the offered load.
     pub ops_per_s: f64,
-    /// Sent in the window, whenever they were due. Absent, like the next, in documents of
-    /// releases that did not count them.
+    /// Number of operations sent in the window, no matter when they were due.
+    /// Absent, like the next key, in documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
-    /// Whether a rate that was asked for was not reached: fewer were sent than were due, by
-    /// more than 1 % and by more than are due in 100 ms. Absent without a rate.
+    /// Whether the requested rate was not reached. Fewer operations were then sent
+    /// than were due, by more than 1 %, and by more than are due in 100 ms. Absent
+    /// without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_missed: Option<bool>,
-    /// Sent more than a millisecond after they were due.
+    /// Number of operations sent more than a millisecond after they were due.
     pub late: u64,
-    /// Never sent.
+    /// Number of operations never sent.
     pub dropped: u64,
-    /// Not answered when the window closed, those never sent included: their
-    /// latencies are in none of the window's. 0, like the next, in documents of
-    /// releases that did not count them.
+    /// Number of operations without an answer when the window closed, including
+    /// those never sent. None of the window's latencies contains them. 0, like the
+    /// next key, in documents of releases that did not count them.
     #[serde(default)]
     pub unanswered: u64,
-    /// The longest that one of those waited after it was due, in nanoseconds;
-    /// those never sent until they were given up.
+    /// Longest wait of one of those after it was due, in nanoseconds. For an
+    /// operation that was never sent, it counts until the operation was given up.
     #[serde(default)]
     pub unanswered_ns_max: u64,
-    /// The longest that one was sent after it was due, in nanoseconds.
+    /// Longest time between when an operation was due and when it was sent, in
+    /// nanoseconds.
     pub delay_ns_max: u64,
 }
 
 impl OfferedDoc {
-    /// The share of what was due that was sent, 0 to 1; `None` where that is not known.
+    /// Returns the sent operations as a share of the due ones, 0 to 1; `None` if
+    /// that is not known.
     #[must_use]
     pub fn reached_share(&self) -> Option<f64> {
         let due = self.operations.max(1) as f64;
@@ -177,15 +184,15 @@ impl OfferedDoc {
 }
 
 impl LoadPointDoc {
-    /// Whether a rate was asked for, and not reached.
+    /// Returns whether a rate was requested and not reached.
     #[must_use]
     pub fn misses_rate(&self) -> bool {
         let offered = self.offered.as_ref();
         offered.is_some_and(|offered| offered.rate_missed == Some(true))
     }
 
-    /// The longest that a request waited which had no answer when the window closed, in
-    /// nanoseconds; `None` where there was none.
+    /// Returns the longest wait of a request that was unanswered when the window
+    /// closed, in nanoseconds; `None` if there was none.
     #[must_use]
     pub fn longest_unanswered_ns(&self) -> Option<u64> {
         let due = self.offered.filter(|offered| offered.unanswered > 0);
@@ -193,77 +200,78 @@ impl LoadPointDoc {
         self.unanswered_ns_max.or(due)
     }
 
-    /// The operations that the workload asked for: what the server asked for is
-    /// in no sum.
+    /// Returns the operations that the workload asked for. Operations that the
+    /// server asked for are in no sum.
     pub fn asked_for(&self) -> impl Iterator<Item = &OpDoc> {
         let ops = self.ops.iter();
         ops.filter(|(name, _)| is_asked_for(name)).map(|(_, op)| op)
     }
 }
 
-/// Whether the workload asked for operations of this name, and not the server.
+/// Returns whether the workload, not the server, asked for operations of this name.
 pub(crate) fn is_asked_for(name: &str) -> bool {
     OpKind::named(name).is_none_or(OpKind::is_asked_for)
 }
 
-/// Whether operations of this name are told of the window: what comes when the load
-/// is over has no place in it, so that a rate by its length says nothing of them.
+/// Returns whether operations of this name belong to the window. Those after the
+/// load do not, so a rate over the window's length has no meaning for them.
 pub(crate) fn is_of_window(name: &str) -> bool {
     OpKind::named(name) != Some(OpKind::FinalFlush)
 }
 
 impl OpDoc {
-    /// The histogram of response times.
+    /// Returns the histogram of response times.
     #[must_use]
     pub fn response(&self) -> &Hdr {
         self.response_hdr.as_ref().unwrap_or(&self.hdr)
     }
 }
 
-/// Oplocks and leases of a load point, from the first open to the last
-/// operation.
+/// Oplocks and leases of a load point, from the first open to the last operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachingDoc {
-    /// Opens by what they were granted: `none`, `level2`, `batch`,
+    /// Number of opens by the oplock or lease granted: `none`, `level2`, `batch`,
     /// `lease-rh` and so on.
     pub granted: BTreeMap<String, u64>,
-    /// Notifications that caching is taken back. `ops.oplock_break` has those
-    /// that were acknowledged, from then to the server's confirmation.
+    /// Number of break notifications. `ops.oplock_break` has those that were
+    /// acknowledged, timed from the notification to the server's confirmation.
     pub breaks: u64,
-    /// Acknowledgements that came too late: what had been granted was closed
-    /// while the notification was on its way.
+    /// Number of acknowledgements that came too late: the file was closed while the
+    /// notification was on its way.
     pub moot: u64,
 }
 
-/// Reads of a load point whose data was verified, ramps included.
+/// Verified reads of a load point, ramps included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationDoc {
-    /// All of the data was what it may be.
+    /// Number of reads whose data was completely checked and correct.
     pub checked: u64,
-    /// Nothing was found wrong, but writes to the same blocks were under way, so
-    /// that not all of the data could be judged.
+    /// Number of reads without an error found, but not completely checked. Writes
+    /// to the same blocks were in flight, so not all of the data could be judged.
     pub unjudged: u64,
-    /// The data was not what had been written; these are among the errors.
+    /// Number of reads whose data differed from the data written. They are among
+    /// the errors.
     pub wrong: u64,
 }
 
 /// One kind of operation in the window of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpDoc {
-    /// Completed without error.
+    /// Number of operations completed without error.
     pub count: u64,
-    /// Payload bytes they moved.
+    /// Payload bytes of those operations.
     pub bytes: u64,
-    /// Answered with an error status or with wrong data, ramps included.
+    /// Number of operations answered with an error status or with wrong data, ramps
+    /// included.
     pub errors: u64,
-    /// From sent to done; `null` when `count` is 0.
+    /// Time from sent to done; `null` if `count` is 0.
     pub service_ns: Option<LatencyDoc>,
-    /// From due to done; `null` when `count` is 0.
+    /// Time from due to done; `null` if `count` is 0.
     pub response_ns: Option<LatencyDoc>,
-    /// The histogram of service times in nanoseconds: base64 of
-    /// `HdrHistogram` V2 with DEFLATE, 1 ns to 1 h, 3 digits.
+    /// Histogram of service times in nanoseconds: base64 of `HdrHistogram` V2 with
+    /// DEFLATE, 1 ns to 1 h, 3 digits.
     pub hdr: Hdr,
-    /// The same of response times; absent where they equal service times.
+    /// Histogram of response times. Absent if they equal service times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_hdr: Option<Hdr>,
 }
@@ -271,11 +279,11 @@ pub struct OpDoc {
 /// One kind of operation over a whole load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TotalsDoc {
-    /// Answered without error.
+    /// Number of operations answered without error.
     pub count: u64,
-    /// Payload bytes they moved.
+    /// Payload bytes of those operations.
     pub bytes: u64,
-    /// Answered with an error status or with wrong data.
+    /// Number of operations answered with an error status or with wrong data.
     pub errors: u64,
 }
 
@@ -284,40 +292,40 @@ pub struct TotalsDoc {
 pub struct FailureDoc {
     /// The kind of operation: `read`, `create` and so on.
     pub op: String,
-    /// The NTSTATUS by name, or by number where it has none here; `short`
+    /// The NTSTATUS by name, or by number if smbench has no name for it. `short`
     /// for an answer with too few bytes, `wrong-data` under verification.
     pub status: String,
-    /// The NTSTATUS as `0xC0000022`; `null` when it was no status.
+    /// The NTSTATUS as `0xC0000022`; `null` if the cause was not a status.
     pub code: Option<String>,
-    /// How many.
+    /// Number of failures.
     pub count: u64,
 }
 
-/// Operations of one kind that did not go as recorded, in the same way.
+/// Operations of one kind that differed from the recording in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DifferenceDoc {
     /// The kind of operation.
     pub op: String,
-    /// The NTSTATUS that was recorded, as in `failures`; `other` where there were
-    /// more differences than are told apart.
+    /// The recorded NTSTATUS, as in `failures`. `other` if there were more kinds of
+    /// differences than the run keeps separately.
     pub recorded: String,
-    /// What was seen instead: an NTSTATUS, or `short` or `long` for other than
-    /// the recorded number of bytes.
+    /// The result in the replay: an NTSTATUS, or `short` or `long` if the number of
+    /// bytes differed.
     pub seen: String,
-    /// How many.
+    /// Number of differences.
     pub count: u64,
 }
 
 /// A client that did not finish its load point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropoutDoc {
-    /// Its number, from 0.
+    /// Number of the client, from 0.
     pub client: u32,
-    /// What happened.
+    /// The reason.
     pub reason: String,
 }
 
-/// What the generator's process used in the window.
+/// Resources that the generator's process used in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientDoc {
     /// CPU seconds in user mode.
@@ -330,29 +338,29 @@ pub struct ClientDoc {
     pub max_rss_bytes: u64,
 }
 
-/// Setting up the sessions of a load point.
+/// The set-up of the sessions of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetupDoc {
-    /// Sessions that were set up.
+    /// Number of sessions that were set up.
     pub sessions: u64,
-    /// TCP connections they had. Not in documents of releases in which that was
-    /// the number of sessions.
+    /// Number of TCP connections of those sessions. Absent in documents of releases
+    /// in which each session had its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
-    /// Seconds from the first connect until the last session was ready for the load:
-    /// connected, logged on, and with all that its load needs, from the files held open
-    /// to what a replay expects to find.
+    /// Seconds from the first connect until the last session was ready for the
+    /// load. A ready session is connected and logged on. It also has all that its
+    /// load needs, such as open files or the files that a replay expects.
     pub elapsed_s: f64,
-    /// Sessions that became ready per second of that time. Log-ons and opens take
-    /// turns in it, so that it is a server's rate of log-ons only where nothing else
-    /// is needed. Not in documents of releases that did not say.
+    /// Sessions that became ready per second of that time. Log-ons and opens
+    /// alternate in it. So it is a server's rate of log-ons only if the load needs
+    /// nothing else. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_s: Option<f64>,
-    /// From connect to tree connected, over sessions, and nothing of what is opened
-    /// then; `null` without any.
+    /// Time from connect to tree connect, over sessions, without later opens;
+    /// `null` without sessions.
     pub latency_ns: Option<LatencyDoc>,
-    /// Its histogram, as that of an operation. Not in documents of releases that
-    /// did not keep it.
+    /// Histogram of that time, in the format of an operation's histogram. Absent in
+    /// documents of releases that did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hdr: Option<Hdr>,
 }

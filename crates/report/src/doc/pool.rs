@@ -1,17 +1,17 @@
-//! Passes that were measured one by one, as one document.
+//! Joins passes that were measured separately into one document.
 //!
-//! Not here: averages, which are [`crate::curve`]'s.
+//! Not here: averages ([`crate::curve`]).
 
 use super::{LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 use crate::curve::Curve;
 
-/// Said of passes on machines that differ in more than the CPUs they may use, which are
-/// told of apart.
+/// Note for passes on machines that differ in more than the number of usable CPUs.
+/// Different numbers of CPUs have a note of their own.
 const OTHER_MACHINE: &str = "not the same machine generated the load of all passes, or it \
                              changed in between: which one a pass is from is not told";
 
 impl RunDoc {
-    /// The document with all its load points in pass `repeat`, from 1.
+    /// Renumbers all load points to pass `repeat`, from 1.
     #[must_use]
     pub fn as_pass(mut self, repeat: u32) -> Self {
         for point in &mut self.load_points {
@@ -20,12 +20,16 @@ impl RunDoc {
         self.summarised()
     }
 
-    /// The load points of several documents of the same plan and server in one,
-    /// otherwise as the first of them: with its start, plan and server, but the
-    /// first outcome that is not "complete", with what the server was in others
-    /// ([`super::ServerDoc::otherwise`]), with a note where others were generated on
-    /// another machine, and with no number of CPUs of the generator's where that was not
-    /// the same in all, as no share of them would be right. `None` without any.
+    /// Joins the load points of several documents of the same plan and server.
+    /// Returns `None` without documents. The rest comes from the first document,
+    /// with these exceptions:
+    ///
+    /// - The outcome is the first one that is not "complete".
+    /// - [`super::ServerDoc::otherwise`] lists how the server differed in other
+    ///   documents.
+    /// - A note says if another machine generated the load of some passes.
+    /// - The generator's number of CPUs is left out if it differs, because no share
+    ///   of them would be right.
     #[must_use]
     pub fn pooled(passes: Vec<Self>) -> Option<Self> {
         let mut passes = passes.into_iter();
@@ -63,13 +67,13 @@ impl RunDoc {
     }
 }
 
-/// Those that the generator could use.
+/// Returns the number of CPUs that the generator could use.
 fn cpus(run: &RunDoc) -> Option<u32> {
     run.machine.as_ref()?.cpus
 }
 
-/// Whether two runs were generated on machines that differ in more than the CPUs they
-/// may use, as far as both are known.
+/// Returns whether two runs were generated on machines that differ in more than the
+/// number of usable CPUs, as far as both are known.
 fn is_from_elsewhere(all: &RunDoc, pass: &RunDoc) -> bool {
     let apart_from_cpus = |machine: &MachineDoc| MachineDoc {
         cpus: None,
@@ -79,7 +83,7 @@ fn is_from_elsewhere(all: &RunDoc, pass: &RunDoc) -> bool {
     machines.is_some_and(|(all, pass)| !apart_from_cpus(all).is_same(&apart_from_cpus(pass)))
 }
 
-/// What follows from several load points.
+/// Derives means and peak from several load points.
 pub(super) fn summary(load_points: &[LoadPointDoc]) -> (Vec<RepeatsDoc>, Option<PeakDoc>) {
     let curve = Curve::of(load_points);
     let repeats = curve.rows.iter().filter_map(|row| row.repeats).collect();

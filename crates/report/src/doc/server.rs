@@ -1,29 +1,28 @@
 //! The server under test.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::storage::Storage;
 
 use super::RunDoc;
 
-/// Where a server ran, seen from the generator.
+/// Location of a server, seen from the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Wherever the target URL says.
+    /// On the machine that the target URL names.
     Remote,
     /// On this machine, started by smbench for this run.
     Embedded,
 }
 
-/// What a server does when a client asks it to flush (MS-SMB2 3.3.5.11).
+/// The server's answer to a flush request (MS-SMB2 3.3.5.11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlushDoc {
-    /// What was written is on stable storage before it answers.
+    /// The server answers when the written data is on stable storage.
     Honours,
-    /// It answers without writing.
+    /// The server answers without writing.
     Ignores,
-    /// Nobody has said, and nothing has shown it.
+    /// Neither disclosed nor known.
     #[default]
     Unknown,
 }
@@ -33,14 +32,15 @@ pub enum FlushDoc {
 pub struct ServerDoc {
     /// The target without its password.
     pub url: String,
-    /// As what sessions were let in: `ntlm`, `kerberos`, `guest` or
-    /// `anonymous`; `null` where an older release did not say.
+    /// The log-on that the server accepted: `ntlm`, `kerberos`, `guest` or
+    /// `anonymous`. `null` if an older release did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<String>,
-    /// Negotiated dialect: `2.0.2` to `3.1.1`; `none` where it was no SMB server.
+    /// Negotiated dialect: `2.0.2` to `3.1.1`; `none` if the target was not an SMB
+    /// server.
     pub dialect: String,
-    /// `off`, `hmac-sha256`, `aes-128-cmac` or `aes-128-gmac`. What is encrypted
-    /// is not signed besides.
+    /// `off`, `hmac-sha256`, `aes-128-cmac` or `aes-128-gmac`. Encrypted messages
+    /// are not signed as well.
     pub signing: String,
     /// `off`, or the cipher: `aes-128-gcm`, `aes-128-ccm`, `aes-256-gcm` or
     /// `aes-256-ccm`.
@@ -51,61 +51,50 @@ pub struct ServerDoc {
     pub max_write_bytes: u32,
     /// Largest transaction (query, directory listing) in bytes.
     pub max_transact_bytes: u32,
-    /// What it does on a FLUSH, as disclosed, or as known of a server that
-    /// smbench set up. Not in documents of releases that did not say.
+    /// The server's handling of a FLUSH, as disclosed, or as known of a server that
+    /// smbench set up. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushDoc>,
-    /// The program and its version, such as `Samba 4.17.12-Debian`, of a server
-    /// that smbench started.
+    /// The program and its version, such as `Samba 4.17.12-Debian`. Only known for
+    /// a server that smbench started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<String>,
-    /// What its share is stored on, where that is known.
+    /// The storage of the share, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageDoc>,
-    /// What `software` and `storage` were in passes, or parts of a pass, in which they
-    /// were not these. Absent where they always were.
+    /// `software` and `storage` of passes, or parts of a pass, in which they were
+    /// different. Absent if they always were the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<GroundDoc>,
-    /// Where the server ran.
+    /// Location of the server.
     #[serde(rename = "where")]
     pub place: Place,
-    /// What a reader must know to judge the numbers, one sentence each.
+    /// Facts that a reader needs to judge the numbers, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What a server was in a pass: its software and what its share was stored on, each
-/// `null` where that is not known.
+/// Software and storage of a server in a pass, each `null` if it is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroundDoc {
-    /// As [`ServerDoc::software`].
+    /// The software of the server; see [`ServerDoc::software`].
     pub software: Option<String>,
-    /// As [`ServerDoc::storage`].
+    /// The storage of the share; see [`ServerDoc::storage`].
     pub storage: Option<StorageDoc>,
 }
 
-/// What a share is stored on.
+/// The storage of a share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StorageDoc {
     /// The kind of file system: `ext4`, `tmpfs`.
     pub filesystem: String,
-    /// What is mounted: `/dev/sda1`, `tmpfs`.
+    /// The mounted device: `/dev/sda1`, `tmpfs`.
     pub source: String,
-    /// Whether it is in memory, so that a flush costs nothing.
+    /// Whether the storage is in memory, so that a flush costs nothing.
     pub in_memory: bool,
 }
 
-impl From<&Storage> for StorageDoc {
-    fn from(storage: &Storage) -> Self {
-        Self {
-            filesystem: storage.filesystem.clone(),
-            source: storage.source.clone(),
-            in_memory: storage.is_memory(),
-        }
-    }
-}
-
 impl ServerDoc {
-    /// Takes up what the server was in a further pass.
+    /// Adds the software and storage of another pass.
     pub(super) fn add_pass(&mut self, pass: &Self) {
         for ground in pass.grounds() {
             if self.grounds().all(|known| known != ground) {
@@ -114,7 +103,8 @@ impl ServerDoc {
         }
     }
 
-    /// What it was in all passes, each once, that of the first pass first.
+    /// Returns software and storage of all passes, each once, those of the first
+    /// pass first.
     fn grounds(&self) -> impl Iterator<Item = GroundDoc> {
         let first = GroundDoc {
             software: self.software.clone(),
@@ -125,8 +115,8 @@ impl ServerDoc {
 }
 
 impl RunDoc {
-    /// Why it says nothing of a disk that the server honours flushes, in a
-    /// sentence; `None` where it may.
+    /// Explains in a sentence why honoured flushes say nothing about a disk: the
+    /// share is in memory. `None` if they do.
     #[must_use]
     pub fn idle_flushes(&self) -> Option<String> {
         let server = &self.server;
@@ -145,8 +135,9 @@ impl RunDoc {
         })
     }
 
-    /// What of the server was not the same in all passes, so that no mean over them is
-    /// of one server, in a sentence; `None` where all was, as far as known.
+    /// Names in a sentence the software and storage that differed between passes.
+    /// Means over those passes do not describe one server. `None` if all were the
+    /// same, as far as known.
     #[must_use]
     pub fn mixed_passes(&self) -> Option<String> {
         let grounds = || self.server.grounds();
@@ -164,7 +155,8 @@ impl RunDoc {
     }
 }
 
-/// `ext4 of /dev/sda1 and tmpfs`; `None` unless there are several.
+/// Joins different texts: `ext4 of /dev/sda1 and tmpfs`; `None` unless there are
+/// several.
 fn several(all: impl Iterator<Item = String>) -> Option<String> {
     let mut different: Vec<String> = Vec::new();
     for one in all {
@@ -176,7 +168,7 @@ fn several(all: impl Iterator<Item = String>) -> Option<String> {
 }
 
 impl StorageDoc {
-    /// `ext4 of /dev/sda1`, `tmpfs, in memory`.
+    /// Returns a text: `ext4 of /dev/sda1`, `tmpfs, in memory`.
     #[must_use]
     pub fn told(&self) -> String {
         let mut told = self.filesystem.clone();

@@ -1,37 +1,38 @@
 //! CPU time of the server.
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::record::LoadPointRecord;
-use smbench_engine::server_cpu::CpuScope;
+use smbench_model::cpu::CpuScope;
+use smbench_model::record::LoadPointRecord;
 
-/// The server's use of CPU in the window.
+/// The server's CPU use in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerCpuDoc {
-    /// Where it was looked up: the URL of an exporter of metrics, or processes of
-    /// this machine; empty where there was nothing to look at.
+    /// Source of the figures: the URL of a metrics exporter, or processes of this
+    /// machine. Empty without a source.
     pub source: String,
-    /// Why the next ones are `null`; `null` where it was measured.
+    /// Why the next values are `null`; `null` if they were measured.
     pub not_measured: Option<String>,
-    /// `processes`: CPU time of the processes that serve. `machine`: of all that
-    /// the server's machine did.
+    /// `processes`: CPU time of the serving processes. `machine`: CPU time of the
+    /// server's whole machine.
     pub scope: Option<String>,
-    /// CPUs of the server's machine.
+    /// Number of CPUs of the server's machine.
     pub cores: Option<u32>,
-    /// CPU seconds, summed over those.
+    /// CPU seconds, summed over those CPUs.
     pub busy_s: Option<f64>,
-    /// The same as a share of all that these CPUs could do, in percent.
+    /// CPU time as a share of the full time of these CPUs, in percent.
     pub percent: Option<f64>,
     /// Microseconds per operation; `null` without operations.
     pub us_per_op: Option<f64>,
-    /// Throughput in Mbit/s for each percent: the P/E index. 0 where `percent` is.
+    /// Throughput in Mbit/s for each percent: the P/E index. 0 if `percent` is 0.
     pub mbps_per_percent: Option<f64>,
     /// Operations per second for each percent, which Iometer calls CPU
-    /// Effectiveness. 0 where `percent` is.
+    /// Effectiveness. 0 if `percent` is 0.
     pub ops_per_s_per_percent: Option<f64>,
 }
 
 impl ServerCpuDoc {
-    /// Of a load point with this throughput in Mbit/s and operations per second.
+    /// Builds the figures of a load point with this throughput in Mbit/s and
+    /// operations per second.
     pub(super) fn of(record: &LoadPointRecord, throughput_mbps: f64, ops_per_s: f64) -> Self {
         let window_s = record.window.as_secs_f64();
         let used = record.server_cpu.used.as_ref().ok();
@@ -39,7 +40,7 @@ impl ServerCpuDoc {
             let all = window_s * f64::from(used.cores);
             used.busy.as_secs_f64() / all * 100.0
         });
-        // Of a window without length nothing follows.
+        // A window of length 0 gives no percentage.
         let percent = percent.filter(|percent| percent.is_finite());
         let efficiency = |of: f64| percent.map(|percent| per(of, percent));
         let operations = ops_per_s * window_s;
@@ -65,7 +66,7 @@ impl ServerCpuDoc {
     }
 }
 
-/// A value for each of so many percent; 0 for none of them, as Iometer has it.
+/// Returns the value per percent; 0 if the percentage is 0, as Iometer does.
 pub(crate) fn per(value: f64, percent: f64) -> f64 {
     match percent > 0.0 {
         true => value / percent,

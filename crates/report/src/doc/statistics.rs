@@ -1,49 +1,49 @@
-//! The parts of a document that tell how a load point went over time and over
-//! clients.
+//! The parts of a document that describe a load point over time and over clients.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use smbench_engine::record::{Fairness, IntervalSummary, Series};
+use smbench_model::record::{Fairness, IntervalSummary, Series};
 
-/// The window cut into intervals, one value of each column for each, in order.
+/// The window cut into intervals. Each column has one value per interval, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesDoc {
-    /// Length of an interval in seconds: 1, or as many whole seconds as keep the
-    /// series at 3600 intervals. The n-th, from 0, starts n of these after the
-    /// window opened; the last ends with the window and may be shorter.
+    /// Length of an interval in seconds. It is 1, or the number of whole seconds
+    /// that limits the series to 3600 intervals. Interval n, from 0, starts n
+    /// lengths after the window opened. The last ends with the window and may be
+    /// shorter.
     pub interval_s: f64,
     /// All operations of the workload.
     pub all: ColumnsDoc,
-    /// By kind.
+    /// Columns by kind of operation.
     pub ops: BTreeMap<String, ColumnsDoc>,
 }
 
-/// What each interval saw of some operations.
+/// Columns of a group of operations, with one value per interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnsDoc {
-    /// Completed without error.
+    /// Number of operations completed without error.
     #[serde(serialize_with = "in_one_line")]
     pub count: Vec<u64>,
-    /// Payload bytes they moved.
+    /// Payload bytes of those operations.
     #[serde(serialize_with = "in_one_line")]
     pub bytes: Vec<u64>,
-    /// Answered with an error status or with wrong data.
+    /// Number of operations answered with an error status or with wrong data.
     #[serde(serialize_with = "in_one_line")]
     pub errors: Vec<u64>,
-    /// Median of the response time; `null` where `count` is 0.
+    /// Median of the response time; `null` if `count` is 0.
     #[serde(serialize_with = "in_one_line")]
     pub p50_ns: Vec<Option<u64>>,
-    /// 99th percentile of the response time; `null` where `count` is 0.
+    /// 99th percentile of the response time; `null` if `count` is 0.
     #[serde(serialize_with = "in_one_line")]
     pub p99_ns: Vec<Option<u64>>,
-    /// Longest response time; `null` where `count` is 0.
+    /// Longest response time; `null` if `count` is 0.
     #[serde(serialize_with = "in_one_line")]
     pub max_ns: Vec<Option<u64>>,
 }
 
-/// An array without a line for each value, in a document that is indented.
+/// Writes an array on one line, in a document that is otherwise indented.
 fn in_one_line<T: Serialize, S: Serializer>(values: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serde_json::to_string(values)
         .and_then(RawValue::from_string)
@@ -80,32 +80,33 @@ fn columns(intervals: &[IntervalSummary]) -> ColumnsDoc {
     }
 }
 
-/// How evenly clients were served: operations completed without error in the
-/// window, over clients.
+/// Fairness between clients: statistics of the operations that each completed
+/// without error in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FairnessDoc {
-    /// Of the client that was served least.
+    /// Operations of the client with the fewest.
     pub min: u64,
-    /// Of the client that was served most.
+    /// Operations of the client with the most.
     pub max: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean over clients.
     pub mean: f64,
-    /// Standard deviation of all clients.
+    /// Standard deviation over all clients.
     pub sd: f64,
-    /// Fairness index of Jain, Chiu and Hawe (DEC TR-301, 1984): 1 when all are
-    /// served alike, 1/n when one of n is served alone.
+    /// Fairness index of Jain, Chiu and Hawe (DEC TR-301, 1984): 1 if all clients
+    /// are served equally, 1/n if only one of n is served.
     pub jain_index: f64,
-    /// Seconds that the operations of a client took together: arithmetic mean.
-    /// Like the next, not in documents of releases that did not add them up.
+    /// Summed duration of a client's operations in seconds: arithmetic mean over
+    /// clients. Absent, like the next key, in documents of releases that did not
+    /// sum it up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_s_mean: Option<f64>,
-    /// Their standard deviation, of all clients.
+    /// Standard deviation of that sum over all clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_s_sd: Option<f64>,
 }
 
 impl FairnessDoc {
-    /// `None` where no client completed an operation.
+    /// Converts the record; `None` if no client completed an operation.
     pub(super) fn of(fairness: &Fairness) -> Option<Self> {
         Some(Self {
             min: fairness.min(),
@@ -119,17 +120,18 @@ impl FairnessDoc {
     }
 }
 
-/// Operations in flight, counted and computed.
+/// Operations in flight: counted, and computed by Little's law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConcurrencyDoc {
     /// Mean number of operations in flight over the window, counted as they were
     /// sent and answered: the achieved concurrency.
     pub in_flight_mean: f64,
-    /// What Little's law (L = lambda W) says it must be: operations per second
-    /// times their mean service time.
+    /// The mean number according to Little's law (L = lambda W): operations per
+    /// second times their mean service time.
     pub by_littles_law: f64,
-    /// The second by the first; `null` when nothing was in flight. Far from 1 it
-    /// says that operations failed or ended otherwise than recorded, that the
-    /// window is short against the latencies, or that one of the clocks is wrong.
+    /// The computed number divided by the counted one; `null` if nothing was in
+    /// flight. If it is far from 1, operations failed or ended differently than
+    /// recorded. Or the window is short compared with the latencies, or a clock is
+    /// wrong.
     pub littles_ratio: Option<f64>,
 }

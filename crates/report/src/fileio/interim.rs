@@ -1,12 +1,12 @@
-//! Figures while a test runs, as sysbench prints them every so many seconds.
+//! Figures while a test runs, as sysbench prints them at regular intervals.
 
-use smbench_engine::fileio::Flushing;
-use smbench_engine::record::{Direction, OpKind, OpRecord, Recorder};
+use smbench_model::fileio::Flushing;
+use smbench_model::record::{Direction, OpKind, OpRecord, Recorder};
 
 use super::latency::quantile;
 use super::{MIB, NS_PER_MS};
 
-/// What completed in some stretch of the window.
+/// Operations that completed in a part of the window.
 #[derive(Clone, Debug)]
 pub struct Interim {
     flushing: Flushing,
@@ -19,7 +19,7 @@ pub struct Interim {
 }
 
 impl Interim {
-    /// Nothing yet of a test that flushes so.
+    /// Creates an empty sum for a test with this way of flushing.
     #[must_use]
     pub fn new(flushing: Flushing) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Interim {
         }
     }
 
-    /// Adds what was recorded in so many further seconds.
+    /// Adds the operations that were recorded in further `length_s` seconds.
     pub fn add(&mut self, recorder: &Recorder, length_s: f64) {
         self.length_s += length_s;
         for (kind, op) in recorder.ops().filter(|(kind, _)| kind.is_asked_for()) {
@@ -49,14 +49,14 @@ impl Interim {
         }
     }
 
-    /// Seconds that were added.
+    /// Returns the number of seconds added.
     #[must_use]
     pub const fn length_s(&self) -> f64 {
         self.length_s
     }
 
-    /// The line that sysbench prints of it, so many seconds after the window's
-    /// opening. Ends with a newline.
+    /// Returns sysbench's line for these figures, `end_s` seconds after the window
+    /// opened. Ends with a newline.
     #[must_use]
     pub fn line(&self, end_s: f64, percentiles: &[f64]) -> String {
         let rate = |amount: f64| match self.length_s > 0.0 {
@@ -74,7 +74,7 @@ impl Interim {
         };
         let latencies = match self.flushing {
             _ if percentiles.is_empty() => String::new(),
-            // Not sysbench's name: that is of a write with its flush.
+            // Not sysbench's name, which means a write together with its flush.
             Flushing::EachWrite => {
                 latency("request", &self.events) + &latency("fsync", &self.flushes)
             }

@@ -1,24 +1,25 @@
-//! Latencies as sysbench prints them: of events, and what is beyond it by operation.
+//! Latencies as sysbench prints them for events, and a table by operation that
+//! sysbench lacks.
 
 use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use super::NS_PER_MS;
 use crate::doc::{FileioDoc, LoadPointDoc, OpDoc};
 use crate::latency::pool;
 
-/// Columns that sysbench's figures of latency end in.
+/// Column in which sysbench's latency figures end.
 const WIDTH: usize = 53;
 /// The bins of sysbench's histograms: 1024 of equal ratio, from 0.001 to 100,000 ms.
 const BINS: f64 = 1024.0;
 const BINS_FROM_MS: f64 = 0.001;
 const BINS_TO_MS: f64 = 100_000.0;
-/// Stars of the fullest bin.
+/// Number of stars of the fullest bin.
 const STARS: f64 = 40.0;
 
-/// A label and a figure that ends where sysbench's do.
+/// Formats a label and a figure that ends in the same column as sysbench's.
 fn figure(label: &str, figure: &str) -> String {
     let width = WIDTH.saturating_sub(label.len());
     format!("{label}{figure:>width$}\n")
@@ -28,7 +29,7 @@ pub(super) fn ms(nanoseconds: f64) -> String {
     format!("{:.2}", nanoseconds / NS_PER_MS)
 }
 
-/// `95th`, `99.9th`; sysbench knows no other ending.
+/// Formats an ordinal: `95th`, `99.9th`; sysbench has no other ending.
 pub(super) fn ordinal(percentile: f64) -> String {
     format!("{percentile}th")
 }
@@ -37,17 +38,17 @@ pub(super) fn quantile(latencies: &Histogram<u64>, percentile: f64) -> f64 {
     crate::latency::quantile(latencies, percentile, 100.0) as f64
 }
 
-/// Latencies of operations of these kinds as one.
+/// Pools the latencies of operations of these kinds.
 pub(super) fn pooled(point: &LoadPointDoc, kinds: &[OpKind]) -> Histogram<u64> {
     let found = kinds.iter().filter_map(|kind| point.ops.get(kind.name()));
     pool(found.map(OpDoc::response))
 }
 
-/// Latencies, as far as they may be pooled.
+/// Latencies, pooled as far as possible.
 pub(super) enum Latencies {
-    /// Of events, as sysbench has them.
+    /// Latencies of events, as in sysbench.
     Events(Histogram<u64>),
-    /// Where each write has its own flush: of the two parts of events.
+    /// Latencies of the two parts of events, if each write has its own flush.
     Parts {
         requests: Histogram<u64>,
         flushes: Histogram<u64>,
@@ -117,7 +118,7 @@ fn sum(latencies: &Histogram<u64>) -> f64 {
     latencies.mean() * latencies.len() as f64
 }
 
-/// What sysbench does not tell apart.
+/// Returns latencies by operation, which sysbench does not separate.
 pub(super) fn by_operation(point: &LoadPointDoc, percentiles: &[f64]) -> String {
     let mut text = format!(
         "{:<24}{:>10}{:>10}{:>10}",
@@ -152,7 +153,7 @@ pub(super) fn by_operation(point: &LoadPointDoc, percentiles: &[f64]) -> String 
     text
 }
 
-/// Latencies in sysbench's bins.
+/// Returns a histogram with sysbench's bins.
 fn histogram(title: &str, all: &Histogram<u64>) -> String {
     let ratio = (BINS_TO_MS / BINS_FROM_MS).ln() / (BINS - 1.0);
     let mut bins: Vec<(f64, u64)> = Vec::new();

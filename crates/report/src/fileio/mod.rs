@@ -1,45 +1,47 @@
-//! A test as `sysbench fileio` reports it, with what its users miss: latency by
-//! operation, of flushes too, and any percentiles.
+//! A test as `sysbench fileio` reports it. It adds latency by operation, including
+//! flushes, and any percentiles.
 //!
-//! Figures and layout are those of sysbench 1.0. Where that counts from the start
-//! to the last flush, so does this: `total time` is the window and what came after
-//! it, and `fsyncs/s` is by that time. Requests that are under way when time is up are
-//! not among those counted, so other rates are without the time in which they were
-//! waited for. An event is a request or a flush of a file; what
-//! is flushed at the end is none, but counts as `fsyncs/s`. Where each write has a
-//! flush of its own the two are one event, but latencies of the two are never mixed:
-//! those of requests and those of flushes have names that sysbench does not know, so
-//! that who looks for its latencies of events finds none, and not shorter ones.
+//! Figures and layout are those of sysbench 1.0, with these rules:
+//!
+//! - `total time` is the window and the time after it until the last flush, as in
+//!   sysbench. `fsyncs/s` is over this time.
+//! - Requests in flight when time runs out are not counted. So the other rates
+//!   exclude the time spent waiting for those requests.
+//! - An event is a request or a flush of a file. A flush at the end is not an
+//!   event, but it counts for `fsyncs/s`.
+//! - If each write has its own flush, the two are one event, but their latencies
+//!   are never mixed. Latencies of requests and of flushes then have names that
+//!   sysbench does not use. So a reader who looks for sysbench's latency of events
+//!   finds none, rather than a shorter one.
 
 mod interim;
 mod latency;
 
 use std::fmt::Write as _;
 
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};
 use crate::text::{brief, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped};
 use crate::units::{amount, bytes, counted, plain};
-
 pub use interim::Interim;
 use latency::{Latencies, by_operation, ms, ordinal, pooled, quantile};
 
 const MIB: f64 = 1_048_576.0;
 const NS_PER_MS: f64 = 1e6;
 
-/// What is shown beyond the usual.
+/// Optional parts of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
-    /// Percentiles, more than 0 to 100.
+    /// Percentiles to show, more than 0 and at most 100.
     pub percentiles: Vec<f64>,
-    /// The histogram of all latencies.
+    /// Whether to show the histogram of all latencies.
     pub histogram: bool,
 }
 
-/// The report of a run; `None` where it was no such test, or was not measured. Ends
-/// with a newline.
+/// Returns the report of a run; `None` if it was not a `fileio` test, or was not
+/// measured. Ends with a newline.
 #[must_use]
 pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     let test = doc.plan.workload.fileio.as_ref()?;
@@ -70,7 +72,7 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     Some(sections.join("\n"))
 }
 
-/// What was asked for, in sysbench's sentences.
+/// Describes the test in sysbench's sentences.
 fn options(doc: &RunDoc, test: &FileioDoc, point: &LoadPointDoc) -> String {
     let files = &doc.plan.workload;
     let mut text = String::new();
@@ -150,18 +152,19 @@ fn count(point: &LoadPointDoc, kind: OpKind) -> u64 {
     point.ops.get(kind.name()).map_or(0, |op| op.count)
 }
 
-/// Seconds from the window's opening to the last flush.
+/// Returns the seconds from when the window opened to the last flush.
 fn total_s(point: &LoadPointDoc) -> f64 {
     counted_s(point) + point.drain_s.unwrap_or(0.0)
 }
 
-/// The same without waiting for requests that are not counted, as they ended behind
-/// the window.
+/// Returns the total time without the wait for requests that ended after the window
+/// and are not counted.
 fn counted_s(point: &LoadPointDoc) -> f64 {
     point.window_s + point.final_flush_s.unwrap_or(0.0)
 }
 
-/// Requests and, but where each write has its own, flushes.
+/// Returns the number of events: requests, and flushes unless each write has its
+/// own.
 fn events(test: &FileioDoc, point: &LoadPointDoc) -> u64 {
     let flushes = match test.fsync_all {
         true => 0,
@@ -199,7 +202,7 @@ fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
          \x20   total number of events:              {}\n",
         rate(count(point, OpKind::Read) as f64),
         rate(count(point, OpKind::Write) as f64),
-        // Some sessions flush while others still wait for their last request.
+        // Some sessions already flush while others wait for their last request.
         per_second(total_s, flushes as f64),
         rate(point.bytes_read as f64 / MIB),
         rate(point.bytes_written as f64 / MIB),
@@ -210,7 +213,7 @@ fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
 
 fn fairness(test: &FileioDoc, point: &LoadPointDoc) -> String {
     let of = point.fairness.as_ref();
-    // Where each write has its flush the two are one event.
+    // If each write has its own flush, the two are one event.
     let share = |operations: f64| {
         let all: u64 = point.asked_for().map(|op| op.count).sum();
         match all {
@@ -229,9 +232,9 @@ fn fairness(test: &FileioDoc, point: &LoadPointDoc) -> String {
     )
 }
 
-/// What sysbench has told in releases up to 0.4, of which there are published
-/// figures, and leaves to be worked out since. That counted the flushes at the end
-/// of runs that ended by events, and timed reads and writes alone.
+/// Returns the figures of sysbench up to 0.4, because published results have them;
+/// later releases do not print them. Release 0.4 counted the flushes at the end of
+/// runs that ended by events. It timed only reads and writes.
 fn totals(test: &FileioDoc, point: &LoadPointDoc, percentiles: &[f64]) -> String {
     let [reads, writes, flushes] =
         [OpKind::Read, OpKind::Write, OpKind::Flush].map(|kind| count(point, kind));
@@ -251,7 +254,8 @@ fn totals(test: &FileioDoc, point: &LoadPointDoc, percentiles: &[f64]) -> String
         amount(per_second(counted_s(point), read + written)),
         per_second(counted_s(point), (reads + writes) as f64),
     );
-    // It timed a write with its own flush, of which only the mean is known here.
+    // It timed a write together with its own flush. Of that, only the mean is known
+    // here.
     if test.fsync_all {
         return text;
     }

@@ -1,6 +1,6 @@
-//! The table of an adapter study: what goes through a server's network adapter in
-//! each access pattern, and what that costs the server's CPUs, ranked by P/E in
-//! each pattern as ComputerPress did. Not here: the index and its order
+//! The table of an adapter study. It shows the traffic through a server's network
+//! adapter in each access pattern, and its cost in CPU time. Servers are ranked by
+//! P/E in each pattern, as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
 use super::efficiency::{self, MIXED, OF_BOTH};
@@ -15,12 +15,13 @@ const COLUMNS: [&str; 8] = [
     "pattern", "server", RANK, "Mbit/s", "ops/s", "CPU", "P/E", "us/op",
 ];
 
-/// The column of ranks, where there are several servers.
+/// Name of the column of ranks, if there are several servers.
 const RANK: &str = "rank";
-/// The column that tells those apart whose P/E do not compare, where there are such.
+/// Name of the column that separates servers whose P/E cannot be compared, if there
+/// are any.
 const CPU_OF: &str = "CPU of";
 
-/// The table; `None` of a study that moves no blocks of given sizes.
+/// Returns the table; `None` for a study that does not move blocks of given sizes.
 #[must_use]
 pub fn adapter(study: &Study) -> Option<Table> {
     if study.doc.transfers.is_empty() {
@@ -61,7 +62,7 @@ pub fn adapter(study: &Study) -> Option<Table> {
     })
 }
 
-/// How servers are ranked.
+/// Explains how servers are ranked.
 fn rule(patterns: &[Pattern<'_>]) -> String {
     let by_operations = patterns
         .iter()
@@ -76,14 +77,14 @@ fn rule(patterns: &[Pattern<'_>]) -> String {
     )
 }
 
-/// What there is of one access pattern.
+/// Results of one access pattern.
 struct Pattern<'a> {
     name: String,
     /// Servers with a result.
     measured: Vec<Efficiency>,
-    /// Those among them where the generator was the limit.
+    /// Servers with a result whose generator was the limit.
     limited: Vec<&'a str>,
-    /// Servers without one.
+    /// Servers without a result.
     missing: Vec<&'a str>,
 }
 
@@ -107,8 +108,8 @@ impl<'a> Pattern<'a> {
         found
     }
 
-    /// A row of these columns for each server: those with a rank first, those without a
-    /// result last.
+    /// Returns a row of these columns for each server: those with a rank first,
+    /// those without a result last.
     fn rows(&self, columns: &[&str]) -> Vec<Vec<Cell>> {
         let merit = Merit::of(&self.measured);
         let found = ranked(&self.measured).into_iter().map(|ranked| {
@@ -153,7 +154,8 @@ fn is_limited(run: &RunDoc) -> bool {
     curve.peak_row().is_some_and(Row::is_generator_limited)
 }
 
-/// `transmit, 4 KiB`; the profile's name where it is no transfer.
+/// Returns a pattern's name, such as `transmit, 4 KiB`; the profile's name if it is
+/// not a transfer.
 fn pattern(study: &Study, profile: usize) -> String {
     let name = study.doc.profiles.get(profile).map_or("", String::as_str);
     match study.doc.transfer(name) {
@@ -186,7 +188,8 @@ fn legend(study: &Study) -> Vec<String> {
     .into()
 }
 
-/// Whose CPU it is and of how many cores, or why nobody knows, server by server.
+/// Names the measured CPUs and number of cores, or why they are unknown, server by
+/// server.
 fn whose_cpu(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     for (at, server) in study.doc.servers.iter().enumerate() {
@@ -226,7 +229,7 @@ fn whose_cpu(study: &Study) -> Vec<String> {
     notes
 }
 
-/// Sizes that a server does not take, by what it said in other runs.
+/// Names block sizes that a server does not accept, as it said in other runs.
 fn beyond_limits(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     for (at, server) in study.doc.servers.iter().enumerate() {

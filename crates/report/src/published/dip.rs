@@ -1,56 +1,58 @@
 //! The dip: throughput that falls after the peak by more than noise allows.
 //!
-//! The rule: a load point after the peak lies below it if the confidence interval
-//! of the change from the peak to it stays below 0. The noise of single values is
-//! taken to be the same part of the throughput at all load points of the curve,
-//! so that even two passes of many load points tell it well: the pooled relative
-//! variance, with as many degrees of freedom as there are passes less load
-//! points. Since the peak was chosen for being the highest of them, the interval
+//! The rule: a load point after the peak lies below it if the change between them
+//! has a confidence interval below 0. The noise of single values is assumed to be
+//! the same share of the throughput at all load points of the curve. So even two
+//! passes of many load points determine it well. It is the pooled relative
+//! variance; its degrees of freedom are the number of passes minus the number of
+//! load points.
+//!
+//! The peak was chosen because it is the highest load point. Therefore the interval
 //! is Bonferroni's: 95 % for all pairs of load points together. With one pass the
-//! values are batches of the window's intervals; how far runs lie apart is not in
-//! them, and a dip so found wants a second pass.
+//! values are batches of the window's intervals. They do not include how far runs
+//! differ, so a dip found in this way needs a second pass.
 
 use super::Point;
 use crate::change::{CONFIDENCE, Interval, Noise, Uncertainty};
 
-/// What happens after the peak of a curve.
+/// The curve after its peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dip {
     /// Clients at the lowest load point after the peak.
     pub lowest_clients: u32,
-    /// How far that one lies from the peak, in percent of it: below 0, or 0.
+    /// Change from the peak to that load point, in percent of the peak: 0 or below.
     pub lowest_percent: f64,
-    /// How far below the peak, in percent of it, noise alone may put a load point
-    /// like that one; `None` where the noise is not known.
+    /// Distance below the peak, in percent of it, that noise alone can cause at
+    /// such a load point; `None` if the noise is not known.
     pub noise_percent: Option<f64>,
-    /// Whose noise that is.
+    /// The kind of noise.
     pub noise: Option<Noise>,
-    /// Whether there is a dip.
+    /// Verdict on whether there is a dip.
     pub verdict: DipVerdict,
 }
 
-/// Whether there is a dip.
+/// Verdict on whether there is a dip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DipVerdict {
     /// The noise is not known: one pass over a window that is too short.
     CannotTell,
     /// No load point after the peak lies below it by more than noise allows.
     NoneShown,
-    /// There is one.
+    /// The curve has a dip.
     Shown {
-        /// Clients at the first and at the last load point of each stretch of it:
-        /// between two of them lie load points that are not below the peak. Never
+        /// Clients at the first and at the last load point of each stretch of the
+        /// dip. Load points between two stretches are not below the peak. Never
         /// empty.
         stretches: Vec<(u32, u32)>,
-        /// Whether the last one ends with the curve.
+        /// Whether the last stretch ends with the curve.
         lasts: bool,
-        /// Whether the generator was the limit at any load point of them.
+        /// Whether the generator was the limit at any load point of the stretches.
         is_generator_limited: bool,
     },
 }
 
 impl Dip {
-    /// `None` where no load point comes after the peak.
+    /// Judges the load points after the peak; `None` if there are none.
     pub(super) fn after(points: &[Point], peak: usize) -> Option<Self> {
         let (top, after) = (&points[peak], &points[peak + 1..]);
         let lowest = after
@@ -76,7 +78,7 @@ impl Dip {
             true => DipVerdict::CannotTell,
         };
         let noise_percent = interval(lowest).map(|interval| {
-            // The lower bound had the two been equal.
+            // The lower bound that the interval would have if the two were equal.
             let width = (1.0 + interval.high / 100.0) / (1.0 + interval.low / 100.0);
             (1.0 - width.sqrt().recip()) * 100.0
         });
@@ -90,7 +92,7 @@ impl Dip {
     }
 }
 
-/// The noise of single values, from all load points.
+/// The noise of single values, pooled over all load points.
 #[derive(Clone, Copy)]
 struct Pooled {
     relative_variance: f64,
@@ -100,7 +102,8 @@ struct Pooled {
 }
 
 impl Pooled {
-    /// That of passes, if any load point has several.
+    /// Pools the noise of passes if any load point has several, otherwise that of
+    /// windows.
     fn of(points: &[Point]) -> Option<Self> {
         let spreads = points.iter().filter_map(|point| point.height.spread);
         let noise = spreads.clone().map(|spread| spread.noise).min()?;
@@ -120,7 +123,8 @@ impl Pooled {
         })
     }
 
-    /// `None` where the window of either was too short to tell.
+    /// Returns the interval of a change; `None` if the window of either point was
+    /// too short.
     fn interval(self, from: &Point, to: &Point) -> Option<Interval> {
         let values = |point: &Point| match self.noise {
             Noise::Passes => Some(point.passes),
@@ -170,12 +174,12 @@ mod tests {
         contender.dip()
     }
 
-    /// Load points of 1, 4, 8 to 60 clients, as in the published studies.
+    /// Returns the load points of the published studies: 1, 4, 8 to 60 clients.
     fn clients() -> impl Iterator<Item = u32> {
         std::iter::once(1).chain((4..=60).step_by(4))
     }
 
-    /// A curve that is flat from 16 clients on, but for what `factor` makes of it.
+    /// Returns a curve that is flat from 16 clients on, multiplied by `factor`.
     fn curve(
         noisy: &mut Noisy,
         passes: usize,

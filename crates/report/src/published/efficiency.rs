@@ -1,7 +1,7 @@
-//! Servers, adapters or settings ranked by what they do for each percent of CPU:
-//! the P/E index of the adapter tests that ComputerPress published, Mbit/s through
-//! the server divided by the percentage of its CPUs that it took. Where no data was
-//! moved, operations per second take the place of Mbit/s.
+//! Servers, adapters or settings ranked by their performance for each percent of
+//! CPU. This is the P/E index of the adapter tests that ComputerPress published:
+//! Mbit/s through the server, divided by the percentage of its CPUs in use. If no
+//! data was moved, operations per second take the place of Mbit/s.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,20 +12,20 @@ use crate::study::Study;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// Whose use of CPUs was measured. All that a machine did is more than what the
-/// processes that serve did, so indices of the two do not compare.
+/// Scope of a measured CPU time. A whole machine uses more than its serving
+/// processes, so indices of the two cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CpuOf {
-    /// Of the processes that serve.
+    /// The serving processes only.
     Processes,
-    /// Of all that the server's machine did.
+    /// The server's whole machine.
     Machine,
-    /// Of the one in some passes, of the other in others: no figure follows.
+    /// Processes in some passes, the machine in others: no figure can be computed.
     Both,
 }
 
 impl CpuOf {
-    /// `processes`, `machine` or `both`.
+    /// Returns `processes`, `machine` or `both`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl CpuOf {
         }
     }
 
-    /// Of all passes together; `None` where none was measured.
+    /// Returns the value for all passes together; `None` if none was measured.
     pub(crate) fn over<'a>(passes: impl IntoIterator<Item = &'a LoadPointDoc>) -> Option<Self> {
         let docs = passes
             .into_iter()
@@ -55,28 +55,28 @@ impl CpuOf {
     }
 }
 
-/// What something did, and what it cost the server's CPUs.
+/// Performance of a server, and its cost in CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Efficiency {
-    /// What it is called.
+    /// Name of the row.
     pub name: String,
     /// Throughput in Mbit/s (10^6), reads and writes together.
     pub throughput_mbps: f64,
-    /// Operations per second; `None` where nobody told.
+    /// Operations per second; `None` if not known.
     pub ops_per_s: Option<f64>,
-    /// CPU utilisation of the server in percent of all its CPUs; `None` where it
-    /// was not measured, or is of both kinds.
+    /// CPU utilisation of the server in percent of all its CPUs. `None` if it was
+    /// not measured, or is of both kinds.
     pub cpu_percent: Option<f64>,
-    /// Microseconds of the server's CPU per operation; `None` likewise.
+    /// Microseconds of the server's CPU per operation. `None` if they were not
+    /// measured, or are of both kinds.
     pub us_per_op: Option<f64>,
-    /// Whose CPU utilisation that is; `None` where nobody told, as of what is
-    /// published.
+    /// Scope of the CPU utilisation; `None` if not known, as in published results.
     pub cpu_of: Option<CpuOf>,
 }
 
 impl Efficiency {
-    /// Of a published throughput and P/E index: the CPU utilisation is what they
-    /// imply.
+    /// Builds a row from a published throughput and P/E index, which imply the CPU
+    /// utilisation.
     #[must_use]
     pub fn of_index(name: &str, throughput_mbps: f64, index: f64) -> Self {
         Self {
@@ -89,8 +89,8 @@ impl Efficiency {
         }
     }
 
-    /// Of a row of a curve. CPU figures are means over passes, and only there where
-    /// each pass has them, of the same kind.
+    /// Builds a row from a row of a curve. CPU figures are means over passes, if
+    /// each pass has them and they are of the same kind.
     #[must_use]
     pub fn of_row(name: &str, row: &Row<'_>) -> Self {
         let cpu_of = CpuOf::over(row.passes.iter().copied());
@@ -107,22 +107,22 @@ impl Efficiency {
         }
     }
 
-    /// Of a run at its peak; `None` where no load point may be quoted.
+    /// Builds a row from a run at its peak; `None` if no load point may be quoted.
     #[must_use]
     pub fn of_run(name: &str, run: &RunDoc) -> Option<Self> {
         let curve = Curve::of(&run.load_points);
         curve.peak_row().map(|row| Self::of_row(name, row))
     }
 
-    /// The P/E index: Mbit/s for each percent of the server's CPUs. `None` where no
-    /// use of CPU was seen, for of that nothing follows.
+    /// Returns the P/E index: Mbit/s for each percent of the server's CPUs. `None`
+    /// without measured CPU use, because then no index can be computed.
     #[must_use]
     pub fn index(&self) -> Option<f64> {
         self.for_each(self.throughput_mbps)
     }
 
-    /// Operations per second for each percent, which Iometer calls CPU
-    /// Effectiveness. `None` likewise.
+    /// Returns operations per second for each percent, which Iometer calls CPU
+    /// Effectiveness. `None` without measured CPU use.
     #[must_use]
     pub fn ops_per_percent(&self) -> Option<f64> {
         self.for_each(self.ops_per_s?)
@@ -134,17 +134,17 @@ impl Efficiency {
     }
 }
 
-/// What rows are ranked by.
+/// Figure that rows are ranked by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merit {
     /// [`Efficiency::index`].
     Index,
-    /// [`Efficiency::ops_per_percent`], where none of the rows moved any data.
+    /// [`Efficiency::ops_per_percent`], if no row moved any data.
     Operations,
 }
 
 impl Merit {
-    /// What these rows are ranked by.
+    /// Returns the figure that these rows are ranked by.
     #[must_use]
     pub fn of(rows: &[Efficiency]) -> Self {
         let moves_data = |row: &Efficiency| row.throughput_mbps > 0.0;
@@ -154,7 +154,7 @@ impl Merit {
         }
     }
 
-    /// `P/E` or `ops/s per %`.
+    /// Returns `P/E` or `ops/s per %`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -163,7 +163,7 @@ impl Merit {
         }
     }
 
-    /// The figure of a row; `None` where no use of CPU was seen.
+    /// Returns the figure of a row; `None` without measured CPU use.
     #[must_use]
     pub fn figure(self, row: &Efficiency) -> Option<f64> {
         match self {
@@ -172,7 +172,8 @@ impl Merit {
         }
     }
 
-    /// Whether a column says anything of such rows: those of Mbit/s do only of data.
+    /// Returns whether a column has values for such rows: columns of Mbit/s need
+    /// data.
     pub(crate) fn has(self, column: &str) -> bool {
         self == Self::Index || !["Mbit/s", "P/E", "Mbit/s per %"].contains(&column)
     }
@@ -185,20 +186,20 @@ impl Merit {
     }
 }
 
-/// A place in a ranking.
+/// A row with its rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked<'a> {
-    /// From 1, among those whose figure is of the same kind of CPU utilisation: as
-    /// many as have a higher one, and one. `None` where there is no figure.
+    /// Rank, from 1, among rows with the same kind of CPU utilisation. Equals the
+    /// number of rows with a higher figure, plus one. `None` without a figure.
     pub rank: Option<u64>,
-    /// What has it.
+    /// The row.
     pub of: &'a Efficiency,
 }
 
-/// The highest figure of their [`Merit`] first; those whose figure is of processes
-/// before those where it is of a whole machine, and those without one last. Figures
-/// that are equal as they are printed have equal ranks, and stay in the order of their
-/// digits behind that.
+/// Ranks rows by their [`Merit`], the highest figure first. Rows whose figure is of
+/// processes come before those of whole machines. Rows without a figure come last.
+/// Rows whose printed figures are equal have equal ranks; the exact figures decide
+/// their order.
 #[must_use]
 pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
     let merit = Merit::of(rows);
@@ -231,7 +232,8 @@ pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
     ranked
 }
 
-/// Whether figures of several kinds are among these, which do not compare.
+/// Returns whether the rows have figures of several kinds, which cannot be
+/// compared.
 #[must_use]
 pub(crate) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bool {
     let measured = rows.into_iter().filter(|row| row.index().is_some());
@@ -239,17 +241,17 @@ pub(crate) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bo
     kinds.len() > 1
 }
 
-/// What is said where [`is_mixed`].
+/// Note for rows that are [`is_mixed`].
 pub(super) const MIXED: &str = "CPU of some is of the processes that serve, of others of the whole \
      machine, which is more: the two do not compare, and are ranked apart";
 
-/// What is said of [`CpuOf::Both`].
+/// Note for rows with [`CpuOf::Both`].
 pub(super) const OF_BOTH: &str = "of two kinds over its passes, so no rank";
 
-/// A column of the ranking: its name, and the cell of a row.
+/// A column of the ranking: its name, and a function that returns a row's cell.
 type Figure = (&'static str, fn(&Efficiency) -> Cell);
 
-/// The figures of a ranking.
+/// Columns of the ranking.
 const FIGURES: [Figure; 6] = [
     ("Mbit/s", |row| {
         Cell::of(Some(row.throughput_mbps), units::throughput)
@@ -263,7 +265,8 @@ const FIGURES: [Figure; 6] = [
     ("us/op", |row| Cell::of(row.us_per_op, units::cpu_us)),
 ];
 
-/// The ranking as a table: [`ranked`], with the figures it comes from.
+/// Returns the ranking as a table: the order of [`ranked`], with the figures behind
+/// it.
 #[must_use]
 pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
     let merit = Merit::of(rows);
@@ -314,9 +317,9 @@ fn notes(rows: &[Efficiency], merit: Merit, is_mixed: bool) -> Vec<String> {
     notes
 }
 
-/// The ranking of a study's servers at their peaks under one profile; `None` where the
-/// CPU utilisation of fewer than two was measured, and of an adapter study, which has
-/// all of its profiles in one table ([`super::adapter`]).
+/// Returns the ranking of a study's servers at their peaks under one profile.
+/// `None` if the CPU utilisation of fewer than two was measured. Also `None` for an
+/// adapter study, which has all of its profiles in one table ([`super::adapter`]).
 #[must_use]
 pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
     if !study.doc.transfers.is_empty() {
@@ -344,8 +347,8 @@ pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
     Some(table)
 }
 
-/// Whose CPU utilisation was measured of a server, and of how many cores; `None`
-/// where none was.
+/// Names the measured CPUs of a server and the number of cores; `None` if they were
+/// not measured.
 pub(super) fn whose_cpu<'a>(
     name: &str,
     mut docs: impl Iterator<Item = &'a ServerCpuDoc>,
@@ -359,7 +362,7 @@ pub(super) fn whose_cpu<'a>(
     Some(format!("CPU of {name}: {whose}; {cores}"))
 }
 
-/// Whose CPU utilisation it is.
+/// Returns the cell that says what the CPU utilisation includes.
 pub(crate) fn cpu_of(row: &Efficiency) -> Cell {
     let whose = row.cpu_of.filter(|_| row.cpu_percent.is_some());
     Cell::or_dash(whose.map(|whose| whose.name().into()))

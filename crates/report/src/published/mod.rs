@@ -1,11 +1,11 @@
-//! The tables of published studies: peaks, changes against a baseline, scaling from
+//! The tables of published studies: peaks, changes from a baseline, scaling from
 //! row to row, the dip after the peak, and rankings by efficiency.
 //!
-//! A curve is that of means over passes, its peak the highest valid load point,
-//! and a percentage that of the unrounded peaks, printed as the nearest whole one:
-//! the rule that all percentages of the VeriTest reports of 2003 and 2004 follow.
-//! Intervals are those of [`crate::change`]. Not here: how a table is printed
-//! ([`crate::table`]), and documents held against each other ([`crate::compare`]).
+//! A curve has means over passes, and its peak is the highest valid load point. A
+//! percentage is computed from unrounded peaks and printed as a whole number. All
+//! percentages of the VeriTest reports of 2003 and 2004 follow this rule. Intervals
+//! are those of [`crate::change`]. Not here: how a table is printed
+//! ([`crate::table`]), and comparisons of documents ([`crate::compare`]).
 
 mod adapter;
 mod dip;
@@ -26,45 +26,46 @@ use crate::replayed::Replayed;
 use crate::study::ComparisonKind;
 use crate::units;
 
-/// What one server, or one setting of it, did at each number of clients.
+/// Curve of one server, or of one setting of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
-    /// What it is called.
+    /// Name of the server.
     pub name: String,
-    /// What its points are of: [`Metric::Throughput`], or [`Metric::Operations`]
-    /// where no data was moved.
+    /// Metric of the points: [`Metric::Throughput`], or [`Metric::Operations`] if
+    /// no data was moved.
     pub metric: Metric,
-    /// The load points that may be quoted, by ascending clients.
+    /// Load points that may be quoted, by ascending clients.
     pub points: Vec<Point>,
-    /// Clients of the load points that were asked for and are not among `points`, in
-    /// ascending order: not valid, without what `metric` counts, or never reached.
+    /// Clients of the planned load points that are not among `points`, in ascending
+    /// order. These are not valid, lack values of `metric`, or were never reached.
     pub left_out: Vec<u32>,
-    /// The first and the last of the load points around the peak that lie within
-    /// 95 % of it, in clients; `None` where that is not known.
+    /// Clients of the first and the last load point around the peak within 95 % of
+    /// it; `None` if that is not known.
     pub plateau: Option<(u32, u32)>,
-    /// What its table must say of it, a sentence each without its name.
+    /// Remarks for the table, a sentence each without the server's name.
     pub remarks: Vec<String>,
 }
 
 /// A load point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Clients.
+    /// Number of clients.
     pub clients: u32,
-    /// Valid passes.
+    /// Number of valid passes.
     pub passes: usize,
-    /// Throughput in Mbit/s, or operations per second; the mean over passes.
+    /// Throughput in Mbit/s, or operations per second: the mean over passes.
     pub height: Measured,
     /// Mean response time over the operations of all passes, in nanoseconds.
     pub response_mean_ns: Option<f64>,
-    /// 99th percentile of them.
+    /// 99th percentile of the response time over the operations of all passes, in
+    /// nanoseconds.
     pub response_p99_ns: Option<u64>,
     /// Whether the generator was the limit.
     pub is_generator_limited: bool,
 }
 
 impl Contender {
-    /// The curve of a run.
+    /// Builds the curve of a run.
     #[must_use]
     pub fn of_run(name: &str, run: &RunDoc) -> Self {
         let curve = Curve::of(&run.load_points);
@@ -101,7 +102,7 @@ impl Contender {
         }
     }
 
-    /// Of a published peak, of which nothing more is known.
+    /// Builds a contender from a published peak without further data.
     #[must_use]
     pub fn of_peak(name: &str, clients: u32, throughput_mbps: f64) -> Self {
         Self {
@@ -125,13 +126,13 @@ impl Contender {
         }
     }
 
-    /// The highest point, the one with fewer clients where two are equal.
+    /// Returns the highest point; of two equal ones, the one with fewer clients.
     #[must_use]
     pub fn peak(&self) -> Option<&Point> {
         self.peak_index().map(|at| &self.points[at])
     }
 
-    /// What happens after the peak.
+    /// Describes the curve after its peak.
     #[must_use]
     pub fn dip(&self) -> Option<Dip> {
         Dip::after(&self.points, self.peak_index()?)
@@ -162,8 +163,9 @@ impl Point {
     }
 }
 
-/// What of a replay did not go as recorded, at load points at which that is no
-/// trifle: there the server did not do the work that it is quoted with.
+/// Describes the operations of a replay that did not go as recorded, at load points
+/// where their share matters. There the server did not do the work that it is
+/// quoted with.
 fn otherwise(curve: &Curve<'_>) -> Option<String> {
     let rows = curve.rows.iter().filter(|row| row.is_quotable());
     let rows: Vec<_> = rows
@@ -174,14 +176,15 @@ fn otherwise(curve: &Curve<'_>) -> Option<String> {
     (!rows.is_empty()).then(|| format!("{} (at {})", all.told(), units::clients(&clients)))
 }
 
-/// Load points that are left out, in words; `None` where none is.
+/// Names omitted load points; `None` if there are none.
 fn gaps(left_out: &[u32]) -> Option<String> {
     (!left_out.is_empty()).then(|| format!("no valid result at {}", units::clients(left_out)))
 }
 
-/// The percentages of a table, one for each contender's peak: the change from the peak
-/// of the first, which is the baseline, or of `Scaling` from that of the one before.
-/// `None` where there is nothing to compare it with, or not the same quantity.
+/// Returns the percentages of a table, one for each contender's peak. A percentage
+/// is the change from the peak of the first contender, which is the baseline, or
+/// with `Scaling` from that of the contender before. `None` if there is no other
+/// value, or if it is another quantity.
 #[must_use]
 pub fn percentages(kind: ComparisonKind, contenders: &[Contender]) -> Vec<Option<Change>> {
     let between = |from: &Contender, to: &Contender| {

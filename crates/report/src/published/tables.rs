@@ -1,4 +1,4 @@
-//! The tables themselves.
+//! The tables of a study.
 
 mod dips;
 
@@ -11,12 +11,12 @@ use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// All tables of a study, profile by profile: the peaks, the dips, the efficiency at
-/// the peaks, and what the study compares.
+/// Returns all tables of a study, profile by profile: the peaks, the dips, the
+/// efficiency at the peaks, and the comparisons of the study.
 #[must_use]
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut tables: Vec<_> = adapter(study).into_iter().collect();
-    // Its one load point has the peak, and nothing after it.
+    // A study with one load point has its peak in that table already, and no dip.
     let is_told = !tables.is_empty() && study.doc.load_points.len() == 1;
     for (at, profile) in study.doc.profiles.iter().enumerate() {
         let contenders = contenders(study, at);
@@ -31,7 +31,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
         let mut of_profile = Vec::new();
         if !is_told {
             let mut peaks = peaks(&measured);
-            // Documents that nobody planned together have one profile each.
+            // Documents that were not planned together have one profile each.
             if !study.doc.command.is_empty() {
                 peaks.notes.extend(missing(&contenders));
             }
@@ -51,7 +51,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
     tables
 }
 
-/// A comparison that a study asks for, of one of its profiles.
+/// Returns a comparison that a study asks for, for one of its profiles.
 #[must_use]
 pub fn asked_for(study: &Study, profile: usize, part: &ComparisonDoc) -> Table {
     let contenders = contenders(study, profile);
@@ -63,7 +63,7 @@ pub fn asked_for(study: &Study, profile: usize, part: &ComparisonDoc) -> Table {
     comparison(&part.title, part.kind, &compared)
 }
 
-/// The servers of a study in their order, those without a result included.
+/// Returns the servers of a study in their order, including those without a result.
 #[must_use]
 pub fn contenders(study: &Study, profile: usize) -> Vec<Contender> {
     let servers = study.doc.servers.iter().enumerate();
@@ -91,7 +91,7 @@ fn nothing(name: &str) -> Contender {
     }
 }
 
-/// What the heights of these are counted in: the name of their column.
+/// Returns the name of the column of heights, which is their unit.
 fn unit(contenders: &[Contender]) -> &'static str {
     let mut metrics = contenders
         .iter()
@@ -107,7 +107,8 @@ fn height(contender: &Contender, point: &Point) -> Cell {
     of_height(contender, point.height.value)
 }
 
-/// A height of this contender, or how far such lie apart: with the digits of the quantity.
+/// Formats a height of this contender, or a deviation, with the digits of the
+/// metric.
 fn of_height(contender: &Contender, value: f64) -> Cell {
     let text = match contender.metric {
         Metric::Throughput => units::throughput(value),
@@ -132,7 +133,7 @@ fn any_limited(contenders: &[Contender]) -> bool {
     peaks.any(|peak| peak.is_generator_limited)
 }
 
-/// The peak of each server, and the response time there.
+/// Returns the table of each server's peak with its response time.
 #[must_use]
 pub fn peaks(contenders: &[Contender]) -> Table {
     let columns = vec![
@@ -208,7 +209,8 @@ pub fn peaks(contenders: &[Contender]) -> Table {
     }
 }
 
-/// Servers compared with the first of them, the baseline, or each with the row above.
+/// Returns the table of servers compared with the first one, the baseline, or each
+/// with the row above.
 #[must_use]
 pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -> Table {
     let changes = percentages(kind, contenders);
@@ -256,7 +258,7 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
     }
 }
 
-/// The name of the column of percentages.
+/// Returns the name of the column of percentages.
 fn versus(kind: ComparisonKind, contenders: &[Contender]) -> String {
     match kind {
         ComparisonKind::Scaling => "vs row above".to_owned(),
@@ -264,8 +266,8 @@ fn versus(kind: ComparisonKind, contenders: &[Contender]) -> String {
     }
 }
 
-/// A change as published tables round it, to the nearest whole percent, halves away
-/// from zero, with its sign: `+86 %`.
+/// Rounds a change as published tables do: to the nearest whole percent, halves
+/// away from zero, with its sign: `+86 %`.
 fn whole_change(percent: f64) -> String {
     match percent.round() {
         // Never "-0 %".
@@ -312,7 +314,7 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
     notes
 }
 
-/// What must be said of them, a line each.
+/// Returns the remarks on the contenders, a line each.
 fn remarks(contenders: &[Contender]) -> impl Iterator<Item = String> {
     contenders.iter().flat_map(|contender| {
         let remarks = contender.remarks.iter();
@@ -320,7 +322,7 @@ fn remarks(contenders: &[Contender]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Those of which there is nothing to show, a line each.
+/// Returns a line for each contender without results.
 fn missing(contenders: &[Contender]) -> impl Iterator<Item = String> {
     let missing = contenders.iter().filter(|found| found.points.is_empty());
     missing.map(|found| format!("{} has no valid load point yet", found.name))

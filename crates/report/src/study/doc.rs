@@ -1,4 +1,4 @@
-//! What a study was to measure: `study.json`, and where its runs belong.
+//! The plan of a study: `study.json`, and where its runs belong.
 
 use std::path::{Path, PathBuf};
 
@@ -6,42 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::doc::{self, LoadError, SaveError, ToolDoc};
 
-/// The file that makes a folder a study.
+/// Name of the file that makes a folder a study.
 pub(super) const STUDY_FILE: &str = "study.json";
-/// Passes that a study may have.
+/// Highest number of passes of a study.
 const PASSES_MAX: u32 = 1000;
-/// Characters of a name in the name of a folder.
+/// Highest number of characters of a name in a folder's name.
 const SLUG_CHARS_MAX: usize = 40;
 
-/// What a study was to measure.
+/// The plan of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyDoc {
-    /// [`SCHEMA_VERSION`](doc::SCHEMA_VERSION) of the writer.
+    /// [`SCHEMA_VERSION`](doc::SCHEMA_VERSION) of the program that wrote the
+    /// document.
     pub schema_version: u32,
-    /// What wrote the document.
+    /// The program that wrote the document.
     pub tool: ToolDoc,
     /// The suite's name: `veritest-2004`.
     pub name: String,
-    /// What it is called in a report.
+    /// Title of the study in a report.
     pub title: String,
     /// Wall-clock time of the first start, RFC 3339 in UTC, to the second.
     pub started: String,
-    /// The command line that started it, one argument per element; no secret
-    /// is ever in one.
+    /// The command line that started the study, one argument per element. It never
+    /// contains a secret.
     pub command: Vec<String>,
     /// Profiles by name, each run on every server.
     pub profiles: Vec<String>,
     /// Clients of each load point, in the order they run.
     pub load_points: Vec<u32>,
-    /// Passes over the load points on each server.
+    /// Number of passes over the load points on each server.
     pub passes: u32,
     /// The servers, in the order of their columns.
     pub servers: Vec<StudyServerDoc>,
     /// Profiles that move blocks of one size in one direction, or in both. Absent
-    /// where there are none.
+    /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<TransferDoc>,
-    /// What the study is about, each a table of its own.
+    /// Comparisons that the study asks for, each a separate table.
     #[serde(default)]
     pub comparisons: Vec<ComparisonDoc>,
 }
@@ -49,19 +50,18 @@ pub struct StudyDoc {
 /// A server, or one setting of a server, of a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudyServerDoc {
-    /// What it is called in tables; no two of a study are called the same.
+    /// Name of the server in tables, unique within a study.
     pub name: String,
-    /// The target without its password; `null` where the study started the
-    /// server.
+    /// The target without its password; `null` if the study started the server.
     pub url: Option<String>,
-    /// What the reader must be told about it, one sentence each.
+    /// Remarks that the reader must know, one sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Lines of its configuration that the study set: those of `smb.conf`.
+    /// Lines of the server's configuration that the study set: those of `smb.conf`.
     #[serde(default)]
     pub settings: Vec<String>,
-    /// What its clients did otherwise than those of other servers, as the suite has
-    /// it: `oplock = batch`. Absent where they did not.
+    /// Options of its clients that differ from those of other servers, as the suite
+    /// words them: `oplock = batch`. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client: Vec<String>,
 }
@@ -69,18 +69,18 @@ pub struct StudyServerDoc {
 /// A profile that moves blocks of one size, sequentially and without delay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferDoc {
-    /// Which of [`StudyDoc::profiles`].
+    /// The profile: one of [`StudyDoc::profiles`].
     pub profile: String,
-    /// In which direction.
+    /// Direction of the transfer.
     pub mode: TransferMode,
     /// Bytes per request.
     pub bytes: u32,
-    /// Generators, each an SMB session, that every client of a load point has on
-    /// its connection.
+    /// Number of generators that every client of a load point has on its
+    /// connection. Each is an SMB session.
     pub generators_per_client: u32,
 }
 
-/// Which way data goes, seen from the server's network adapter.
+/// Direction of data, seen from the server's network adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TransferMode {
@@ -93,10 +93,10 @@ pub enum TransferMode {
 }
 
 impl TransferMode {
-    /// All of them, in the order of the published adapter tests.
+    /// All modes, in the order of the published adapter tests.
     pub const ALL: [Self; 3] = [Self::Transmit, Self::Receive, Self::Duplex];
 
-    /// `transmit`, `receive` or `duplex`.
+    /// Returns `transmit`, `receive` or `duplex`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,47 +107,48 @@ impl TransferMode {
     }
 }
 
-/// Servers that are compared.
+/// A comparison of servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparisonDoc {
-    /// What it is called in a report: `both honour flushes`.
+    /// Title of the comparison in a report: `both honour flushes`.
     pub title: String,
-    /// How they are compared.
+    /// The kind of comparison.
     pub kind: ComparisonKind,
-    /// The server that the others are compared with. Absent where that is the first of
+    /// The server that the others are compared with. Absent if that is the first of
     /// `servers`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// Names of servers.
+    /// Names of the compared servers.
     pub servers: Vec<String>,
 }
 
-/// How servers are compared. A percentage stands in the row of the server that changed.
+/// The kind of comparison. A percentage is in the row of the server that changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonKind {
-    /// Each against the baseline. Documents name it `tuning`, which every release reads;
-    /// suites may write either.
+    /// Each server against the baseline. Documents call it `tuning`, which every
+    /// release reads; suites may use either name.
     #[default]
     #[serde(rename = "tuning", alias = "change")]
     Change,
-    /// Each against the one before: one server with more and more of something.
+    /// Each server against the one before: one server with a growing resource.
     Scaling,
-    /// In documents of earlier releases: the gain of the first over each other server.
-    /// Tables show it as [`Self::Change`] against the first, and say so.
+    /// Gain of the first over each other server; only in documents of earlier
+    /// releases. Tables show it as [`Self::Change`] from the first, and say so.
     Gain,
 }
 
 impl ComparisonDoc {
-    /// The server that the others are compared with.
+    /// Returns the server that the others are compared with.
     #[must_use]
     pub fn baseline(&self) -> Option<&str> {
         let first = self.servers.first();
         self.baseline.as_ref().or(first).map(String::as_str)
     }
 
-    /// The server that one is compared with: the baseline, or the one before it. `None`
-    /// for one that is not in the comparison, and for the first of a scaling.
+    /// Returns the server that a server is compared with: the baseline, or in a scaling
+    /// the one before it. `None` if the server is not in the comparison, or is the first
+    /// of a scaling.
     fn baseline_of(&self, server: &str) -> Option<&str> {
         let rows: Vec<_> = self.rows().collect();
         let at = rows.iter().position(|name| *name == server)?;
@@ -157,7 +158,7 @@ impl ComparisonDoc {
         }
     }
 
-    /// The servers in the order of their rows: the baseline first.
+    /// Returns the servers in the order of their rows: the baseline first.
     pub fn rows(&self) -> impl Iterator<Item = &str> {
         let baseline = self.baseline();
         let servers = self.servers.iter().map(String::as_str);
@@ -167,15 +168,15 @@ impl ComparisonDoc {
 }
 
 impl StudyDoc {
-    /// What a profile transfers, if it is such a one.
+    /// Returns the transfer of a profile, if it has one.
     #[must_use]
     pub fn transfer(&self, profile: &str) -> Option<&TransferDoc> {
         let mut transfers = self.transfers.iter();
         transfers.find(|transfer| transfer.profile == profile)
     }
 
-    /// The server that others are compared with where no comparison says otherwise: the
-    /// baseline of the first comparison, or the first server.
+    /// Returns the server that others are compared with by default: the baseline of
+    /// the first comparison, or the first server.
     #[must_use]
     pub fn baseline(&self) -> Option<&str> {
         let mut compared = self.comparisons.iter().filter_map(ComparisonDoc::baseline);
@@ -183,8 +184,8 @@ impl StudyDoc {
         compared.find(|name| self.has_server(name)).or(first)
     }
 
-    /// The servers that one is compared with in the comparisons that it is in, otherwise
-    /// the baseline of the study. None for the baseline itself.
+    /// Returns the servers that a server is compared with in its comparisons, otherwise
+    /// the baseline of the study. Empty for the baseline itself.
     #[must_use]
     pub fn baselines_of(&self, server: &str) -> Vec<&str> {
         let is_other = |name: &&str| *name != server && self.has_server(name);
@@ -203,8 +204,8 @@ impl StudyDoc {
         self.servers.iter().any(|server| server.name == name)
     }
 
-    /// Where the document of one pass, counted from 1, of a profile on a server
-    /// belongs, below the study's folder.
+    /// Returns the path of a pass's document within the study's folder. Passes
+    /// count from 1.
     #[must_use]
     pub fn run_path(&self, server: usize, profile: usize, pass: u32) -> PathBuf {
         let name = |names: &str, at: usize| format!("{:02}-{}", at + 1, slug(names));
@@ -216,7 +217,7 @@ impl StudyDoc {
             .join(format!("pass-{pass}.json"))
     }
 
-    /// Writes `study.json` into `folder`, replacing any older one at once.
+    /// Writes `study.json` into `folder` and replaces an older one atomically.
     ///
     /// # Errors
     ///
@@ -225,11 +226,11 @@ impl StudyDoc {
         doc::save(self, &folder.join(STUDY_FILE))
     }
 
-    /// Reads `study.json` of `folder`; `None` where there is none.
+    /// Reads `study.json` of `folder`; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// As [`doc::RunDoc::load`].
+    /// The errors of [`doc::RunDoc::load`].
     pub fn load(folder: &Path) -> Result<Option<Self>, LoadError> {
         let path = folder.join(STUDY_FILE);
         match doc::read(&path) {
@@ -246,8 +247,8 @@ impl StudyDoc {
     }
 }
 
-/// A name as a part of a path, whatever it has in it: at most 40 characters,
-/// `a` to `z`, digits, `.`, `_` and `-`.
+/// Turns any name into a part of a path: at most 40 characters, `a` to `z`, digits,
+/// `.`, `_` and `-`.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {

@@ -1,16 +1,17 @@
-//! Cautions: what a reader must know before trusting the numbers of valid load points.
+//! Cautions: facts that a reader must know before trusting the numbers of valid
+//! load points.
 //!
-//! Each kind of caution is one line for the whole run, with its worst value and the load
-//! points it concerns. The document has the figures of every load point.
+//! Each kind of caution is one line for the whole run, with its worst value and its
+//! load points. The document has the figures of every load point.
 
 use crate::doc::{LoadPointDoc, OfferedDoc, PlanDoc, RunDoc};
 use crate::text::wrapped;
 use crate::units::{self, counted, latency, percent, plain};
 
-/// Lines of cautions on a terminal.
+/// Highest number of lines of cautions on a terminal.
 const LINES_MAX: usize = 3;
 
-/// A kind of caution: its name, and what it finds in a load point.
+/// A kind of caution: its name, and a function that looks for it in a load point.
 type Kind = (&'static str, fn(&LoadPointDoc, &PlanDoc) -> Option<Finding>);
 
 /// All kinds, the most serious first.
@@ -29,9 +30,9 @@ const KINDS: [Kind; 12] = [
     ("not verified", |point, _| unjudged(point)),
 ];
 
-/// What a kind finds in one load point of one pass.
+/// A caution in one load point of one pass.
 struct Finding {
-    /// How bad it is, to compare findings of the same kind.
+    /// Severity, to compare findings of the same kind.
     weight: f64,
     text: String,
 }
@@ -43,15 +44,17 @@ struct Caution {
     text: String,
 }
 
-/// A line for each kind of caution that the run gives rise to, the most serious first.
+/// Returns a line for each kind of caution that the run has, the most serious
+/// first.
 #[must_use]
 pub fn cautions(doc: &RunDoc) -> Vec<String> {
     let line = |caution: &Caution| format!("{} {}: {}", caution.name, caution.places, caution.text);
     found(doc).iter().map(line).collect()
 }
 
-/// The same for a terminal: at most three lines, the last of which names what does not fit.
-/// Each ends with a newline, and is broken where it is wider than the terminal.
+/// Returns the cautions for a terminal: at most three lines, the last of which
+/// names the kinds that do not fit. Each line ends with a newline, and is broken if
+/// it is wider than the terminal.
 pub(crate) fn brief(doc: &RunDoc) -> String {
     let mut lines = cautions(doc);
     if lines.len() > LINES_MAX {
@@ -132,8 +135,8 @@ fn shared_cpus(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// The share of the window in which the worker with the least time to spare ran or waited
-/// for a CPU.
+/// Returns the share of the window in which the worker with the least spare time
+/// ran or waited for a CPU.
 fn busiest_share(point: &LoadPointDoc) -> f64 {
     let workers = point
         .generator
@@ -144,11 +147,10 @@ fn busiest_share(point: &LoadPointDoc) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Above this share of its threads' time, the generator itself may be what
-/// limits the load.
+/// Share of its threads' time above which the generator itself may limit the load.
 const BUSY_WORTH_TELLING: f64 = 0.85;
 
-/// The verdict on a generator, for documents without one.
+/// Judges the generator of a document that has no verdict of its own.
 fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     if point.generator.is_some() {
         return None;
@@ -156,7 +158,7 @@ fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     let threads = plan.threads_at(point.clients);
     let busy_s = point.client.cpu_user_s + point.client.cpu_system_s;
     let busy = busy_s / (f64::from(threads) * point.window_s);
-    // A window of no length compares as not busy.
+    // A window of length 0 compares as not busy.
     (busy > BUSY_WORTH_TELLING).then(|| Finding {
         weight: busy,
         text: format!(
@@ -184,7 +186,7 @@ fn latency_noise(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// A percentile as tables name it: `p99.9` for the key `p999`.
+/// Returns a percentile's name in tables: `p99.9` for the key `p999`.
 fn name(key: &str) -> String {
     match plain(key).as_str() {
         "p999" => "p99.9".to_owned(),
@@ -192,8 +194,8 @@ fn name(key: &str) -> String {
     }
 }
 
-/// Requests without an answer when the window closed, which waited longer than any that the
-/// latencies count. A rate that was not reached says so itself.
+/// Finds requests without an answer when the window closed that had waited longer
+/// than any latency of the window. A missed rate has its own caution.
 fn stalled(point: &LoadPointDoc) -> Option<Finding> {
     let waited = point.longest_unanswered_ns()? as f64;
     let longest = point.latency_ns.map_or(0, |latency| latency.max);
@@ -207,8 +209,8 @@ fn stalled(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// Clients whose requests were all left without an answer, or that had none to send: the
-/// load was that of the others. At a rate they may have had nothing to do.
+/// Finds clients that completed nothing, so that the others made all of the load.
+/// At a rate such clients may have had nothing to do, so rates are left out.
 fn unserved(point: &LoadPointDoc) -> Option<Finding> {
     let without = point.clients.saturating_sub(point.clients_served?);
     (point.offered.is_none() && point.valid && without > 0).then(|| Finding {
@@ -220,14 +222,14 @@ fn unserved(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// Below this share of the clients' time, a wait changes nothing.
+/// Share of the clients' time below which a wait changes nothing.
 const WAIT_WORTH_TELLING: f64 = 0.01;
 
-/// A wait in seconds, summed over clients, as a share of their time; `None` where it is
-/// negligible.
+/// Returns a wait in seconds, summed over clients, as a share of their time; `None`
+/// if it is negligible.
 fn share_of_time(point: &LoadPointDoc, wait_s: f64) -> Option<f64> {
     let share = wait_s / (f64::from(point.clients) * point.window_s);
-    // A window of no length has no waits.
+    // A window of length 0 has no waits.
     (share > WAIT_WORTH_TELLING && point.window_s > 0.0).then_some(share)
 }
 
@@ -279,9 +281,9 @@ fn unsteady(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// Below this fairness index a few clients carry the load.
+/// Fairness index below which a few clients make most of the load.
 const JAIN_WORTH_TELLING: f64 = 0.9;
-/// With fewer operations per client chance alone makes them differ.
+/// Operations per client below which clients differ by chance alone.
 const OPERATIONS_TO_COMPARE: f64 = 100.0;
 
 fn uneven(point: &LoadPointDoc) -> Option<Finding> {
@@ -297,7 +299,7 @@ fn uneven(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// How far Little's law may be off before it is reported.
+/// Deviation from Little's law above which it is reported.
 const LITTLE_TOLERANCE: f64 = 0.05;
 
 fn imbalance(point: &LoadPointDoc) -> Option<Finding> {
@@ -319,7 +321,7 @@ fn imbalance(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// Reads that verification could not judge in full.
+/// Finds reads that verification could not judge completely.
 fn unjudged(point: &LoadPointDoc) -> Option<Finding> {
     let verified = point.verification.filter(|reads| reads.unjudged > 0)?;
     let all = verified.checked + verified.unjudged + verified.wrong;
@@ -333,8 +335,8 @@ fn unjudged(point: &LoadPointDoc) -> Option<Finding> {
     })
 }
 
-/// Says where a rate that was asked for was not reached, and by how much at worst; `None`
-/// where it was reached everywhere, or none was asked for.
+/// Names the load points that missed the requested rate, and the largest shortfall.
+/// `None` if all reached it, or if no rate was requested.
 #[must_use]
 pub fn missed_rate(doc: &RunDoc) -> Option<String> {
     let points = doc.load_points.iter();
@@ -359,13 +361,13 @@ pub fn missed_rate(doc: &RunDoc) -> Option<String> {
     ))
 }
 
-/// [`rate_remarks`] for a terminal. Ends with a newline where there are any.
+/// Returns [`rate_remarks`] for a terminal. Ends with a newline unless it is empty.
 pub(crate) fn rate_lines(doc: &RunDoc) -> String {
     rate_remarks(doc).iter().map(|line| wrapped(line)).collect()
 }
 
-/// How well the rate was reached, and how late operations were sent, a line each; empty
-/// for a load without due times.
+/// Describes whether the rate was reached, and how late operations were sent, a line
+/// each. Empty for a load without due times.
 #[must_use]
 pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
     let missed = missed_rate(doc).map(|missed| {
@@ -380,7 +382,7 @@ pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
         .collect()
 }
 
-/// Says where a rate that was asked for was reached; `None` where it was nowhere.
+/// Names the load points that reached the requested rate; `None` if none did.
 fn reached_rate(doc: &RunDoc) -> Option<String> {
     let is_reached = |point: &&LoadPointDoc| {
         let offered = point.offered.as_ref();
@@ -391,8 +393,8 @@ fn reached_rate(doc: &RunDoc) -> Option<String> {
     (!reached.is_empty()).then(|| format!("rate reached {places}"))
 }
 
-/// The load point that sent most of its operations late or never, of those that reached
-/// their rate.
+/// Describes the load point with the largest share of operations sent late or
+/// never, among those that reached their rate.
 fn sent_late(doc: &RunDoc) -> Option<String> {
     let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
     let amiss = |offered: &OfferedDoc| {

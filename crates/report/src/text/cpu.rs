@@ -1,4 +1,4 @@
-//! What the server's CPUs and the generator's had to do for it.
+//! Tables of the CPU use of the server and of the generator.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ const COLUMNS: [&str; 6] = [
     "ops/s per %",
 ];
 
-/// The columns of a curve: those of Mbit/s only where it moved data.
+/// Returns the columns of a curve. Those of Mbit/s are left out if it moved no
+/// data.
 fn columns(merit: Merit) -> impl Iterator<Item = &'static str> {
     COLUMNS.into_iter().filter(move |name| merit.has(name))
 }
@@ -30,8 +31,8 @@ fn merit(curve: &Curve<'_>) -> Merit {
     }
 }
 
-/// What each row cost the server; only a title that says why where nothing was
-/// measured; `None` where nobody looked.
+/// Returns the table of the server's CPU use. If nothing was measured, the table
+/// has only a title that says why. `None` if no load point tried to measure it.
 #[must_use]
 pub fn server_cpu(curve: &Curve<'_>) -> Option<Table> {
     let docs = || curve.rows.iter().flat_map(docs);
@@ -87,7 +88,7 @@ fn docs<'a>(row: &'a Row<'_>) -> impl Iterator<Item = &'a ServerCpuDoc> + Clone 
         .filter_map(|pass| pass.server_cpu.as_ref())
 }
 
-/// Whose CPU was measured, and of how many cores: one for each kind there is.
+/// Names the measured CPUs and the number of cores, once for each combination.
 fn whose<'a>(docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Vec<String> {
     let mut found = BTreeMap::new();
     for doc in docs.filter(|doc| doc.not_measured.is_none()) {
@@ -104,8 +105,8 @@ fn whose<'a>(docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Vec<String> {
     found.into_values().collect()
 }
 
-/// What each row cost the generator, whose machine has so many CPUs for it; that is
-/// always measured.
+/// Returns the table of the generator's CPU use, which is always measured. `cpus`
+/// is the number of CPUs that the generator can use.
 #[must_use]
 pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     let merit = merit(curve);
@@ -150,23 +151,23 @@ fn cells(merit: Merit, row: &Row<'_>, efficiency: &Efficiency) -> Vec<Cell> {
     figures(merit, row, use_of_cpu)
 }
 
-/// Cores that so many CPU seconds over all passes kept busy.
+/// Returns the number of cores that these CPU seconds over all passes kept busy.
 fn busy(row: &Row<'_>, seconds: f64) -> Option<f64> {
     let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
     (window_s > 0.0).then(|| seconds / window_s)
 }
 
-/// What a row cost.
+/// CPU use of a row.
 #[derive(Clone, Copy)]
 struct CpuUse {
-    /// Cores.
+    /// Number of busy cores.
     busy: Option<f64>,
-    /// Of all cores.
+    /// Percentage of all cores.
     percent: Option<f64>,
     us_per_op: Option<f64>,
 }
 
-/// What a row cost, and what it did for each percent.
+/// Returns the cells for a row's CPU use, and for its work per percent.
 fn figures(merit: Merit, row: &Row<'_>, cost: CpuUse) -> Vec<Cell> {
     let for_each = |value: f64| {
         let figure = cost.percent.map(|percent| per(value, percent));

@@ -1,6 +1,6 @@
-//! What was run, in a handful of labelled lines.
+//! Settings of a run, in a few labelled lines.
 
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use crate::doc::{
     AccessDoc, FileioDoc, FlushDoc, LoadPointDoc, LoopDoc, OutcomeDoc, PatternDoc, Place, PlanDoc,
@@ -8,11 +8,11 @@ use crate::doc::{
 };
 use crate::units::{self, bytes, counted, percent, plain, seconds};
 
-/// A working set below this fits the memory of any file server.
+/// Working set below which the data fits in the memory of any file server.
 const CACHED_ANYWHERE_BYTES: u64 = 1 << 30;
 
-/// What was run, how and where, as labels of up to 8 characters and texts that
-/// are free of control characters. Notes on the server come last.
+/// Describes the run, its settings and its server, as labels of up to 8 characters
+/// and texts without control characters. Notes on the server come last.
 #[must_use]
 pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let mut facts = vec![
@@ -94,8 +94,8 @@ fn workload(plan: &PlanDoc) -> String {
     format!("{}: {}", plain(&plan.profile), parts.join(", "))
 }
 
-/// The lines of an access pattern: what all of them have, or from the least to the
-/// most.
+/// Describes the lines of an access pattern: common values, or ranges from the
+/// lowest to the highest.
 fn pattern(lines: &[PatternDoc]) -> Option<String> {
     let span = |of: fn(&PatternDoc) -> f64, print: fn(f64) -> String| {
         let values = || lines.iter().map(of);
@@ -129,7 +129,7 @@ fn pattern(lines: &[PatternDoc]) -> Option<String> {
     Some(text)
 }
 
-/// What is tested, in a few of sysbench's words.
+/// Describes the test in a few of sysbench's terms.
 fn fileio(test: &FileioDoc) -> String {
     let FileioDoc {
         test_mode,
@@ -150,7 +150,7 @@ fn fileio(test: &FileioDoc) -> String {
     format!("{}, {flushes}", plain(test_mode))
 }
 
-/// What is replayed, and how.
+/// Describes the replay.
 fn replay(replay: &ReplayDoc) -> String {
     let operations: u64 = replay.operations.values().sum();
     let loops = match replay.loops {
@@ -169,10 +169,10 @@ fn replay(replay: &ReplayDoc) -> String {
     )
 }
 
-/// Operations spelled out; the document has them all.
+/// Highest number of operations shown; the document has them all.
 const OPERATIONS_SHOWN: usize = 4;
 
-/// The weightiest operations by name, equal ones together.
+/// Names the operations with the highest weights, equal names together.
 fn operations(workload: &WorkloadDoc) -> String {
     let mut weights: Vec<(&str, f64)> = Vec::new();
     for entry in &workload.operations {
@@ -226,8 +226,8 @@ fn server(server: &ServerDoc) -> String {
     )
 }
 
-/// What a FLUSH means on the server. That nobody knows is only told where it
-/// bears on the numbers.
+/// Explains how the server handles a FLUSH. The unknown case is only reported if
+/// the run has flushes.
 fn flushes(doc: &RunDoc) -> Option<String> {
     let flushes = |point: &LoadPointDoc| point.whole.contains_key(OpKind::Flush.name());
     let told = match doc.server.flush? {
@@ -273,7 +273,8 @@ fn load(doc: &RunDoc) -> String {
     )
 }
 
-/// What makes operations start, up to how many are under way.
+/// Describes the event that starts operations. The number in flight follows this
+/// text.
 fn pacing(doc: &RunDoc) -> String {
     let plan = &doc.plan;
     let ramp = match plan.ramp.as_deref() {
@@ -301,7 +302,7 @@ fn pacing(doc: &RunDoc) -> String {
     }
 }
 
-/// How sessions share connections, where they do not have one each.
+/// Describes how sessions share connections, unless each has its own.
 fn connections(plan: &PlanDoc) -> String {
     let part = |number: Option<u32>, what, of| match number {
         Some(number @ 2..) => format!(", {} per {of}", counted(number.into(), what)),

@@ -1,8 +1,8 @@
 //! A document as text for a terminal of 100 columns or a plain-text mail, and the
-//! parts of it that other kinds of reports show as well.
+//! parts of it that other reports also show.
 //!
-//! Everything shown is computed from the document alone, so that `run` and
-//! `show` print the same. Not here: how numbers are written ([`crate::units`]).
+//! All output is computed from the document alone, so that `run` and `show` print
+//! the same. Not here: the format of numbers ([`crate::units`]).
 
 mod cautions;
 mod cpu;
@@ -24,8 +24,8 @@ use crate::doc::{LoadPointDoc, RunDoc};
 use crate::metric::Metric;
 use crate::units;
 
-/// The whole report: what ran, the load points, the peak, the operations at
-/// the peak, and whatever went wrong. Ends with a newline.
+/// Returns the whole report: the settings, the load points, the peak, the
+/// operations at the peak, and all problems. Ends with a newline.
 #[must_use]
 pub fn render(doc: &RunDoc) -> String {
     let curve = Curve::of(&doc.load_points);
@@ -56,8 +56,8 @@ pub fn render(doc: &RunDoc) -> String {
     sections.join("\n")
 }
 
-/// How much of its work a load point of a run did, with the unit: throughput, or
-/// operations per second where the run moved no data.
+/// Returns the result of a load point with its unit: throughput, or operations per
+/// second if the run moved no data.
 #[must_use]
 pub fn height(doc: &RunDoc, point: &LoadPointDoc) -> String {
     match Curve::of(&doc.load_points).metric() {
@@ -66,7 +66,7 @@ pub fn height(doc: &RunDoc, point: &LoadPointDoc) -> String {
     }
 }
 
-/// Whose CPU did how much, the server's first.
+/// Returns the tables of CPU use, the server's first.
 pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = String> {
     let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
     let tables = server_cpu(curve)
@@ -75,11 +75,11 @@ pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = S
     tables.map(|table| table.to_text())
 }
 
-/// Columns of the terminal that texts are for.
+/// Width of the terminal that texts are made for.
 const COLUMNS: usize = 100;
 
-/// A line that may be longer than a terminal is wide, broken between words, what
-/// follows indented. Ends with a newline.
+/// Breaks a line between words if it is wider than a terminal, and indents the
+/// following lines. Ends with a newline.
 #[must_use]
 pub fn wrapped(line: &str) -> String {
     let mut text = String::new();

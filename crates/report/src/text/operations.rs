@@ -1,9 +1,9 @@
-//! The operations of one load point, side by side: those of the peak, or of
-//! the last row when no row may be quoted.
+//! The operations of one load point in a table: those of the peak, or of the last
+//! row if no row may be quoted.
 
 use std::collections::BTreeSet;
 
-use smbench_engine::record::OpKind;
+use smbench_model::record::OpKind;
 
 use crate::curve::{Curve, Row, total};
 use crate::doc::{OpDoc, is_asked_for};
@@ -15,9 +15,9 @@ const NUMBERS: [&str; 9] = [
     "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
 ];
 
-/// The operations at the peak, or in the last row where there is no peak, marked `!`
-/// where that is not valid: counts and errors over all passes, response times
-/// pooled. `None` when no operation was answered at that load point.
+/// Returns the operations at the peak. Without a peak they are those of the last
+/// row, marked `!` if that is not valid. Counts and errors are over all passes,
+/// response times are pooled. `None` if the load point had no answered operation.
 #[must_use]
 pub fn operations(curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
@@ -31,7 +31,7 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
         return None;
     }
     let mut names: Vec<_> = names.into_iter().collect();
-    // Names this build does not know follow in alphabetical order.
+    // Names that this build does not know follow in alphabetical order.
     names.sort_by_key(|name| {
         let known = OpKind::ALL.iter().position(|kind| kind.name() == *name);
         known.unwrap_or(OpKind::ALL.len())
@@ -64,7 +64,8 @@ fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<Cell> {
     let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));
     let (count, bytes) = (sum(|op| op.count), sum(|op| op.bytes));
     let window_s: f64 = passes().map(|pass| pass.window_s).sum();
-    // What moves nothing, as a FLUSH, has no throughput, not one of zero.
+    // An operation without data, such as a FLUSH, has no throughput, rather than
+    // one of zero.
     let mbps = (bytes > 0 && window_s > 0.0).then(|| bytes as f64 * 8.0 / 1e6 / window_s);
     let share = (all > 0 && is_asked_for(name)).then(|| count as f64 / all as f64 * 100.0);
     let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));

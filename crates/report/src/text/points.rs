@@ -8,16 +8,17 @@ use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// What the table of load points has columns for, beyond the usual.
+/// Optional columns of the table of load points.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// Data was moved: a column for throughput.
+    /// The run moved data: a column for throughput.
     has_data: bool,
-    /// Several passes: a column for the deviation between them.
+    /// The run has several passes: a column for the deviation between them.
     has_passes: bool,
-    /// Operations due by the clock: response and service times side by side.
+    /// Operations were due by the clock: response and service times next to each
+    /// other.
     is_paced: bool,
-    /// A rate that was asked for: the share that was reached.
+    /// The run has a requested rate: the share that was reached.
     has_rate: bool,
 }
 
@@ -64,8 +65,9 @@ impl Shape {
     }
 }
 
-/// A row per number of clients, averaged over passes. A row is marked `!` if one of its
-/// passes is not valid, `~` if it is client-limited, and `*` if it is stalled.
+/// Returns a row per number of clients, averaged over passes. A row is marked `!`
+/// if one of its passes is not valid, `~` if it is client-limited, and `*` if it is
+/// stalled.
 #[must_use]
 pub fn load_points(curve: &Curve<'_>) -> Table {
     let shape = Shape::of(curve);
@@ -132,8 +134,8 @@ fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
     cells
 }
 
-/// Means over passes with their confidence intervals; `None` where no load point
-/// has several valid passes.
+/// Returns means over passes with their confidence intervals; `None` if no load
+/// point has several valid passes.
 #[must_use]
 pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
     let with = |estimate: Estimate, print: fn(f64) -> String| {
@@ -167,10 +169,11 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
     })
 }
 
-/// How the sessions of the load point with the most clients came to be, over its
-/// passes: at what rate they were ready for the load, which takes opening files as
-/// well, and how long the log-on of each took, which is before that.
-/// `None` where there were none, or that was not kept. Ends with a newline.
+/// Describes the set-up of sessions at the load point with the most clients, over
+/// its passes. It gives the rate at which sessions became ready for the load,
+/// including the time to open files. It also gives the time of each log-on, which
+/// comes before that. `None` without sessions, or if the document does not have
+/// these values. Ends with a newline.
 #[must_use]
 pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     let setups = || curve.rows.last().into_iter().flat_map(|row| &row.passes);
@@ -195,7 +198,7 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     ))
 }
 
-/// The peak, and how far the plateau around it reaches, in one line. `None` where the
+/// Returns the peak, and the range of the plateau around it, in one line. `None` if the
 /// clock set the load: its highest load point only had the most arrivals.
 #[must_use]
 pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {

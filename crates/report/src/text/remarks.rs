@@ -1,4 +1,4 @@
-//! What went wrong: load points that are not valid, failures, differences, leftovers. Not
+//! Problems: load points that are not valid, failures, differences, leftovers. Not
 //! here: doubts about load points that are valid (`cautions`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,10 +7,11 @@ use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::units::{counted, plain};
 
-/// Drop-outs spelled out per load point; the document has them all.
+/// Highest number of drop-outs shown per load point; the document has them all.
 const DROPOUTS_SHOWN: usize = 3;
 
-/// A line or more for each pass that is not valid; empty when all are.
+/// Returns one or more lines for each pass that is not valid; empty if all are
+/// valid.
 #[must_use]
 pub fn footnotes(curve: &Curve<'_>) -> String {
     curve
@@ -43,8 +44,8 @@ fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
     text
 }
 
-/// Failures of the whole run, what clients were granted to cache, and what is left on the
-/// share; empty when all went well.
+/// Returns the failures of the whole run, the caching granted to clients, and the
+/// files left on the share. Empty if there is nothing to report.
 #[must_use]
 pub fn remarks(doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
@@ -56,15 +57,15 @@ pub fn remarks(doc: &RunDoc) -> String {
     text
 }
 
-/// How far the run comes to what its generator can do, on one line however long it
-/// is; `None` where that is not known.
+/// Returns how close the run comes to the limit of its generator, on one line of
+/// any length; `None` if that is not known.
 #[must_use]
 pub fn reached(doc: &RunDoc) -> Option<String> {
     let reached = doc.calibration.as_ref()?.reached(doc)?;
     Some(plain(&reached.text))
 }
 
-/// What clients were granted to cache, and what was taken back.
+/// Describes the caching granted to clients, and how much of it was taken back.
 fn cached(point: &LoadPointDoc) -> Option<String> {
     let caching = point.caching.as_ref()?;
     let granted = caching.granted.iter();
@@ -79,7 +80,7 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
     ))
 }
 
-/// A line per operation and cause, over all load points, ramps included.
+/// Returns a line per operation and cause, over all load points, ramps included.
 fn failures(points: &[LoadPointDoc]) -> String {
     let mut causes: BTreeMap<(String, String), (u64, BTreeSet<u32>)> = BTreeMap::new();
     for point in points {
@@ -98,8 +99,8 @@ fn failures(points: &[LoadPointDoc]) -> String {
     causes.into_iter().map(line).collect()
 }
 
-/// A line per difference between what a replay recorded and what it saw, over
-/// all load points.
+/// Returns a line per difference between the recording and the replay, over all
+/// load points.
 fn differences(points: &[LoadPointDoc]) -> String {
     type Difference<'a> = (&'a str, &'a str, &'a str);
     let mut all: BTreeMap<Difference<'_>, (u64, BTreeSet<u32>)> = BTreeMap::new();
@@ -137,10 +138,11 @@ fn differences(points: &[LoadPointDoc]) -> String {
     text
 }
 
-/// Differences spelled out; the document has them all.
+/// Highest number of differences shown; the document has them all.
 const DIFFERENCES_SHOWN: usize = 10;
 
-/// `STATUS_DISK_FULL (0xC000007F)`, or one of the two where they are equal.
+/// Returns `STATUS_DISK_FULL (0xC000007F)`, or just one of the two if they are
+/// equal.
 fn cause(status: &str, code: Option<&str>) -> String {
     let status = plain(status);
     match code.map(plain) {

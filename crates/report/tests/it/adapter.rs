@@ -1,4 +1,4 @@
-//! The table of an adapter study, from documents alone.
+//! The table of an adapter study, computed from documents alone.
 
 use smbench_report::RunDoc;
 use smbench_report::doc::{LoadPointDoc, SCHEMA_VERSION, ToolDoc};
@@ -19,7 +19,8 @@ fn server(name: &str) -> StudyServerDoc {
     }
 }
 
-/// A run with so many reads per second on a server that was so busy.
+/// Returns a run with this number of reads per second on a server with this CPU
+/// utilisation.
 fn of(reads: u64, percent: f64) -> RunDoc {
     let mut doc = document(&run(vec![on_a_busy_server(point(20, 1, reads))]));
     let LoadPointDoc {
@@ -93,7 +94,8 @@ fn servers_are_ranked_by_efficiency_in_each_pattern() {
             "pattern", "server", "rank", "Mbit/s", "ops/s", "CPU", "P/E", "us/op"
         ]
     );
-    // 1250 operations of 4 KiB per second are 40.96 Mbit/s, and one is a flush.
+    // 1250 operations of 4 KiB per second are 40.96 Mbit/s; one operation is a
+    // flush.
     let row = |at: usize| columns(at).join(" ");
     assert_eq!(row(2), "transmit, 4 KiB frugal 1 16.4 501 10.0 % 1.64 1996");
     assert!(row(3).starts_with("transmit, 4 KiB fast 2 41.0 1251 50.0 % 0.82 "));
@@ -126,7 +128,7 @@ fn servers_whose_cpu_is_not_of_the_same_kind_are_ranked_apart() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     assert!(rows[1].ends_with(&["us/op", "CPU", "of"]), "{text}");
-    // The frugal one has twice the P/E, but of another thing.
+    // The frugal server has twice the P/E, but its CPU time is of another kind.
     for (at, begin, end) in [
         (2, "transmit, 4 KiB fast 1 41.0", "processes"),
         (3, "transmit, 4 KiB frugal 1 16.4", "machine"),
@@ -167,8 +169,8 @@ fn one_table_is_all_that_one_load_point_needs() {
     assert_eq!(adapter(&study), None);
 }
 
-/// What an adapter study has in one table others have profile by profile, where any
-/// CPU was measured.
+/// Other studies have a table for each profile instead of one for all, if any CPU
+/// was measured.
 #[test]
 fn servers_of_other_studies_are_ranked_by_efficiency_in_each_profile() {
     let mut study = study();
@@ -228,7 +230,7 @@ fn one_server_alone_is_not_ranked() {
     );
 }
 
-/// A pattern of commands that move no data, among those that do.
+/// A pattern of commands that move no data, next to others that do.
 #[test]
 fn patterns_without_data_are_ranked_by_operations() {
     let mut study = study();

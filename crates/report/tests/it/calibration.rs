@@ -1,4 +1,4 @@
-//! What a machine can generate at most, and how far a run comes to that.
+//! The highest load that a machine can generate, and how close a run comes to it.
 
 use smbench_report::calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc};
 use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
@@ -48,7 +48,7 @@ fn calibration() -> CalibrationDoc {
     }
 }
 
-/// Whether a terminal of 100 columns shows it as it is.
+/// Returns whether the text fits a terminal of 100 columns.
 fn is_narrow(text: &str) -> bool {
     text.lines().all(|line| line.chars().count() <= 100)
 }
@@ -78,7 +78,7 @@ fn a_peak_is_held_against_what_is_most_like_it() {
     doc.machine = None;
     let elsewhere = calibration().reached(&doc).unwrap().text;
     assert!(elsewhere.contains("another machine"), "{elsewhere}");
-    // Of one thread, what one thread does.
+    // A run with one thread is compared with the ceiling of one thread.
     doc.plan.threads = 1;
     let reached = calibration().reached(&doc).unwrap();
     assert!(
@@ -88,7 +88,7 @@ fn a_peak_is_held_against_what_is_most_like_it() {
     );
 }
 
-/// More than all is no share: the calibration is wrong, or not like this work.
+/// More than 100 % is not a share: the calibration is wrong, or of different work.
 #[test]
 fn a_run_beyond_its_calibration_says_to_repeat_it() {
     let mut doc = document(&run(vec![point(2, 1, 10_000)]));

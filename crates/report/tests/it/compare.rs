@@ -1,4 +1,4 @@
-//! Runs held against each other.
+//! Comparisons of runs.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::Value;
-use smbench_engine::plan::Mode;
+use smbench_model::plan::Mode;
 use smbench_report::RunDoc;
 use smbench_report::change::Noise;
 use smbench_report::compare::{
@@ -19,10 +19,11 @@ use crate::samples::{
     curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
 };
 
-/// One load point of one pass.
+/// One pass with one load point.
 static BASE: LazyLock<RunDoc> = LazyLock::new(|| document(&run(vec![point(8, 1, 40)])));
 
-/// Passes at 4 and 8 clients, the peak, with these reads per second.
+/// Returns passes at 4 and 8 clients, the latter being the peak, with these reads
+/// per second.
 pub(crate) fn passes(reads: &[u64]) -> RunDoc {
     let points = (1..)
         .zip(reads)
@@ -30,7 +31,7 @@ pub(crate) fn passes(reads: &[u64]) -> RunDoc {
     document(&run(points.collect()))
 }
 
-/// Says for scripts how sure a condition's outcome is.
+/// Scripts can read how conclusive a condition's outcome is.
 #[test]
 fn a_judgement_has_the_smallest_change_that_its_data_shows() {
     let noisy = pair(passes(&[1600, 1300, 1800]), passes(&[1500, 1204, 1700]));
@@ -235,7 +236,7 @@ fn what_differs_is_told_apart_as_subject_and_as_warning() {
     }
 }
 
-/// A document of one pass whose profile does something else.
+/// Returns a document of one pass whose profile does other work.
 fn of_metadata() -> RunDoc {
     let mut record = run(vec![metadata_point(8, 100)]);
     record.plan = metadata_plan(&[8]);
@@ -260,7 +261,8 @@ fn runs_of_different_work_are_refused_unless_it_is_forced() {
         outstanding.contains("(plan.outstanding: 4 in A, 1 in B)"),
         "{outstanding}"
     );
-    // The same operations, measured for longer, from another seed or by another name.
+    // The same operations, but measured for longer, with another seed, or under
+    // another name.
     for change in [
         |doc: &mut RunDoc| doc.plan.seed += 1,
         |doc: &mut RunDoc| doc.plan.duration_s *= 2.0,
@@ -269,7 +271,7 @@ fn runs_of_different_work_are_refused_unless_it_is_forced() {
     ] {
         assert_eq!(with(change).unwrap().pairs.len(), 1);
     }
-    // Where others remain, they are compared.
+    // If other pairs remain, those are compared.
     let input = |name: &str, run| Input::of_run(Path::new(name), run);
     let three = [
         input("a.json", passes(&[1600])),
@@ -326,7 +328,8 @@ fn of_lists_and_long_values_the_part_that_differs_is_shown() {
     );
 }
 
-/// What a server refused it did not do, however fast it was.
+/// A server that refused an operation did not do that work, no matter how fast it
+/// was.
 #[test]
 fn what_only_one_server_did_as_recorded_is_other_work() {
     let with = |op: &str, count: u64| {
@@ -347,7 +350,7 @@ fn what_only_one_server_did_as_recorded_is_other_work() {
     let json: Value = serde_json::to_value(&found).unwrap();
     let workload = &json["pairs"][0]["workload"];
     assert_eq!(workload[0]["key"], "not as recorded: flush");
-    // As little as both, or next to nothing.
+    // Shares that are equally small, or almost zero.
     for (one, other) in [
         (with("flush", 5000), with("flush", 5010)),
         (passes(&[1600]), with("mkdir", 3)),
@@ -407,7 +410,7 @@ fn points_that_cannot_be_compared_are_named() {
     assert_eq!(verdict(eight), Verdict::Worse);
 }
 
-/// A peak at fewer clients hides that more of them were too many.
+/// A peak at fewer clients hides that the run failed with more clients.
 #[test]
 fn a_run_that_lost_what_the_baseline_bore_passes_no_condition() {
     let whole = || {
@@ -436,8 +439,8 @@ fn a_run_that_lost_what_the_baseline_bore_passes_no_condition() {
         }
         let at_eight = judged("p99 at 8 > +10%", &found);
         assert!(at_eight.starts_with("inconclusive: "), "{at_eight}");
-        // What the baseline lost, or what nobody asked the other for, says nothing
-        // against it.
+        // Load points that the baseline lost, or that the other's plan did not
+        // have, are no reason to fail.
         let turned = pair(document(&record), document(&whole()));
         assert_eq!(turned.lost, [0; 0]);
         assert!(judged("throughput < -5%", &turned).starts_with("inconclusive: "));
@@ -499,7 +502,8 @@ fn a_run_without_a_valid_load_point_is_not_compared() {
         nothing(&[lost.clone(), lost.clone()]),
         "nothing to compare: no load point in b.json and b.json is valid and saw an operation"
     );
-    // Beside others it is named, and the others are compared.
+    // With other results in the comparison, this one is named and the others are
+    // compared.
     let elsewhere = input("c.json", &document(&run(vec![point(2, 1, 50)])));
     let found = compare(&[whole.clone(), lost, elsewhere, whole]).unwrap();
     assert_eq!(found.pairs.len(), 1);
@@ -610,7 +614,7 @@ fn cpu_time_of_the_server_is_compared_where_both_measured_it() {
     );
 }
 
-/// Of the processes that serve it is less than of all that their machine did.
+/// CPU time of the serving processes is less than that of their whole machine.
 #[test]
 fn cpu_time_of_two_kinds_is_not_compared() {
     let of = |scopes: &[&str]| {
@@ -641,7 +645,7 @@ fn cpu_time_of_two_kinds_is_not_compared() {
     );
     let told = "differs  server_cpu.scope: processes in A, machine in B\n";
     assert!(text.contains(told), "{text}");
-    // Nor is there a mean over passes of both kinds.
+    // There is no mean over passes of both kinds either.
     let mixed = pair(of(&["machine", "machine"]), of(&["processes", "machine"]));
     let line = judged("server-us/op > 10%", &mixed);
     assert!(
@@ -669,7 +673,7 @@ fn another_generator_is_told_where_both_say_what_it_is() {
     assert_eq!(keys(fast(), slow()), ["machine.cpu"]);
     assert_eq!(keys(fast(), on(None, 8 << 30)), [""; 0]);
     assert_eq!(keys(fast(), passes(&[1600])), [""; 0]);
-    // That is no reason to overlook other work.
+    // Other work is still a difference.
     let mut other = slow();
     other.plan.digest = "0".repeat(64);
     assert_eq!(pair(fast(), other).workload[0].key, "plan.digest");
@@ -723,7 +727,8 @@ fn json_and_csv_have_every_number() {
     write_csv(&comparison, &mut csv).unwrap();
     let text = String::from_utf8(csv).unwrap();
     let rows: Vec<_> = text.lines().collect();
-    // 8 metrics, 7 of read and of write, 6 of flush; the peak and two load points.
+    // 8 metrics in total, 7 of read and of write, 6 of flush; the peak and two load
+    // points.
     assert_eq!(rows.len(), 1 + 3 * (8 + 7 + 7 + 6));
     let change = throughput["change_percent"].to_string();
     let row = rows
@@ -747,7 +752,8 @@ fn foreign_names_cannot_steer_a_terminal() {
     }
 }
 
-/// A document with a pass for each of these, which scale its numbers in percent.
+/// Returns a document with a pass for each of these percentages, which scale its
+/// numbers.
 fn scaled(base: &RunDoc, percents: &[u16]) -> RunDoc {
     let mut doc = base.clone();
     let passes = (1..).zip(percents).map(|(repeat, percent)| {

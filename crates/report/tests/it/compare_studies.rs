@@ -1,4 +1,4 @@
-//! Studies held against each other, and the servers of one.
+//! Comparisons of studies, and of the servers of one study.
 
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn studies_are_compared_server_by_server() {
         (&"honours".into(), &"file-server".into())
     );
     let within = compare(&[load(0)]).unwrap();
-    // The baseline that the study names is A, wherever it stands.
+    // The baseline that the study names is A, no matter where it is in the list.
     assert_eq!(names(&within), [of("A honours", "B ignores")]);
     assert_eq!(within.unmatched, [missing(0)]);
     let throughput = within.pairs[0].peak.as_ref().unwrap().metrics[0];
@@ -92,7 +92,7 @@ fn studies_are_compared_server_by_server() {
     assert!(render(&found, Depth::Overview).ends_with(&format!("{two}\n")));
 }
 
-/// Each comparison of a study has its baseline, and no pair is turned around.
+/// Each comparison of a study has its own baseline, and no pair is swapped.
 #[test]
 fn a_study_is_compared_as_its_comparisons_ask() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn a_study_is_compared_as_its_comparisons_ask() {
         pairs(&[(ComparisonKind::Scaling, None, &all)]),
         ["B honours over A ignores", "C to come over B honours"]
     );
-    // Whoever is in no comparison has the baseline of the first one.
+    // A server that is in no comparison has the baseline of the first comparison.
     assert_eq!(
         pairs(&[(ComparisonKind::Change, Some("to come"), &all[..1])]),
         ["B ignores over A to come", "C honours over A to come"]
@@ -146,13 +146,13 @@ fn a_study_is_compared_as_its_comparisons_ask() {
     );
 }
 
-/// A server is held against itself, however few were measured.
+/// A server is compared with the same server, even if few servers were measured.
 #[test]
 fn results_that_a_study_lacks_are_named_and_no_other_takes_their_place() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let studies = folders.each_ref().map(|folder| {
         let mut study = study(folder.path());
-        // The first server is what others are compared with where nothing names another.
+        // Without comparisons, the first server is the baseline.
         study.doc.comparisons.clear();
         study.doc.save(folder.path()).unwrap();
         study
@@ -168,7 +168,7 @@ fn results_that_a_study_lacks_are_named_and_no_other_takes_their_place() {
         let folder = folders[at].path().display();
         format!("{folder}: no result of {server} with file-server")
     };
-    // The first night is whole, the second has no first server.
+    // The first study is complete; the second has no first server.
     lose(1, 0);
     let found = compare(&[load(0), load(1)]).unwrap();
     let [pair] = &found.pairs[..] else {
@@ -182,11 +182,11 @@ fn results_that_a_study_lacks_are_named_and_no_other_takes_their_place() {
         missing(1, "to come"),
     ];
     assert_eq!(found.unmatched, expected);
-    // Nor does the second server become what others are held against.
+    // The second server does not become the baseline instead.
     let alone = compare(&[load(1)]).unwrap_err().to_string();
     let expected = [missing(1, "ignores"), missing(1, "to come")].join("; ");
     assert_eq!(alone, format!("nothing to compare: {expected}"));
-    // One server each, and not the same.
+    // Each study has one server, but not the same one.
     lose(0, 1);
     let apart = compare(&[load(0), load(1)]).unwrap_err().to_string();
     let expected = [
@@ -198,7 +198,7 @@ fn results_that_a_study_lacks_are_named_and_no_other_takes_their_place() {
         apart,
         format!("nothing to compare: {}; and 1 more", expected.join("; "))
     );
-    // A profile that the first server lacks has nothing to be held against.
+    // A profile that the first server lacks has no counterpart.
     let mut more = studies[0].doc.clone();
     more.servers.pop();
     more.profiles.push("web-server".to_owned());

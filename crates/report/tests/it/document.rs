@@ -1,13 +1,13 @@
-//! The keys and the arithmetic of documents.
+//! The keys of documents, and the arithmetic behind their values.
 
 use std::time::Duration;
 
 use serde_json::{Value, json as value};
-use smbench_engine::clock::Nanos;
-use smbench_engine::pattern::Mismatch;
-use smbench_engine::plan::Verify;
-use smbench_engine::record::{Failure, OpKind, Outcome, Phase, RunRecord};
-use smbench_engine::verify::Verdict;
+use smbench_model::Nanos;
+use smbench_model::contents::block::Mismatch;
+use smbench_model::contents::verify::Verdict;
+use smbench_model::plan::Verify;
+use smbench_model::record::{Failure, OpKind, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::MachineDoc;
 use smbench_report::latency::{LatencyDoc, pool};
@@ -22,7 +22,7 @@ fn json(doc: &RunDoc) -> Value {
     serde_json::from_str(&doc.to_json()).unwrap()
 }
 
-/// The values at a path like `load_points[].ops.*.count`.
+/// Returns the values at a path like `load_points[].ops.*.count`.
 fn at<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut found = vec![root];
     for key in path.split('.') {
@@ -152,8 +152,8 @@ fn contracted_keys_have_their_types() {
 fn throughput_counts_application_bytes_of_the_window() {
     let json = json(&document(&run(vec![point(8, 1, 1600)])));
     let point = &json["load_points"][0];
-    // 16,000 reads and 4,000 writes of 4 KiB; the flushes move nothing and
-    // the read in the ramp does not count.
+    // 16,000 reads and 4,000 writes of 4 KiB. Flushes move no data, and the read in
+    // the ramp does not count.
     assert_eq!(point["bytes_read"], 65_536_000);
     assert_eq!(point["bytes_written"], 16_384_000);
     assert_eq!(point["throughput_mbps"], 65.536);
@@ -181,7 +181,7 @@ fn a_generator_that_was_the_limit_is_told_with_its_reason() {
         points[1]["generator"]["reason"],
         "thread 1 used a CPU 97 % of the time"
     );
-    // The numbers may be quoted, with that beside them.
+    // The numbers may be quoted, together with the reason.
     assert_eq!(points[1]["valid"], true);
 }
 
@@ -251,7 +251,7 @@ fn failures_are_named() {
     }
     let json = json(&document(&run(vec![point])));
     let point = &json["load_points"][0];
-    // The ramps count, too: they make the point just as invalid.
+    // Errors in the ramps count as well, because they also make the point invalid.
     assert_eq!(point["errors"], 5);
     assert_eq!(point["ops"]["write"]["errors"], 5);
     assert_eq!(point["whole"]["write"]["errors"], 5);
@@ -377,7 +377,7 @@ fn peak_is_the_highest_valid_point() {
 
 #[test]
 fn peak_is_that_of_the_averaged_curve() {
-    // 8 clients have the best single pass, 16 the best mean.
+    // 8 clients have the best single pass, 16 clients the best mean.
     let record = run(vec![
         point(8, 1, 2000),
         point(16, 1, 1600),
@@ -415,7 +415,7 @@ fn pooled_percentiles_are_those_of_one_histogram() {
     assert_eq!(peak.latency_p99_ns, all.p99);
 }
 
-/// A share of the CPUs is none where passes had other numbers of them.
+/// If passes had different numbers of CPUs, no share of them can be computed.
 #[test]
 fn passes_on_other_numbers_of_cpus_have_no_share_of_them() {
     let on = |cpus, repeat| {
@@ -437,7 +437,7 @@ fn passes_on_other_numbers_of_cpus_have_no_share_of_them() {
     }
 }
 
-/// It is said once, and not of a machine that was started anew.
+/// The note appears once, and not for a machine that was only rebooted.
 #[test]
 fn passes_from_several_machines_are_told_of() {
     let on = |kernel: &str, repeat: u32| {
@@ -520,7 +520,7 @@ fn copies_on_the_server_are_no_throughput() {
     assert_eq!(point.ops["create_read_close"].bytes, 512);
 }
 
-/// Nor are they in how far throughput is spread over the window.
+/// The spread of throughput over the window does not include copies either.
 #[test]
 fn copies_on_the_server_are_no_noise_of_throughput() {
     let document = document(&curve());

@@ -1,5 +1,5 @@
-//! Rankings by P/E: the thirteen adapters that ComputerPress published, and rows
-//! of runs.
+//! Rankings by P/E: the thirteen adapters that ComputerPress published, and rows of
+//! runs.
 
 use insta::assert_snapshot;
 use smbench_report::doc::RunDoc;
@@ -65,9 +65,9 @@ fn the_published_rankings_come_out() {
     }
 }
 
-/// The CPU utilisation that traffic and index imply is one that a server can have,
-/// and as a measured utilisation, rounded to a tenth of a percent, leads back to the
-/// index as printed, to what that rounding leaves open.
+/// Traffic and index imply a CPU utilisation, which must be possible for a server.
+/// Rounded to a tenth of a percent, like a measured one, it must lead back to the
+/// printed index within the rounding error.
 #[test]
 fn implied_cpu_agrees_with_traffic_and_index() {
     for &(name, file_mbps, file_index, web_mbps, web_index) in &ADAPTERS {
@@ -86,7 +86,7 @@ fn implied_cpu_agrees_with_traffic_and_index() {
             );
         }
     }
-    // 1138.44 / 47.52 and 489.22 / 11.15, by hand.
+    // Computed by hand: 1138.44 / 47.52 and 489.22 / 11.15.
     let file = file_server();
     assert!((file[0].cpu_percent.unwrap() - 23.957).abs() < 0.001);
     assert!((file[4].cpu_percent.unwrap() - 43.876).abs() < 0.001);
@@ -143,7 +143,7 @@ fn runs_are_ranked_by_their_peaks_and_unmeasured_ones_last() {
     assert_eq!(Efficiency::of_run("x", &document(&run(Vec::new()))), None);
 }
 
-/// Of work without data no Mbit/s is shown, and nothing is ranked by them.
+/// Rows without data show no Mbit/s, and are not ranked by them.
 #[test]
 fn runs_without_data_are_ranked_by_their_operations() {
     let metadata = |echos| document(&run(vec![on_a_busy_server(metadata_point(4, echos))]));
@@ -230,7 +230,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
         "{text}"
     );
     assert!(!text.contains("measured"), "{text}");
-    // Nor is there a mean of the two in the text of the run, and whose they are is told.
+    // The text of the run has no mean of the two kinds either, and names both.
     let text = render(&both);
     let mut lines = text
         .lines()

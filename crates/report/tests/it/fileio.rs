@@ -1,21 +1,21 @@
-//! The report of a `fileio` test: the published figures of sysbench, and what it
-//! does not tell apart.
+//! The report of a `fileio` test: the published figures of sysbench, and figures
+//! that sysbench lacks.
 
 use std::iter;
 use std::time::Duration;
 
-use smbench_engine::clock::Nanos;
-use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
-use smbench_engine::plan::Requests;
-use smbench_engine::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally};
-use smbench_engine::units::Size;
+use smbench_model::Nanos;
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::plan::Requests;
+use smbench_model::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally};
+use smbench_model::units::Size;
 use smbench_report::fileio::{Interim, Shown, report};
 
 use crate::samples::{book, document, on_a_busy_server, point, run};
 
 const BLOCK: u64 = 16_384;
 
-/// What is seen of every run here.
+/// Returns the options that all tests here use.
 fn shown() -> Shown {
     Shown {
         percentiles: vec![95.0],
@@ -23,8 +23,8 @@ fn shown() -> Shown {
     }
 }
 
-/// A run of `rndrw` by one session in a window that long, in which happened what
-/// `book_all` records, and whose events are those.
+/// Returns a run of `rndrw` by one session in a window of this length, with the
+/// operations that `book_all` records and this number of events.
 fn tested(
     flushing: Flushing,
     window: Duration,
@@ -64,19 +64,19 @@ fn ns(ms: f64) -> Nanos {
 }
 
 /// A published run: reads, writes and flushes, and the latencies of reads and
-/// writes, which are all that sysbench 0.4 times.
+/// writes. Sysbench 0.4 times only those two.
 struct Published {
     counts: [u64; 3],
     window: Duration,
     /// Mean, longest and 95th percentile, in milliseconds; the shortest is 0.00.
     latency_ms: [f64; 3],
-    /// What was printed, but for latencies.
+    /// The printed lines, without latencies.
     lines: [&'static str; 12],
 }
 
-/// Both runs of sysbench 0.4.12 that were published, on a physical server and on a
-/// virtual one: 5 GB in 128 files, 300 s. Rates by kind and the number of events are
-/// of release 1.0, which prints no requests per second.
+/// The two published runs of sysbench 0.4.12, on a physical and on a virtual
+/// server: 5 GB in 128 files, 300 s. Rates by kind and the number of events follow
+/// release 1.0, which prints no requests per second.
 const PUBLISHED: [Published; 2] = [
     Published {
         counts: [13_736, 9157, 29_184],
@@ -118,10 +118,10 @@ const PUBLISHED: [Published; 2] = [
     },
 ];
 
-/// Reads and writes of these counts that have these latencies together: some take
-/// next to no time, most others the 95th percentile, and those beyond it half as
-/// much again. Flushes have what is left of the window, as the one session waits for
-/// them as well.
+/// Returns reads and writes with these counts, which have these latencies together.
+/// Some take almost no time, and most take the 95th percentile. Those beyond it
+/// take 1.5 times as long, one of them the longest latency. Flushes take the rest
+/// of the window, because the single session waits for them as well.
 fn published(run: &Published) -> RunRecord {
     let [reads, writes, flushes] = run.counts;
     let [mean, longest, p95] = run.latency_ms;
@@ -162,14 +162,15 @@ fn published(run: &Published) -> RunRecord {
     )
 }
 
-/// The figure that the first line of this label ends in.
+/// Returns the figure at the end of the first line with this label.
 fn figure(text: &str, label: &str) -> f64 {
     let line = text.lines().find(|line| line.trim().starts_with(label));
     let last = line.and_then(|line| line.split_whitespace().next_back());
     last.unwrap().parse().unwrap()
 }
 
-/// Of the line of this operation: count, shortest, mean, 95th percentile, longest.
+/// Returns the line of this operation: count, shortest, mean, 95th percentile,
+/// longest.
 fn by_operation(text: &str, name: &str) -> Vec<f64> {
     let mut lines = text
         .lines()
@@ -180,7 +181,7 @@ fn by_operation(text: &str, name: &str) -> Vec<f64> {
     numbers.collect()
 }
 
-/// Histograms keep three digits.
+/// Compares two figures with a tolerance, because histograms keep three digits.
 fn is_about(found: f64, published: f64) -> bool {
     (found - published).abs() <= published / 1000.0 + 0.005
 }
@@ -214,7 +215,7 @@ fn published_figures_come_out_where_sysbench_has_them() {
         assert!(is_about(pooled, mean), "{pooled}: {text}");
         assert_eq!(read[1].min(write[1]), 0.0);
         assert!(is_about(read[4].max(write[4]), longest), "{text}");
-        // Those of all events take all the time there is.
+        // The latencies of all events fill the whole time.
         let all = figure(&text, "sum:") / (run.window.as_secs_f64() * 1e3);
         assert!((all - 1.0).abs() < 1e-3, "{all}: {text}");
         let events = reads + writes + flushes;
@@ -223,7 +224,7 @@ fn published_figures_come_out_where_sysbench_has_them() {
     }
 }
 
-/// Four writes of 2 ms, each with an fsync that takes ten times as long.
+/// Records four writes of 2 ms, each with an fsync that takes ten times as long.
 fn flushed(recorder: &mut Recorder) {
     for _ in 0..4 {
         recorder.success(OpKind::Write, BLOCK as u32, ns(2.0));
@@ -261,7 +262,8 @@ fn a_write_and_its_own_fsync_are_one_event_of_two_latencies() {
             );
         }
     }
-    // Told before the figures are; nothing has the name of sysbench's, of the whole.
+    // This line comes before the figures. No line has sysbench's name for the
+    // latency of the whole event.
     assert!(
         text.contains(
             "with it an event took 22.00 ms on average\nRequest latency (ms):\n         min:"
@@ -279,7 +281,7 @@ fn a_write_and_its_own_fsync_are_one_event_of_two_latencies() {
     }
 }
 
-/// Requests that end when time is up are not counted, but waited for.
+/// Requests that end after the time are not counted, but the test waits for them.
 #[test]
 fn total_time_lasts_until_the_last_flush() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(10), 8, flushed);
@@ -294,9 +296,9 @@ fn total_time_lasts_until_the_last_flush() {
     let text = report(&document(&run), &shown()).unwrap();
     for line in [
         "    total time:                          12.0000s",
-        // Four and two of them in all this time.
+        // Four fsyncs and two final ones over the whole time.
         "    fsyncs/s:                     0.50",
-        // Four in the time but for what was waited for.
+        // Four writes over the time without the wait.
         "    writes/s:                     0.38",
         "    0.38 Requests/sec executed",
     ] {
@@ -304,7 +306,7 @@ fn total_time_lasts_until_the_last_flush() {
     }
 }
 
-/// With a warm-up more events end in the window than were asked for.
+/// After a warm-up, more events end in the window than were asked for.
 #[test]
 fn what_a_limit_on_events_counts_is_told_where_there_was_a_warm_up() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
@@ -364,7 +366,7 @@ fn interim_figures_tell_fsyncs_apart_where_each_write_has_its_own() {
         at_end: true,
     };
     assert!(line(sets).ends_with("latency (ms,50%): 2.001\n"));
-    // The same columns where nothing completed.
+    // The columns are the same if nothing completed.
     let nothing = Interim::new(Flushing::EachWrite);
     let line = nothing.line(1.0, &[50.0]);
     assert!(

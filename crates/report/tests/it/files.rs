@@ -1,4 +1,4 @@
-//! Documents on disk: round trips, frozen ones, and files nobody wrote.
+//! Documents on disk: round trips, documents of old releases, and invalid files.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,8 @@ fn frozen() -> &'static Path {
     ))
 }
 
-/// What loading these bytes says, with the folder's name taken out.
+/// Returns the result of loading these bytes, without the folder's name in
+/// messages.
 fn load(bytes: &[u8]) -> Result<RunDoc, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.json");
@@ -82,7 +83,7 @@ fn version_1_documents_still_load_and_render() {
     assert_eq!(doc.schema_version, 1);
     let text = render(&doc);
     assert!(text.contains("peak 65.5 Mbit/s at 8 clients"), "{text}");
-    // Nothing in an old document is lost by reading and writing it again.
+    // Reading an old document and writing it again loses no key.
     let old: Value = serde_json::from_slice(&fs::read(frozen()).unwrap()).unwrap();
     let new: Value = serde_json::from_str(&doc.to_json()).unwrap();
     assert_eq!(new, old);
@@ -165,12 +166,13 @@ fn contradictions_and_foreign_values_are_refused() {
     assert!(negative.contains("expected u64"), "{negative}");
 }
 
-/// Numbers and strings at the edge of what each key's type admits.
+/// Sets numbers and strings to the limits of each key's type.
 fn hostile(value: &mut Value) {
     match value {
         Value::Object(map) => map
             .iter_mut()
-            // Without these two the document is refused before it is rendered.
+            // A change of these two keys would make the document invalid before it
+            // is rendered.
             .filter(|(key, _)| !["hdr", "schema_version"].contains(&key.as_str()))
             .for_each(|(_, value)| hostile(value)),
         Value::Array(items) => items.iter_mut().for_each(hostile),
@@ -209,7 +211,7 @@ proptest! {
     #[test]
     fn damaged_files_never_panic(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = fs::read(frozen()).unwrap();
-        // Without its final newline alone a document is still whole.
+        // Without only its final newline, a document is still complete.
         let at = at.index(bytes.len() - 1);
         bytes[at] = byte;
         if let Ok(doc) = load(&bytes) {

@@ -1,17 +1,18 @@
-//! The interval log, as the HdrHistogram tools find it.
+//! The interval log, as the HdrHistogram tools read it.
 
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use smbench_engine::clock::Nanos;
-use smbench_engine::record::{OpKind, Recorder};
-use smbench_engine::run::{MeasuredInterval, Point};
+use smbench_model::Nanos;
+use smbench_model::progress::{MeasuredInterval, Point};
+use smbench_model::record::{OpKind, Recorder};
 use smbench_report::IntervalLog;
 
-/// The interval log of a run of `of` load points in all passes. It saw these intervals of a
-/// second: clients, pass, and reads, beside which there were a flush and a break.
+/// Returns the interval log of a run of `of` load points in all passes. Each
+/// interval has a length of one second, and is given as clients, pass and number of
+/// reads. Each also has a flush and an oplock break.
 fn interval_log(of: u32, intervals: &[(u32, u32, u32)]) -> Vec<u8> {
     let mut log = Vec::new();
     let mut writer = IntervalLog::new(&mut log);
@@ -40,8 +41,8 @@ fn interval_log(of: u32, intervals: &[(u32, u32, u32)]) -> Vec<u8> {
     log
 }
 
-/// The lines of an interval log of seconds: when, the tag or else nothing, how many, and
-/// the longest in whole milliseconds.
+/// Returns the lines of an interval log: start in seconds, tag or an empty text,
+/// count, and the longest in whole milliseconds.
 fn logged(log: &[u8]) -> Vec<(u64, String, u64, f64)> {
     let mut found = Vec::new();
     for entry in IntervalLogIterator::new(log) {
@@ -101,7 +102,7 @@ fn the_interval_log_reads_back() {
     );
 }
 
-/// The HdrHistogram tools look at lines without a tag unless told otherwise.
+/// The HdrHistogram tools show lines without a tag by default.
 #[test]
 fn lines_without_a_tag_are_of_all_operations() {
     let log = interval_log(1, &[(4, 1, 10), (4, 1, 300)]);
@@ -113,7 +114,7 @@ fn lines_without_a_tag_are_of_all_operations() {
         let [(.., count, _)] = untagged[..] else {
             panic!("{untagged:?}");
         };
-        // What the server asks for is in no sum.
+        // Operations that the server asks for are in no sum.
         let asked_for = tagged.iter().filter(|(_, tag, ..)| tag != "oplock_break");
         let sum: u64 = asked_for.map(|(_, _, count, _)| count).sum();
         assert_eq!((*count, tagged.len()), (sum, 3));

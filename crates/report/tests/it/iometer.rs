@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use smbench_engine::plan::{AccessLine, Requests};
+use smbench_model::plan::{AccessLine, Requests};
 use smbench_report::doc::RunDoc;
 use smbench_report::write_iometer_csv;
 
 use crate::samples::{document, on_a_busy_server, point, run};
 
-/// A test of a result file: what it says of its access specification, and a row of
-/// values by column name for each target type.
+/// A test of a result file: its access specification, and a row of values by column
+/// name for each target type.
 struct Test {
     specification: Vec<String>,
     rows: HashMap<String, HashMap<String, String>>,
@@ -28,7 +28,8 @@ impl Test {
     }
 }
 
-/// Reads as a spreadsheet's importer does: by the keys that begin with `'`.
+/// Reads the file as a spreadsheet's importer does: by the keys that begin with
+/// `'`.
 fn tests(file: &str) -> Vec<Test> {
     let mut tests = Vec::new();
     let mut lines = file.lines();
@@ -141,7 +142,7 @@ fn every_figure_is_the_documents_in_iometers_units() {
                 .sum();
             assert_near(bins, (read.count + write.count) as f64);
         }
-        // The manager's row has what all others have not.
+        // Only the manager's row has these columns.
         let near = |column: &str, expected: f64| {
             assert_near(test.value("MANAGER", column), expected);
             assert_eq!(test.text("ALL", column), "");
@@ -155,7 +156,7 @@ fn every_figure_is_the_documents_in_iometers_units() {
             "Total Raw Read Response Time",
             read.response_ns.unwrap().mean * read.count as f64,
         );
-        // Of flushes as well, as its mean is.
+        // Includes flushes, because the mean does.
         let flushes = &point.ops["flush"];
         near(
             "Total Raw Transaction Time",
@@ -199,7 +200,7 @@ fn cpu_is_the_servers_or_nobodys() {
     assert!(file.contains("'CPU columns: not measured: the server is on another machine"));
 }
 
-/// The header is what spreadsheets go by: as Iometer 1.1.0 writes it.
+/// Spreadsheets depend on the header, so it must be exactly that of Iometer 1.1.0.
 #[test]
 fn the_columns_are_iometers_in_their_order() {
     let doc = document(&run(vec![point(1, 1, 400)]));
@@ -294,7 +295,7 @@ fn patterns_are_access_specifications_and_replies_halve_transactions() {
     );
     assert_near(tests[0].value("ALL", "Average Transaction Time"), 0.0);
     assert_near(tests[0].value("ALL", "IOps"), per_second);
-    // Text and document tell of it, too.
+    // Text and document contain the pattern, too.
     let text = smbench_report::render(&doc);
     assert!(
         text.contains(

@@ -1,5 +1,5 @@
-//! Result documents, from a record made through the engine's public API to
-//! everything a user or another program reads.
+//! Result documents: from a record made through the engine's public API to all
+//! output for users and other programs.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,4 @@
-//! The tables of published studies: their own figures, and those of studies that
-//! were run here.
+//! The tables of published studies, and of studies that were run here.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +17,8 @@ use smbench_report::{RunDoc, render};
 
 use crate::samples::{document, point, run};
 
-/// The percentages that a table of these peaks prints, but for the first row.
+/// Returns the percentages that a table of these peaks prints, without the first
+/// row.
 fn printed(kind: ComparisonKind, peaks: &[f64]) -> Vec<String> {
     let contender = |peak: &f64| Contender::of_peak("x", 60, *peak);
     let contenders: Vec<_> = peaks.iter().map(contender).collect();
@@ -29,7 +29,7 @@ fn printed(kind: ComparisonKind, peaks: &[f64]) -> Vec<String> {
 }
 
 /// VeriTest, "Windows Server 2003 RC2 vs. Red Hat Linux", 2003: peaks in Mbit/s and
-/// the gain of Windows over Red Hat as printed.
+/// the printed gain of Windows over Red Hat.
 #[test]
 fn gains_of_the_report_of_2003() {
     for (windows, red_hat, gain) in [
@@ -49,7 +49,8 @@ fn gains_of_the_report_of_2003() {
     );
 }
 
-/// The same report: 1, 2, 4 and 8 CPUs, each with the increase over the row before.
+/// From the same report: 1, 2, 4 and 8 CPUs, each with the increase over the row
+/// before.
 #[test]
 fn scaling_of_the_report_of_2003() {
     assert_eq!(
@@ -62,7 +63,7 @@ fn scaling_of_the_report_of_2003() {
     );
 }
 
-/// VeriTest, 2004: what a flush does, on two machines.
+/// VeriTest, 2004: the effect of flushes, on two machines.
 #[test]
 fn gains_of_the_report_of_2004() {
     const WINDOWS_IGNORES: [f64; 2] = [935.770, 370.34];
@@ -70,11 +71,11 @@ fn gains_of_the_report_of_2004() {
     const SAMBA_IGNORES: [f64; 2] = [586.389, 232.376];
     const SAMBA_HONOURS: [f64; 2] = [549.465, 178.945];
     for (changed, baseline, gains) in [
-        // As shipped.
+        // Both as shipped.
         (WINDOWS_HONOURS, SAMBA_IGNORES, ["+46 %", "+24 %"]),
         (WINDOWS_IGNORES, SAMBA_IGNORES, ["+60 %", "+59 %"]),
         (WINDOWS_HONOURS, SAMBA_HONOURS, ["+55 %", "+61 %"]),
-        // The update on Windows.
+        // Effect of the update on Windows.
         (WINDOWS_IGNORES, WINDOWS_HONOURS, ["+10 %", "+28 %"]),
     ] {
         for machine in 0..2 {
@@ -107,8 +108,8 @@ fn server(name: &str) -> StudyServerDoc {
     }
 }
 
-/// A study of two settings and one that has not run yet; two passes of loads by
-/// clients.
+/// Returns a study of two settings and one that has not run yet. It has two passes
+/// over several load points.
 pub(crate) fn study(folder: &Path) -> Study {
     let part = |title: &str, kind, baseline: Option<&str>, servers: &[&str]| ComparisonDoc {
         title: title.to_owned(),
@@ -206,8 +207,8 @@ fn load_points_that_are_not_valid_are_no_end_of_a_curve() {
         point.valid = false;
         point.invalid_reason = Some("every client dropped out".to_owned());
     };
-    // One server is lost after its peak, and never reaches the last load point; of
-    // the other one load point within the curve is not valid.
+    // The first server fails after its peak, and never reaches the last load point.
+    // The second has one invalid load point within the curve.
     let lost = &mut study.results[0].run.load_points;
     lost.retain(|point| point.clients < 16);
     let lost = lost.iter_mut().filter(|point| point.clients == 12);
@@ -233,7 +234,7 @@ fn load_points_that_are_not_valid_are_no_end_of_a_curve() {
             assert!(notes.iter().any(|note| note == remark), "{notes:?}");
         }
     }
-    // Behind the peak it is in the verdict.
+    // After the peak it is in the verdict.
     let of_second = study.results[1].run.load_points.iter_mut();
     let of_second = of_second.filter(|point| point.clients > 8);
     of_second.for_each(|point| {
@@ -251,7 +252,7 @@ fn load_points_that_are_not_valid_are_no_end_of_a_curve() {
     );
 }
 
-/// A flush to memory costs nothing, whatever the server makes of it.
+/// A flush to memory costs nothing, no matter how the server handles it.
 #[test]
 fn tables_say_where_honoured_flushes_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -283,7 +284,7 @@ fn tables_say_where_honoured_flushes_cost_nothing() {
     }
 }
 
-/// Passes on another disk, or of another release, are not of one server.
+/// Passes on another disk, or of another release, do not describe one server.
 #[test]
 fn tables_say_where_passes_are_not_of_the_same_server() {
     let folder = tempfile::tempdir().unwrap();
@@ -335,14 +336,14 @@ fn tables_say_where_passes_are_not_of_the_same_server() {
     let keys: Vec<_> = settings.iter().map(|found| &found.key[..]).collect();
     assert_eq!(keys, ["server.otherwise"]);
     assert_eq!(settings[0].other, mixed);
-    // What one of them does not tell is no difference.
+    // A value that one of them lacks is not a difference.
     let mut untold = other.clone();
     untold.server.otherwise[0].software = None;
     untold.server.otherwise[0].storage = None;
     assert_eq!((untold.mixed_passes(), untold.idle_flushes()), (None, None));
 }
 
-/// A server that refuses a part of a replay is the faster for it.
+/// A server that refuses a part of a replay is faster because of that.
 #[test]
 fn tables_say_what_of_a_replay_was_not_done() {
     let folder = tempfile::tempdir().unwrap();

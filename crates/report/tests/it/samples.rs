@@ -1,25 +1,25 @@
-//! Records as a run would make them, with round numbers.
+//! Records as a run makes them, with round numbers.
 
 use std::time::{Duration, SystemTime};
 
-use smbench_engine::clock::Nanos;
-use smbench_engine::login::Login;
-use smbench_engine::plan::action::QueryClass;
-use smbench_engine::plan::{
+use smbench_model::Nanos;
+use smbench_model::cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
+use smbench_model::login::Login;
+use smbench_model::plan::action::QueryClass;
+use smbench_model::plan::{
     Access, Action, Connections, DriverKind, FileSet, Limits, LoadModel, Mode, Pinning, Plan, Ramp,
     Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
 };
-use smbench_engine::record::{
+use smbench_model::record::{
     ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Origin, Outcome,
     Phase, Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
     latency_histogram, lateness_histogram,
 };
-use smbench_engine::server_cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
-use smbench_engine::target::{Secret, Target};
+use smbench_model::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
-/// Occurs nowhere else, so that a leak is found by searching for it.
+/// Occurs nowhere else, so a search for it finds a leak.
 pub(crate) const PASSWORD: &str = "hunter2-must-not-leak";
 
 pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
@@ -71,7 +71,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
         setup_rate: Some(500),
         server_cpu: CpuSource::Processes,
         driver: DriverKind::Native,
-        caching: smbench_engine::plan::Caching::None,
+        caching: smbench_model::plan::Caching::None,
         session: SessionOptions {
             dialects: Dialect::Smb311.into(),
             signing: Mode::Auto,
@@ -83,7 +83,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
     }
 }
 
-/// As of a server elsewhere that nobody knows more about.
+/// Returns the CPU record of a remote server without an exporter.
 fn server_cpu() -> ServerCpuRecord {
     ServerCpuRecord {
         source: String::new(),
@@ -91,7 +91,7 @@ fn server_cpu() -> ServerCpuRecord {
     }
 }
 
-/// The point with 10 s of CPU time used by a server of 4 CPUs.
+/// Adds 10 s of CPU time, used by a server with 4 CPUs, to a load point.
 pub(crate) fn on_a_busy_server(mut point: LoadPointRecord) -> LoadPointRecord {
     point.server_cpu = ServerCpuRecord {
         source: "http://files.example:9100/metrics".to_owned(),
@@ -104,7 +104,7 @@ pub(crate) fn on_a_busy_server(mut point: LoadPointRecord) -> LoadPointRecord {
     point
 }
 
-/// Two workers with time to spare, one of them on CPU 3.
+/// Returns a generator of two workers with spare time, one of them on CPU 3.
 fn generator() -> GeneratorRecord {
     let worker = |cpu| {
         let mut lateness = lateness_histogram();
@@ -124,7 +124,7 @@ fn generator() -> GeneratorRecord {
     }
 }
 
-/// A plan of a mix of commands that move no data.
+/// Returns a plan of a mix of commands that move no data.
 pub(crate) fn metadata_plan(load_points: &[u32]) -> Plan {
     let weighted = |action, weight| WeightedAction { action, weight };
     let mut plan = plan(load_points, 1);
@@ -148,8 +148,8 @@ pub(crate) fn metadata_plan(load_points: &[u32]) -> Plan {
     plan
 }
 
-/// One pass of it: per second of its 10 s window, `echos` echos of 1 ms and
-/// as many queries of 2 ms.
+/// Returns one pass of that mix. Each second of its 10 s window has `echos` echos
+/// of 1 ms and the same number of queries of 2 ms.
 pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
     let mut second = Recorder::default();
     for _ in 0..echos {
@@ -165,7 +165,7 @@ pub(crate) fn metadata_point(clients: u32, echos: u64) -> LoadPointRecord {
     }
 }
 
-/// Ten seconds that are all the same.
+/// Returns ten equal seconds.
 fn seconds(each: &Recorder) -> (Tally, Series) {
     let mut series = Series {
         interval: Duration::from_secs(1),
@@ -179,15 +179,16 @@ fn seconds(each: &Recorder) -> (Tally, Series) {
     (ops, series)
 }
 
-/// Adds operations that `book` records.
+/// Adds the operations that `book` records.
 pub(crate) fn book(ops: &mut Tally, phase: Phase, book: impl FnOnce(&mut Recorder)) {
     let mut recorder = Recorder::default();
     book(&mut recorder);
     ops.add(&recorder, phase);
 }
 
-/// One pass at a load point: per second of its 10 s window, `reads` reads of
-/// 4 KiB at 1 ms, a quarter as many writes at 2 ms, and one flush at 30 ms.
+/// Returns one pass at a load point. Its 10 s window has `reads` reads of 4 KiB at
+/// 1 ms in each second. It also has a quarter as many writes at 2 ms, and one flush
+/// at 30 ms.
 pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     let mut second = Recorder::default();
     for _ in 0..reads {
@@ -212,7 +213,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         drain: Duration::from_millis(3),
         final_flush: None,
         fairness,
-        // As long as all of the window's operations took.
+        // The summed duration of the window's operations.
         in_flight: Duration::from_millis((reads + reads / 4 * 2 + 30) * 10),
         punctuality: Punctuality::NONE,
         clients,
@@ -241,7 +242,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
     }
 }
 
-/// The point as it would be had a client been lost.
+/// Returns the load point as if clients had been lost.
 pub(crate) fn dropped(mut point: LoadPointRecord, clients: u32) -> LoadPointRecord {
     point.dropouts = (0..clients)
         .map(|client| Dropout {
@@ -260,7 +261,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         plan: plan(&clients, repeat.unwrap_or(1)),
         driver: Origin::Plan,
         operations: Origin::Plan,
-        salt: smbench_engine::pattern::Salt::default(),
+        salt: smbench_model::contents::block::Salt::default(),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
             is_here: true,
@@ -293,7 +294,7 @@ pub(crate) fn document(record: &RunRecord) -> RunDoc {
     RunDoc::from_record(record, disclosure)
 }
 
-/// Load points that rise to a peak at 8 clients and fall again.
+/// Returns a run whose throughput rises to a peak at 8 clients and falls again.
 pub(crate) fn curve() -> RunRecord {
     run(vec![
         point(1, 1, 400),

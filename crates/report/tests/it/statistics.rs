@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use smbench_engine::clock::Nanos;
-use smbench_engine::plan::{LoadModel, Spacing};
-use smbench_engine::record::{Fairness, OpKind, Phase, Punctuality, Recorder, Tally, Times};
+use smbench_model::Nanos;
+use smbench_model::plan::{LoadModel, Spacing};
+use smbench_model::record::{Fairness, OpKind, Phase, Punctuality, Recorder, Tally, Times};
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::{RunDoc, render, text, write_csv};
 
@@ -66,7 +66,7 @@ fn a_load_that_falls_is_not_steady_and_says_so() {
     let level = document(&run(vec![point(8, 1, 400)]));
     assert_eq!(first_point(&level)["steady"]["is_steady"], true);
     assert!(!render(&level).contains("steady"));
-    // Without data it is operations that are looked at.
+    // Without data, operations are judged.
     let metadata = document(&run(vec![metadata_point(8, 100)]));
     assert_eq!(first_point(&metadata)["steady"]["is_steady"], true);
     let mut short = point(8, 1, 400);
@@ -109,7 +109,7 @@ fn clients_without_an_answer_are_told() {
     let told = "\nunserved at 4 clients: 1 of 4 clients completed nothing in the window\n";
     let text = render(&document(&record));
     assert!(text.contains(told), "{text}");
-    // At a rate there may have been nothing to do.
+    // At a rate such a client may have had nothing to do.
     record.plan.load = rate("1000");
     assert!(!render(&document(&record)).contains("unserved"));
 }
@@ -135,7 +135,7 @@ fn closed_loops_tell_what_took_longer_than_their_latencies_say() {
 
 #[test]
 fn what_was_in_flight_is_held_against_littles_law() {
-    // Per second 400 reads of 1 ms, 100 writes of 2 ms, a flush of 30 ms.
+    // Per second 400 reads of 1 ms, 100 writes of 2 ms, one flush of 30 ms.
     let mut record = point(4, 1, 400);
     let right = document(&run(vec![record.clone()]));
     let concurrency = first_point(&right)["concurrency"].take();
@@ -171,8 +171,8 @@ fn passes_have_confidence_intervals() {
     assert!(!once.contains("repeats"));
 }
 
-/// What the server asked for is measured, but is part of nothing that is said
-/// of the workload: not of the table, the peak or the sums of the CSV.
+/// Operations that the server asked for are measured, but no figure of the workload
+/// includes them. That holds for the table, the peak and the sums of the CSV.
 #[test]
 fn what_the_server_asked_for_is_in_no_sum() {
     let mut record = point(8, 1, 400);
@@ -205,8 +205,8 @@ fn what_the_server_asked_for_is_in_no_sum() {
     assert_eq!(first_row(&doc), first_row(&plain));
 }
 
-/// At a rate every table is of response times: what waited for its turn has
-/// waited.
+/// At a rate every table shows response times, because they include the time in the
+/// queue.
 #[test]
 fn at_a_rate_tables_tell_of_response_times() {
     let mut record = point(8, 1, 0);
@@ -261,7 +261,7 @@ fn at_a_rate_tables_tell_of_response_times() {
     assert!(text.contains(caution), "{text}");
     let read: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
     assert_eq!(read, doc);
-    // Releases that did not count what was unanswered did not say so either.
+    // Releases that did not count unanswered operations did not report them either.
     let mut older: Value = serde_json::from_str(&doc.to_json()).unwrap();
     let point = older["load_points"][0].as_object_mut().unwrap();
     assert!(point.remove("stalled").is_some());
@@ -275,8 +275,8 @@ fn at_a_rate_tables_tell_of_response_times() {
     assert!(!render(&older).contains("stalled"));
 }
 
-/// A server that keeps up with a tenth of the rate: all that completed in the window had been
-/// due before it.
+/// A server that reaches only a tenth of the rate. All operations that completed in
+/// the window had been due before it.
 #[test]
 fn a_rate_that_was_not_reached_is_said_below_the_table() {
     let at = |clients, due, sent| {
@@ -328,7 +328,8 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
     );
 }
 
-/// A short stall at the end of a window leaves arrivals unsent, and is no missed rate.
+/// A short stall at the end of a window leaves operations unsent, but the rate is
+/// not missed.
 #[test]
 fn a_rate_is_missed_by_more_than_one_percent_and_a_tenth_of_a_second() {
     let misses = |window_s, due, sent| {
@@ -347,7 +348,7 @@ fn a_rate_is_missed_by_more_than_one_percent_and_a_tenth_of_a_second() {
     assert!(misses(2, 2000, 1890));
     assert!(!misses(60, 60_000, 59_400), "1 % of a minute");
     assert!(misses(60, 60_000, 59_300));
-    // What waited before the window was sent in it.
+    // Operations that waited before the window were sent in it.
     assert!(!misses(2, 2000, 2100));
 }
 

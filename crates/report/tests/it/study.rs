@@ -90,7 +90,8 @@ fn passes_of_a_suite_become_one_document_and_missing_ones_are_not_made_up() {
     );
 }
 
-/// Documents of earlier releases, and for them.
+/// Comparisons must be readable in both directions: old documents by this release,
+/// new ones by old releases.
 #[test]
 fn comparisons_are_read_by_every_release() {
     let kept = serde_json::to_value(&study().comparisons[0]).unwrap();
@@ -152,7 +153,7 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     assert_eq!(found.doc.profiles, ["file-server"]);
     assert_eq!(found.doc.load_points, [1, 2, 4, 8, 16]);
     assert_eq!(found.results[1].run, document(&curve()));
-    // What is no result is left out, and named.
+    // Files that are not results are left out, and named.
     assert_eq!(found.unread, Vec::<String>::new());
     let other = folder.path().join("aa.json");
     fs::write(&other, "{").unwrap();
@@ -164,10 +165,10 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     assert!(beside.unread[0].starts_with(&expected), "{beside:?}");
     assert!(beside.unread[1].contains("z.json: not a valid result: "));
     assert_eq!(beside.unread.len(), 2);
-    // But nothing passes a comparison unseen.
+    // A comparison does not skip such a file.
     let refused = Input::load(folder.path()).unwrap_err().to_string();
     assert!(refused.contains("aa.json: not JSON"), "{refused}");
-    // Where nothing else is there, the reason is told.
+    // Without any other file, the message has the reason.
     fs::remove_file(folder.path().join("a.json")).unwrap();
     fs::remove_file(folder.path().join("b.json")).unwrap();
     assert!(missing(folder.path()).contains("aa.json: not JSON"));

@@ -1,17 +1,17 @@
-//! What people read.
+//! Texts for people.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use smbench_engine::clock::Nanos;
 use smbench_engine::loadfile::{self, Unknown};
-use smbench_engine::plan::{Replay, Requests, Timing};
-use smbench_engine::record::{
+use smbench_model::Nanos;
+use smbench_model::cpu::ServerCpuRecord;
+use smbench_model::plan::{Replay, Requests, Timing};
+use smbench_model::record::{
     Difference, Failure, LatencyNoise, LoadPointRecord, OpKind, Origin, Outcome, Phase, RunRecord,
     ServerFacts,
 };
-use smbench_engine::server_cpu::ServerCpuRecord;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::{LoopDoc, MachineDoc, RunDoc};
 use smbench_report::metric::Metric;
@@ -22,7 +22,7 @@ use crate::samples::{
     book, curve, document, dropped, metadata_plan, metadata_point, on_a_busy_server, point, run,
 };
 
-/// The report without its header, which one test shows whole.
+/// Returns the report without its header, which one test shows completely.
 pub(crate) fn body(text: &str) -> &str {
     text.split_once("\n\n").unwrap().1
 }
@@ -68,7 +68,7 @@ fn a_plain_run() {
     ");
 }
 
-/// What a suite tells of each load point when it is done.
+/// The text of a suite about each finished load point.
 #[test]
 fn load_points_without_data_are_told_in_operations() {
     let told = |record| {
@@ -77,7 +77,7 @@ fn load_points_without_data_are_told_in_operations() {
     };
     assert_eq!(told(run(vec![metadata_point(4, 150)])), "300 ops/s");
     assert_eq!(told(run(vec![point(4, 1, 1000)])), "41.0 Mbit/s");
-    // One that moved none, of a run that does.
+    // A load point that moved no data, in a run that moves data.
     let stalled = run(vec![point(4, 1, 1000), metadata_point(8, 1)]);
     assert_eq!(told(stalled), "0.0 Mbit/s");
 }
@@ -348,7 +348,8 @@ fn csv_counts_errors_of_the_ramps() {
     assert_eq!(errors, ["errors", "1", "1", "0", "0"]);
 }
 
-/// They come after the window, by whose length a rate is.
+/// Final flushes come after the window, so a rate over the window's length would be
+/// wrong.
 #[test]
 fn flushes_at_the_end_have_latencies_but_no_rate() {
     let mut flushing = point(1, 1, 4);
@@ -388,7 +389,7 @@ fn a_busy_generator_is_named_where_nobody_has_judged_it() {
     assert_eq!(text.matches("client-limited").count(), 1, "{text}");
 }
 
-/// Whose CPU it is, of how many cores, and what was done for it.
+/// The tables name the CPUs, the number of cores, and the work done per CPU time.
 #[test]
 fn cpu_of_server_and_generator_have_the_same_columns() {
     let mut doc = document(&run(vec![on_a_busy_server(point(1, 1, 400))]));
@@ -448,8 +449,8 @@ fn a_client_limited_load_point_is_marked_and_explained_once() {
     );
 }
 
-/// Late answers blur percentiles, and a server here takes CPUs: the throughput stands, and
-/// no row is marked.
+/// Late answers affect only percentiles, and a local server takes CPU time.
+/// Throughput stays valid in both cases, so no row is marked.
 #[test]
 fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
     let shared = "worker thread 0 ran 27 % and waited for a CPU 67 % of the time: the server here \
@@ -531,7 +532,7 @@ fn a_stall_at_the_end_of_the_window_marks_its_row() {
     stalled.punctuality.unanswered_max = Nanos(1_500_000_000);
     let mut healthy = point(4, 1, 1600);
     healthy.punctuality.unanswered = 4;
-    // Longer than p99.9, as requests under way often are, but not than the longest.
+    // Longer than p99.9, as requests in flight often are, but not than the longest.
     healthy.punctuality.unanswered_max = Nanos(3_000_000);
     let doc = document(&run(vec![healthy, stalled]));
     let flags: Vec<_> = doc.load_points.iter().map(|point| point.stalled).collect();

@@ -1,5 +1,5 @@
-//! `fileio`: files that are prepared and known again. Beside the tool whose options it
-//! has: `sysbench`.
+//! `fileio`: files that are prepared once and recognised later. Compared with
+//! `sysbench`, whose options it has.
 
 mod options;
 mod sysbench;
@@ -14,15 +14,14 @@ use crate::support::{Place, Said, text, wait_until};
 
 const SYSBENCH: Tool = Tool::new("sysbench", "sysbench");
 
-/// Options that both tools are given: files of a size that is no multiple of the
-/// block.
+/// Options for both tools. The file size is not a multiple of the block size.
 const FILES: [&str; 3] = [
     "--file-num=3",
     "--file-total-size=1M",
     "--file-block-size=16384",
 ];
 
-/// A Samba, or `None` where there is none, or no sysbench to compare with.
+/// Starts a Samba; `None` if Samba or sysbench is missing.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn samba() -> Option<ScratchSamba> {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT, SYSBENCH]) {
@@ -39,7 +38,7 @@ fn fileio(place: &Place, (url, password): (&str, &str), command: &str, more: &[&
     place.smbench_as(password, &args)
 }
 
-/// Counts of the one load point of a document.
+/// Returns a count of the single load point of a document.
 fn counted(doc: &Value, kind: &str, key: &str) -> u64 {
     doc["load_points"][0]["ops"][kind][key]
         .as_u64()
@@ -76,7 +75,7 @@ fn files_are_prepared_once_and_known_again() {
         "{said:?}"
     );
     let folder = samba.data_dir().join("smbench-fileio");
-    // Another who stopped on the way: one is short, one is not there.
+    // Another `prepare` was stopped: one file is short, one is missing.
     let short = folder.join("shared-f002.dat");
     File::options()
         .write(true)
@@ -108,11 +107,11 @@ fn files_are_prepared_once_and_known_again() {
             .ends_with("\n4 files whole already\nNo bytes written.\n")
     );
     fileio("run", &read).succeeded();
-    // Written over, by others than the next that reads.
+    // A run with another number of clients overwrites the files before the next read.
     fileio("run", &["--file-test-mode=rndwr", "--threads=2"]).succeeded();
     fileio("run", &read).succeeded();
 
-    // Others than those prepared.
+    // Options that do not match the prepared files.
     let said = fileio("run", &["--file-test-mode=rndrd", "--file-total-size=1M"]);
     said.failed_with(
         2,
@@ -121,7 +120,7 @@ fn files_are_prepared_once_and_known_again() {
             "--file-num=4 --file-total-size=2097152",
         ],
     );
-    // A byte that nobody wrote is found wherever it is read.
+    // A foreign byte is found in every read of it.
     let mut contents = fs::read(&short).unwrap();
     for block in contents.chunks_mut(512) {
         block[300] ^= 1;
@@ -135,7 +134,7 @@ fn files_are_prepared_once_and_known_again() {
         "{said:?}"
     );
 
-    // Somebody works with them.
+    // While another run uses the files.
     let mut args = vec![
         "fileio",
         "run",
@@ -168,12 +167,13 @@ fn files_are_prepared_once_and_known_again() {
     );
     fs::remove_file(folder.join("mine.txt")).unwrap();
 
-    // Files that a test makes anew are as long as it got; the next is told.
+    // Files that a test creates are as long as the test got. The next run reports
+    // that.
     let anew = ["--file-test-mode=seqwr", "--events=3"];
     fileio("run", &anew).succeeded();
     fileio("run", &read).failed_with(3, &["shared-f000.dat", "48 KiB, and not 512 KiB"]);
 
-    // Killed while several clients make them anew, who may have left holes anywhere.
+    // Kill a run while several clients create files, which may then have holes.
     let mut args = vec![
         "fileio",
         "run",
@@ -196,7 +196,7 @@ fn files_are_prepared_once_and_known_again() {
     });
     running.signal(Signal::SIGKILL);
     assert_eq!(running.wait().code(), None);
-    // It takes Samba a moment to notice.
+    // Samba needs a moment to notice.
     let unused = |command: &str, more: &[&str]| {
         let mut last = None;
         wait_until(|| {
@@ -218,7 +218,7 @@ fn files_are_prepared_once_and_known_again() {
         "{said:?}"
     );
     fileio("run", &read).succeeded();
-    // One that comes to its end leaves none.
+    // A run that ends normally leaves no holes.
     let anew = ["--file-test-mode=seqwr", "--threads=4", "--events=150"];
     fileio("run", &anew).succeeded();
     fileio("run", &read).succeeded();
@@ -261,7 +261,7 @@ fn without_a_server_one_is_started_for_the_run() {
         (&test["fsync_all"], &test["prepared"]),
         (&true.into(), &false.into())
     );
-    // What was measured is shown again like any result.
+    // The result can be shown again like any other.
     let [path] = &place.results()[..] else {
         panic!()
     };

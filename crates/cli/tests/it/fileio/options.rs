@@ -1,4 +1,4 @@
-//! What is refused, and what is taken and means nothing.
+//! Options that are refused, and options that are accepted without an effect.
 
 use crate::support::{Lab, Place, embedded};
 
@@ -81,7 +81,7 @@ fn what_cannot_be_is_told_before_anything_is_written() {
         server.memory().paths()
     );
 
-    // What only the server can tell.
+    // Errors that only the server can report.
     let small = Lab::start(&place, &["embedded", "--capacity=8MiB"]);
     for (options, parts) in [
         (
@@ -116,8 +116,8 @@ fn what_cannot_be_is_told_before_anything_is_written() {
     assert_eq!(said.code(), Some(0), "{said:?}");
 }
 
-/// Options of sysbench that SMB has no meaning for: its defaults say nothing, others
-/// are told.
+/// Options of sysbench that have no meaning in SMB. Their defaults give no message,
+/// other values do.
 #[test]
 fn options_of_sysbench_without_an_effect_are_told() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! Beside sysbench: the same requests, the same figures in the same places.
+//! Comparison with sysbench: the same requests, and the same figures in the same
+//! places.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use smbench_engine::units::Size;
 use super::{FILES, SYSBENCH, counted, fileio, samba};
 use crate::support::{Place, json};
 
-/// One request as sysbench tells of it: 1 reads, 2 writes, 3 flushes.
+/// One request as sysbench reports it: 1 reads, 2 writes, 3 flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     operation: u64,
@@ -20,7 +21,7 @@ struct Request {
     length: u64,
 }
 
-/// What sysbench did and said.
+/// Requests and output of sysbench.
 struct Sysbench {
     requests: Vec<Request>,
     said: String,
@@ -36,7 +37,7 @@ impl Sysbench {
         let mut requests: Vec<Request> = Vec::new();
         for line in said.lines() {
             let words: Vec<_> = line.split_whitespace().collect();
-            // What it would say twice it says once.
+            // Repeated lines appear once, with a count.
             if let ["(last", "message", "repeated", times, "times)"] = words[..] {
                 if let Some(&last) = requests.last() {
                     requests.extend((0..number(times)).map(|_| last));
@@ -73,8 +74,8 @@ impl Sysbench {
             .sum()
     }
 
-    /// Flushes in all, with those of the end. It prints rates only, all by the
-    /// same time.
+    /// Returns the number of flushes, including those at the end. sysbench prints
+    /// only rates, all over the same time.
     fn flushes(&self) -> u64 {
         let rate = |name| -> f64 {
             let line = self.said.lines().find(|line| line.contains(name)).unwrap();
@@ -133,7 +134,7 @@ fn the_same_options_make_the_same_requests_as_with_sysbench() {
             .into_iter()
             .chain(more.iter().copied())
             .collect();
-        // It has no such option without a value.
+        // sysbench requires a value for this option.
         let theirs: Vec<_> = options
             .iter()
             .map(|option| option.replace("--file-fsync-all", "--file-fsync-all=on"))
@@ -150,8 +151,8 @@ fn the_same_options_make_the_same_requests_as_with_sysbench() {
         let doc = json(&ours.stdout);
         for (operation, kind) in [(1, "read"), (2, "write")] {
             let (count, bytes) = (theirs.count(operation), theirs.bytes(operation));
-            // Two threads may be a request apart, in sysbench as here; and
-            // where in a short file a random request goes is chance.
+            // Two threads may differ by one request, in sysbench as in smbench.
+            // Offsets of random requests in a short file differ by chance.
             let apart = if options.contains(&"--threads=2") {
                 2
             } else {
@@ -183,7 +184,8 @@ fn the_same_options_make_the_same_requests_as_with_sysbench() {
     assert_eq!(fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
 
-/// What sysbench did; of random requests only what is not chance.
+/// Returns the requests of sysbench; of random requests only the part that does not
+/// depend on chance.
 fn told(sysbench: &Sysbench, mode: &str) -> Vec<Request> {
     let requests = sysbench.requests.iter().copied();
     requests
@@ -203,7 +205,7 @@ fn placed(request: Request, is_random: bool) -> Request {
     }
 }
 
-/// The beginning of the sequence that a document stands for.
+/// Returns the first requests of the sequence that a document describes.
 fn sequence_of(doc: &Value, count: usize) -> Vec<Request> {
     let workload = &doc["plan"]["workload"];
     let test = &workload["fileio"];
@@ -251,8 +253,8 @@ fn sequence_of(doc: &Value, count: usize) -> Vec<Request> {
     steps.map(|request| placed(request, is_random)).collect()
 }
 
-/// A report with its numbers taken out, from its first heading to the last
-/// paragraph of sysbench's.
+/// Returns a report without its numbers, from its first heading to sysbench's last
+/// paragraph.
 fn layout(report: &str) -> Vec<String> {
     let lines = report
         .lines()
@@ -262,7 +264,7 @@ fn layout(report: &str) -> Vec<String> {
     lines
         .take_while(end)
         .map(|line| {
-            // Figures of latency end in one column, whatever they are.
+            // Latency figures of any length end in the same column.
             let label = line.trim_end_matches(|c: char| c.is_ascii_digit() || "./s".contains(c));
             match line.split_whitespace().next_back() {
                 Some(last) if is_number(last) => match line.starts_with("        ") {
@@ -313,7 +315,7 @@ fn figures_stand_where_sysbench_has_them() {
             ours.stdout
         );
     }
-    // A clean-up leaves what was prepared, and says so.
+    // A clean-up keeps prepared files, and says so.
     let said = place.smbench_as(server.1, &["cleanup", server.0]);
     said.succeeded();
     assert!(
@@ -323,8 +325,8 @@ fn figures_stand_where_sysbench_has_them() {
     );
     assert!(samba.data_dir().join("smbench-fileio").exists());
 
-    // By the clock, after a warm-up, with interim figures and an fsync of each write,
-    // whose latency is apart.
+    // By the clock, after a warm-up, with interim figures and an fsync of each
+    // write. The latency of the fsyncs is separate.
     let said = fileio(
         &place,
         server,

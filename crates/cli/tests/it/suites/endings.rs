@@ -1,4 +1,5 @@
-//! Suites that do not go through: killed, interrupted, without one of their servers.
+//! Suites that do not finish normally: killed, interrupted, or without one of their
+//! servers.
 
 use std::fs;
 
@@ -19,14 +20,14 @@ fn a_killed_suite_goes_on_where_it_stopped_and_cleans_up() {
         "clients = \"1,2,3\"\npasses = 2\n[[servers]]\nname = \"samba\"\nsamba = []\n",
     );
     let named = named("memory", &server);
-    // Long enough to be killed in.
+    // Long enough to be killed meanwhile.
     let mut args = with(&[text(&file), &named, "--quiet"]);
     args.retain(|arg| !arg.starts_with("--duration"));
     args.push("--duration=2s");
     let measured = |server: &str, number: u32| {
         pass(&place, server, "file-server", number).map_or(Vec::new(), |run| clients(&run))
     };
-    // Killed twice: on the server that is there, and on the one set up for it.
+    // Killed twice: on the existing server, and on the one started by the suite.
     let running = start(&place, server.password(), &args);
     wait_until(|| !measured("01-memory", 1).is_empty());
     running.signal(Signal::SIGKILL);
@@ -133,14 +134,15 @@ fn what_a_suite_left_elsewhere_is_not_forgotten() {
     let place = Place::new();
     let file = place.write("suite.toml", "clients = \"1\"\n");
     fs::create_dir(place.path("study")).unwrap();
-    // Killed before its first load point, and then told where the server really is.
+    // Killed before its first load point, and then started again with the server's
+    // right address.
     let mistaken = format!("smb://ann@127.0.0.1:{}/s", free_port());
     let directory = |digit: &str| format!("smbench-{}", digit.repeat(16));
     let note = |digit: &str| serde_json::json!({"server": "memory", "directory": directory(digit)});
     let mut elsewhere = note("1");
     elsewhere["url"] = mistaken.as_str().into();
     let mut here = note("2");
-    // Whoever logged on: it is the same share.
+    // With another user it is still the same share.
     here["url"] = server.url().replace("smbench@", "bob@").into();
     let notes = [elsewhere.clone(), here, note("3")].map(|note| serde_json::json!({"share": note}));
     place.write("study/.running", &serde_json::json!(notes).to_string());
@@ -176,7 +178,7 @@ fn a_pass_that_was_stopped_when_all_was_measured_is_complete() {
     let named = named("memory", &server);
     let args = with(&[text(&file), &named, "--quiet"]);
     suite(&place, server.password(), &args).succeeded();
-    // As after a kill while the share is cleaned up.
+    // As after a kill during the clean-up of the share.
     let path = place.path("study/runs/01-memory/01-file-server/pass-1.json");
     let mut stopped = read(&path);
     stopped["outcome"] = "interrupted".into();
@@ -191,7 +193,7 @@ fn a_pass_that_was_stopped_when_all_was_measured_is_complete() {
     assert!(notes.contains("stopped when all was measured"), "{notes}");
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
     assert!(!page.contains("interrupted"), "{page}");
-    // It is said once.
+    // The message appears once.
     suite(&place, server.password(), &args).succeeded();
     assert_eq!(read(&path), run);
 }
@@ -281,7 +283,7 @@ fn a_suite_whose_results_cannot_be_kept_prints_them_and_stops() {
     let named = named("first", &first);
     let args = with(&[text(&file), &named, "--quiet"]);
     suite(&place, first.password(), &args).succeeded();
-    // As good as a full disk, also for root: a file where a folder is to be.
+    // A file in place of a folder has the effect of a full disk, also for root.
     fs::remove_dir_all(place.path("study/runs")).unwrap();
     place.write("study/runs", "");
     let measured = second.memory().counts().reads;
@@ -304,7 +306,8 @@ fn a_server_that_dies_costs_only_its_own_points() {
     let place = Place::new();
     let file = place.write("suite.toml", "clients = \"1,2,3\"\n");
     let secret = place.write("password", other.password());
-    // Each has a password of its own; the other's is in the suite.
+    // Each server has its own password; that of the second one is in the suite's
+    // folder.
     let spec = format!(
         "clients = \"1,2,3\"\n[[servers]]\nname = \"other\"\nurl = \"{}\"\npassword_file = \
          \"password\"\n",

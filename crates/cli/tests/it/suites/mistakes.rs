@@ -46,7 +46,7 @@ fn a_folder_of_another_study_is_refused_with_what_differs() {
     refused(&with(&[text(&file), &renamed]), "servers `memory`");
     place.write("suite.toml", "clients = \"1\"\n[run]\nseed = 4\n");
     refused(&args, "plan.seed 3, not 4");
-    // What only a report shows may change.
+    // Texts that only a report shows may change.
     place.write(
         "suite.toml",
         "title = \"New\"\nclients = \"1\"\n[run]\nseed = 3\n",
@@ -78,7 +78,7 @@ fn a_study_does_not_go_on_on_another_machine() {
     let mut elsewhere = read(&path(1));
     elsewhere["machine"]["kernel"] = "2.4.18".into();
     fs::write(path(1), elsewhere.to_string()).unwrap();
-    // Where all is measured nothing can be mixed up; a reader is told.
+    // If all is measured, nothing can be mixed up. A reader is informed.
     suite(&place, server.password(), &args).succeeded();
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
     let told = "not the same machine generated the load of all passes";

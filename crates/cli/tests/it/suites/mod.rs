@@ -1,4 +1,4 @@
-//! Suites: several servers under the same load, kept as a study.
+//! Suites: several servers under the same load, saved as a study.
 
 mod endings;
 mod mistakes;
@@ -50,7 +50,7 @@ fn has_samba() -> bool {
     }
 }
 
-/// `smbench suite`, with temporary files in a folder of the test's.
+/// Starts `smbench suite` with temporary files in a folder of the test.
 fn start(place: &Place, password: &str, args: &[&str]) -> Running {
     let temporary = place.path("tmp");
     fs::create_dir_all(&temporary).unwrap();
@@ -72,7 +72,7 @@ fn with<'a>(args: &[&'a str]) -> Vec<&'a str> {
     all
 }
 
-/// A line of the command line for an embedded server.
+/// Returns the command-line option for an embedded server.
 fn named(name: &str, server: &EmbeddedServer) -> String {
     format!("--server={name}={}", server.url())
 }
@@ -81,7 +81,7 @@ fn read(path: &Path) -> Value {
     json(&fs::read_to_string(path).unwrap())
 }
 
-/// The document of a pass, if there is one.
+/// Returns the document of a pass, if it exists.
 fn pass(place: &Place, server: &str, profile: &str, pass: u32) -> Option<Value> {
     let path = place.path(&format!(
         "study/runs/{server}/01-{profile}/pass-{pass}.json"
@@ -138,17 +138,18 @@ fn two_configurations_of_samba_become_a_study() {
             started.push((number, run["started"].as_str().unwrap().to_owned()));
         }
     }
-    // The first passes on both, then the second ones.
+    // The first passes on both servers, then the second ones.
     let times: Vec<_> = [0, 2, 1, 3].map(|at: usize| &started[at].1).to_vec();
     assert!(times.is_sorted(), "{started:?}");
     assert_eq!(entries(&place.path("tmp")), 0);
 
-    // There is nothing left to do, and nothing is done.
+    // All is measured, so nothing runs again.
     let again = suite(&place, "", &with(&[text(&file), "--quiet"]));
     again.succeeded();
     assert_eq!(again.stdout, said.stdout);
 
-    // What is left is not measured with another Samba, or on another disk.
+    // The remaining load points are not measured with another Samba, or on another
+    // disk.
     let path = |number: u32| {
         place.path(&format!(
             "study/runs/01-syncs/01-file-server/pass-{number}.json"
@@ -189,12 +190,12 @@ fn the_study_of_flushes_has_both_configurations() {
     }
     let place = Place::new();
     let args = ["veritest-2004", "--quick", "--points=1,2", "--passes=1"];
-    // Long enough to see some of the flushes.
+    // Long enough to contain some flushes.
     let mut args = with(&args);
     args.retain(|arg| !arg.starts_with("--duration"));
     let said = suite(&place, "", &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    // Where there is no terminal each load point is a line.
+    // Without a terminal each load point has a line.
     assert_eq!(said.stderr.lines().count(), 4, "{said:?}");
     let doc = read(&place.path("study/study.json"));
     let [profile] = &doc["profiles"].as_array().unwrap()[..] else {
@@ -215,13 +216,15 @@ fn the_study_of_flushes_has_both_configurations() {
     let both = ["Samba, strict sync = no", "Samba, strict sync = yes"];
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
     let tables = tables(&page);
-    // Peaks, dips, response times, percentiles, operations, load points, the change.
+    // Peaks, dips, response times, percentiles, operations, load points, the
+    // change.
     assert!(tables.len() >= 10, "{page}");
     for table in &tables {
         for name in both {
             let has_figures = tables.iter().any(|found| {
-                // A server's own table stands beside the same one of the other, whose
-                // processes have other numbers, and which may peak elsewhere.
+                // A table of one server has a counterpart for the other server.
+                // That one has other process numbers, and may have its peak
+                // elsewhere.
                 let mut titles = both.iter().map(|other| table.title.replace(other, name));
                 let same = |title: String| {
                     let parts = [title.as_str(), &found.title].map(|title| {
@@ -240,7 +243,7 @@ fn the_study_of_flushes_has_both_configurations() {
     }
 }
 
-/// A table of a report in Markdown.
+/// A Markdown table of a report.
 #[derive(Debug)]
 struct Table {
     title: String,
@@ -249,8 +252,8 @@ struct Table {
 }
 
 impl Table {
-    /// Whether it has a figure of a server: in its column, in its row, or anywhere
-    /// where the table is its own.
+    /// Returns whether the table has a figure of a server: in its column, in its
+    /// row, or anywhere in a table of that server alone.
     fn figures_of(&self, server: &str) -> bool {
         let is_figure = |cell: &String| {
             cell.trim_start_matches(['~', ' '])
@@ -267,7 +270,7 @@ impl Table {
     }
 }
 
-/// All tables of a report, with what stands in bold above each.
+/// Returns all tables of a report, with the bold title above each.
 fn tables(markdown: &str) -> Vec<Table> {
     let cells = |line: &str| -> Vec<String> {
         let line = line.replace("\\~", "~");
@@ -314,7 +317,7 @@ fn lines_of_loadfiles_that_mean_nothing_are_left_out_where_a_suite_says_so() {
     let left_out = |run: Value| run["plan"]["workload"]["replay"]["skipped"].to_string();
     let run = pass(&place, "01-memory", "loadfile-made", 1).unwrap();
     assert_eq!(left_out(run), "{\"Frobnicate\":1}");
-    // The same in the file, which is the same study.
+    // With the option in the file instead, it is the same study.
     place.write("suite.toml", &format!("{profiles}skip_unknown = true\n"));
     suite(&place, server.password(), &args).succeeded();
     let no_loadfile = place.write("none.toml", "clients = \"1\"\n");

@@ -1,4 +1,4 @@
-//! Studies in which one server is asked in several ways.
+//! Studies of one server with several settings of its clients.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ kind = "tuning"
     assert_eq!(changed["oplock"], "batch");
     assert_eq!(changed["credits"], 32);
     assert_eq!(baseline["workload"], changed["workload"]);
-    // It is told with the server, of which nothing else differs.
+    // The setting is listed with the server, and is the only difference.
     let servers = &read(&place.path("study/study.json"))["servers"];
     assert!(servers[0]["client"].is_null(), "{servers}");
     let told = ["oplock = batch", "credits = 32"];
@@ -60,13 +60,13 @@ kind = "tuning"
         assert!(page.contains(part), "{part}: {page}");
     }
 
-    // It is that study only as long as each server is asked the same.
+    // If another setting is asked for, it is a different study.
     suite(&place, server.password(), &args).succeeded();
     place.write("tuning.toml", &spec("level2"));
     let said = suite(&place, server.password(), &args);
     said.failed_with(2, &["holds a study with servers", "oplock = level2"]);
 
-    // What is given for all would undo it.
+    // An option for all servers would override that of one server.
     let own = spec("batch").replace("credits = 32", "sign = \"off\"");
     let file = place.write("undone.toml", &own);
     let said = suite(

@@ -1,6 +1,8 @@
+use smbench_model::kind::OpKind;
+use smbench_model::load::LoadModel;
+use smbench_model::record::Phase;
+
 use super::*;
-use crate::plan::LoadModel;
-use crate::record::{OpKind, Phase};
 use crate::run::schedule::Schedule;
 
 const SECOND: u64 = 1_000_000_000;

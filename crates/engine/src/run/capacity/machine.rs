@@ -1,6 +1,5 @@
-//! What the system says it has left: files below /proc and /sys (proc(5),
-//! cgroups(7)), read and parsed. What cannot be read is not limited as far as
-//! this is concerned.
+//! Reads what the system has left, from files below /proc and /sys (proc(5),
+//! cgroups(7)). If a file cannot be read, its resource counts as unlimited.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,11 +10,11 @@ use std::path::{Path, PathBuf};
 use super::Kept;
 use crate::session::Route;
 
-/// States of a socket in /proc/net/tcp (the kernel's tcp_states.h).
+/// Codes of socket states in /proc/net/tcp, from the kernel's tcp_states.h.
 const TIME_WAIT: &str = "06";
 const LISTEN: &str = "0A";
 
-/// Local ports, and who has them.
+/// Local ports, and the sockets that use them.
 #[derive(Debug)]
 pub(super) struct Ports {
     range: RangeInclusive<u16>,
@@ -24,7 +23,7 @@ pub(super) struct Ports {
     reuse: Reuse,
 }
 
-/// Whether new connections take the ports of those that have ended
+/// When new connections may reuse the ports of ended ones
 /// (`net.ipv4.tcp_tw_reuse`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reuse {
@@ -48,7 +47,7 @@ enum State {
 }
 
 impl Ports {
-    /// `None` where the system does not tell.
+    /// Reads the ports of this machine; `None` if the system does not provide them.
     pub(super) fn read() -> Option<Self> {
         let setting = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
         let sockets = |name| fs::read_to_string(format!("/proc/net/{name}")).unwrap_or_default();
@@ -67,12 +66,13 @@ impl Ports {
         })
     }
 
-    /// Ports there are for connections.
+    /// Returns the number of ports that the system uses for connections.
     pub(super) fn range(&self) -> u64 {
         u64::from(self.range.end().saturating_sub(*self.range.start())) + 1
     }
 
-    /// What becomes of the port of a connection that has ended.
+    /// Returns whether the port of an ended connection stays unusable on this
+    /// route.
     pub(super) fn kept(&self, route: &Route) -> Kept {
         match self.reuse {
             Reuse::Always => Kept::No,
@@ -81,9 +81,9 @@ impl Ports {
         }
     }
 
-    /// Ports with which connections could be made this way now. A port that is
-    /// listened on is not taken; one of a connection is taken only if that goes
-    /// the same way.
+    /// Returns how many ports new connections on this route could use now. A port
+    /// with a listening socket cannot be used. A port of another connection is
+    /// unusable only if that connection has the same route.
     pub(super) fn free(&self, route: &Route) -> u64 {
         let is_taken = |socket: &&Socket| match socket.state {
             State::Listening => true,
@@ -100,14 +100,14 @@ impl Ports {
     }
 }
 
-/// `32768 60999`
+/// Parses `32768 60999`.
 fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let mut ends = text.split_whitespace().map(str::parse);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
     (first <= last).then_some(first..=last)
 }
 
-/// `8080,9148-9150`
+/// Parses `8080,9148-9150`.
 fn port_list(text: &str) -> HashSet<u16> {
     let elements = text.trim().split(',');
     let ranges = elements.filter_map(|element| {
@@ -132,7 +132,8 @@ fn parse_sockets(table: &str) -> impl Iterator<Item = Socket> {
     })
 }
 
-/// `0100007F:1F90`: words of the address as this machine has them in memory.
+/// Parses `0100007F:1F90`. The address is written as words in this machine's byte
+/// order.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -154,15 +155,16 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Memory that is left somewhere.
+/// Memory that is left in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) bytes: u64,
-    /// Where, in words.
+    /// The place, in words.
     pub(super) place: &'static str,
 }
 
-/// Memory left on this machine, and to each control group of this process.
+/// Returns the memory left on this machine, and in each control group of this
+/// process.
 pub(super) fn memory_left() -> Vec<Memory> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|text| available(&text));
@@ -177,7 +179,7 @@ pub(super) fn memory_left() -> Vec<Memory> {
         let bytes = group
             .left("memory.max", "memory.current")
             .or_else(|| group.left("memory.limit_in_bytes", "memory.usage_in_bytes"))?;
-        // What files have cached is given up for whoever needs it.
+        // The kernel frees cached file contents when a program needs the memory.
         let stat = fs::read_to_string(group.folder.join("memory.stat")).unwrap_or_default();
         let cached: u64 = ["inactive_file ", "active_file ", "slab_reclaimable "]
             .into_iter()
@@ -191,18 +193,18 @@ pub(super) fn memory_left() -> Vec<Memory> {
     left
 }
 
-/// MemAvailable of /proc/meminfo, in bytes.
+/// Returns MemAvailable of /proc/meminfo, in bytes.
 fn available(meminfo: &str) -> Option<u64> {
     field(meminfo, "MemAvailable:").map(|kib| kib * 1024)
 }
 
-/// The number behind a name at the start of a line.
+/// Returns the number behind a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Threads that can still be started, and what limits them.
+/// Returns how many threads can still be started, and the limit that decides.
 pub(super) fn threads_left() -> Vec<(u64, &'static str)> {
     let most = fs::read_to_string("/proc/sys/kernel/threads-max").ok();
     let most = most.and_then(|text| text.trim().parse::<u64>().ok());
@@ -219,20 +221,20 @@ pub(super) fn threads_left() -> Vec<(u64, &'static str)> {
     left
 }
 
-/// `0.20 0.18 0.12 1/80 11206`: 80.
+/// Parses the number of threads: 80 in `0.20 0.18 0.12 1/80 11206`.
 fn threads_running(loadavg: &str) -> Option<u64> {
     let running = loadavg.split_whitespace().nth(3)?;
     running.split_once('/')?.1.parse().ok()
 }
 
-/// A control group's folder.
+/// The folder of a control group.
 #[derive(Debug, PartialEq, Eq)]
 struct Group {
     folder: PathBuf,
 }
 
 impl Group {
-    /// How much more there may be; `None` where that is not limited.
+    /// Returns how much more the group may use; `None` if that is not limited.
     fn left(&self, max: &str, current: &str) -> Option<u64> {
         let number = |name: &str| {
             let text = fs::read_to_string(self.folder.join(name)).ok()?;
@@ -242,7 +244,8 @@ impl Group {
     }
 }
 
-/// The control groups of this process and those they are in, of both versions.
+/// Returns the control groups of this process and their ancestors, of both
+/// versions.
 fn groups() -> Vec<Group> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     parse_groups(&text)
@@ -256,7 +259,7 @@ fn parse_groups(cgroup: &str) -> Vec<Group> {
             continue;
         };
         let root = Path::new("/sys/fs/cgroup").join(controllers);
-        // Up to the root, which is all that a container may see of it.
+        // Try each ancestor up to the root: a container may see only the root.
         for ancestor in Path::new(path.trim_start_matches('/')).ancestors() {
             folders.push(Group {
                 folder: root.join(ancestor),
@@ -298,7 +301,7 @@ mod tests {
 
     #[test]
     fn only_what_goes_the_same_way_takes_a_port() {
-        // Of ten, two are reserved and one is listened on.
+        // Of the ten ports, two are reserved and one has a listening socket.
         for (source, server, reuse, free) in [
             ("127.0.0.1", "127.0.0.1:445", Reuse::Never, 5),
             ("127.0.0.1", "127.0.0.1:445", Reuse::OnLoopback, 6),

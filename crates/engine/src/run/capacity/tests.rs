@@ -1,9 +1,11 @@
+use smbench_model::limits::Limits;
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
+
 use super::*;
-use crate::plan::{Limits, LoadModel, Spacing};
 use crate::profile;
 use crate::run::descriptors;
-use crate::spec::RunOptions;
-use crate::target::Target;
 
 fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let profile = profile::load("read-4k").unwrap();
@@ -24,12 +26,12 @@ fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
     for (repeat, duration_s, shares, kept, wanted) in [
         (1, 10, 1, Kept::No, 10_001),
         (1, 10, 4, Kept::No, 2_501),
-        // The single client of the first load point.
+        // One port more: that of the single client of the first load point.
         (1, 10, 1, Kept::AWhile, 10_002),
         (3, 10, 1, Kept::No, 10_001),
-        // Two hours later they are free.
+        // Two hours later the earlier ports are free again.
         (3, 7200, 1, Kept::AWhile, 10_001),
-        // 1, 10000, 1: the minute reaches over two of them.
+        // The load points are 1, 10000, 1. A minute reaches over two of them.
         (3, 40, 1, Kept::AWhile, 10_002),
         (3, 10, 1, Kept::AWhile, 30_004),
     ] {
@@ -44,7 +46,7 @@ fn the_least_of_what_is_left_counts() {
     let plan = large(10_000, 1, 10);
     let own = Needed::by(&plan, Carrier::Own);
     let needed = own.memory();
-    // 10,000 sessions are some ten kilobytes each.
+    // 10,000 sessions need about ten kilobytes each.
     assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
     let of = |bytes, place| Memory { bytes, place };
     let plenty = of(1 << 40, "on this machine");

@@ -2,8 +2,9 @@
 
 use std::hint;
 
+use smbench_model::Nanos;
+
 use super::{Group, Orders};
-use crate::clock::Nanos;
 use crate::run::driver::{Busy, Call, Driver, Scratch};
 use crate::run::member::DueFor;
 use crate::run::operation::{Slot, SlotState};

@@ -1,6 +1,6 @@
 //! Time that clients lost because their driver had no room for due operations.
 
-use crate::clock::Nanos;
+use smbench_model::Nanos;
 
 /// How long a group, and each of its clients, was held back.
 #[derive(Default)]

@@ -8,8 +8,10 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 
+use smbench_model::Nanos;
+
 use super::{Group, Orders, Shared};
-use crate::clock::{self, Nanos};
+use crate::clock;
 use crate::run::driver::Driver;
 use crate::run::figures::Figures;
 use crate::run::operation::Dropped;

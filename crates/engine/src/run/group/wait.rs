@@ -4,10 +4,11 @@
 use std::future::Future;
 use std::task::{Context, Poll};
 
+use smbench_model::Nanos;
 use tokio::task::coop;
 
 use super::{Group, Orders};
-use crate::clock::{self, Nanos};
+use crate::clock;
 use crate::run::alarm::Alarm;
 use crate::run::driver::Driver;
 use crate::run::operation::Dropped;

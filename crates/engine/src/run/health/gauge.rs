@@ -11,12 +11,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use smbench_model::Nanos;
+use smbench_model::record::{WorkerRecord, lateness_histogram};
 
-use crate::clock::{self, Nanos};
-use crate::process::{self, ThreadUsage};
-use crate::record::{WorkerRecord, lateness_histogram};
+use crate::process::ThreadUsage;
 use crate::run::alarm::Timer;
 use crate::run::schedule::Schedule;
+use crate::{clock, process};
 
 /// Time between two measurements of a worker's lateness.
 const TICK: Nanos = Nanos(10_000_000);

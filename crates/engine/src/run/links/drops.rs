@@ -8,9 +8,9 @@
 use std::task::{Context, Poll, ready};
 
 use rustix::net::RecvFlags;
+use smbench_model::kind::Direction;
+use smbench_model::plan::Plan;
 
-use crate::plan::Plan;
-use crate::record::Direction;
 use crate::run::operation::Dropped;
 use crate::session::Session;
 use crate::socket::poll_receive;
@@ -58,9 +58,10 @@ pub(super) fn receive(
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::profile::Profile;
+    use smbench_model::target::Target;
+
     use super::*;
-    use crate::profile::Profile;
-    use crate::target::Target;
 
     #[test]
     fn only_large_reads_are_worth_a_second_call() {

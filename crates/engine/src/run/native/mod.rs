@@ -15,22 +15,24 @@ use std::hint;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use smbench_model::Nanos;
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::{Credentials, Event, FileId, NtStatus, ProtocolError, SessionIndex, TreeId};
 
-use crate::clock::{self, Nanos};
-use crate::plan::{Plan, Verify};
-use crate::record::OpKind;
 use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::links::{Links, Payloads, Received, Sessions, drops};
 use crate::run::operation::Dropped;
 use crate::run::site::Site;
-use crate::session::caching::{self, Answered, Cache};
-use crate::session::{self, Session, SessionError};
-use crate::stream::Mix;
+use crate::session::caching::{Answered, Cache};
+use crate::session::{Session, SessionError, caching};
+use crate::{clock, session};
 use further::{Came, Further};
 use renewal::{Renewals, member_of};
 use replay::Replay;
@@ -112,7 +114,7 @@ struct Place {
     /// A further session that is set up or being set up.
     further: Option<Further>,
     /// Paths of its scratch names, in the order of
-    /// [`ScratchName::ALL`](crate::plan::ScratchName::ALL).
+    /// [`ScratchName::ALL`](smbench_model::files::ScratchName::ALL).
     paths: Box<[WireName]>,
 }
 

@@ -1,6 +1,12 @@
 //! Opens, creates and names everything before the load begins, so that no operation
 //! has to. Opens have the rights that the mix needs, and no more.
 
+use smbench_model::action::{
+    Action, CreateDisposition, Opening, QueryClass, SetClass, Subject, dialect_needed,
+};
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
+use smbench_model::sessions::Caching;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
@@ -11,11 +17,6 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::{Held, Place};
-use crate::plan::action::{
-    Action, CreateDisposition, Opening, QueryClass, SetClass, Subject, dialect_needed,
-};
-use crate::plan::{Caching, ScratchName};
-use crate::record::OpKind;
 use crate::run::site::Site;
 use crate::session::caching::{Object, Oplock};
 use crate::session::{Session, SessionError};

@@ -9,10 +9,10 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use smbench_model::Nanos;
 use smbench_protocol::{Credentials, NtStatus, Reauthentication, SessionIndex};
 
 use super::{Held, Native};
-use crate::clock::Nanos;
 use crate::run::driver::{Scratch, Sink};
 use crate::run::operation::Dropped;
 use crate::session::SessionError;

@@ -4,6 +4,10 @@
 pub(in crate::run) mod create;
 pub(in crate::run) mod info;
 
+use smbench_model::action::Action;
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::flush::FlushRequest;
@@ -19,12 +23,8 @@ use smbench_protocol::{Connection, FileId, SessionIndex};
 
 use super::Native;
 use super::replay::FRAME_CHARGES;
-use crate::plan::ScratchName;
-use crate::plan::action::Action;
-use crate::record::OpKind;
 use crate::run::driver::{Busy, Call};
 use crate::session::caching::Object;
-use crate::stream::Operation;
 use create::Name;
 
 /// Number of requests in a frame of CREATE, another request, CLOSE.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::clock::Nanos;
-use crate::stream::Mix;
-use crate::stream::pattern::{Step, Walk};
+use smbench_model::Nanos;
+use smbench_model::operations::Mix;
+use smbench_model::operations::pattern::{Step, Walk};
 
 /// The delays of a pattern. One delay passes before each burst, from the instant at
 /// which its first request could be sent.
@@ -85,9 +85,12 @@ impl Bursts {
 mod tests {
     use std::time::Duration;
 
+    use smbench_model::access::{Access, AccessLine};
+    use smbench_model::files::{FileSet, Scope};
+    use smbench_model::operations::client_key;
+    use smbench_model::workload::{Requests, Workload};
+
     use super::*;
-    use crate::plan::{Access, AccessLine, FileSet, Requests, Scope, Workload};
-    use crate::stream::client_key;
 
     /// Three requests in a burst, and 10 us before each burst.
     fn bursts() -> Bursts {

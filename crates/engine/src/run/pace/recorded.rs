@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::clock::Nanos;
-use crate::plan::Replay;
-use crate::trace::Trace;
+use smbench_model::Nanos;
+use smbench_model::trace::Trace;
+use smbench_model::workload::Replay;
 
 /// Due instants of the operations of a trace, pass after pass.
 pub(in crate::run) struct Instants {
@@ -94,7 +94,8 @@ impl Instants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loadfile::{self, Unknown};
+    use crate::loadfile;
+    use crate::loadfile::Unknown;
 
     /// A replay of a loadfile with these times, in seconds.
     fn recorded(times: &[&str], loops: Option<u32>) -> Instants {

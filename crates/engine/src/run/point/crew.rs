@@ -4,17 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use smbench_model::Nanos;
+use smbench_model::progress::{MeasuredInterval, Point, Progress};
 use tokio::sync::mpsc;
 
 use super::PROGRESS_INTERVAL;
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
-use crate::run::Context;
+use crate::clock;
 use crate::run::board::Board;
-use crate::run::observe::{MeasuredInterval, Observer, Point, Progress};
 use crate::run::schedule::{Interval, Place, Schedule};
 use crate::run::timeline::Over;
 use crate::run::worker::Report;
+use crate::run::{Context, Observer};
 use crate::session::SessionError;
 
 /// Reports an interval of the window to the observer.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
+use smbench_model::record::{Failure, Tally};
 use smbench_protocol::NtStatus;
-
-use crate::record::{Failure, Tally};
 
 /// How many operations failed, and the most frequent cause: the operation and its
 /// status. `None` where none did.
@@ -17,7 +16,7 @@ pub(super) fn failed(ops: &Tally) -> Option<String> {
     let answered = ops.answered();
     let counted = format!("{errors} of {answered} operations failed");
     let causes = ops.failures();
-    // The first of those that are equally frequent.
+    // Of causes that are equally frequent, the first is named.
     let Some((&(kind, failure), &count)) = causes.iter().min_by_key(|(_, count)| Reverse(**count))
     else {
         return Some(counted);
@@ -44,7 +43,7 @@ fn cause(failure: Failure) -> Cow<'static, str> {
     }
 }
 
-/// What a cause means, as the tail of a sentence, where the name does not say it.
+/// Explains a cause that its name does not explain, as the tail of a sentence.
 const fn advice(failure: Failure) -> &'static str {
     match failure {
         Failure::Status(NtStatus::DISK_FULL) => ": the share has no space left",
@@ -55,12 +54,14 @@ const fn advice(failure: Failure) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::clock::Nanos;
-    use crate::plan::LoadModel;
-    use crate::record::{OpKind, Phase, Recorder};
+    use smbench_model::Nanos;
+    use smbench_model::kind::OpKind;
+    use smbench_model::load::LoadModel;
+    use smbench_model::record::{Phase, Recorder};
 
-    /// Ten reads that were answered, and so many failures.
+    use super::*;
+
+    /// Returns the clause for ten answered reads and the given numbers of failures.
     fn told(failures: &[(OpKind, Failure, u32)]) -> Option<String> {
         let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
         for _ in 0..10 {

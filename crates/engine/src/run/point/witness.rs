@@ -7,15 +7,16 @@
 use std::convert::Infallible;
 use std::pin::pin;
 
+use smbench_model::Nanos;
+use smbench_model::record::ClientUsage;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::cancel::Cancel;
-use crate::clock::{self, Nanos};
-use crate::process::{self, CpuTime, Usage};
-use crate::record::ClientUsage;
+use crate::process::{CpuTime, Usage};
 use crate::run::schedule::Schedule;
 use crate::server_cpu::{Meter, Reading};
+use crate::{clock, process};
 
 /// A token that a worker keeps until its load has ended. Without any token left,
 /// there is no load.
@@ -146,8 +147,9 @@ impl Seen {
 mod tests {
     use std::time::Duration;
 
+    use smbench_model::cpu::CpuSource;
+
     use super::*;
-    use crate::server_cpu::CpuSource;
 
     const HOUR: Nanos = Nanos(3_600_000_000_000);
 

@@ -16,16 +16,16 @@ use smb::{
     FileStandardInformation, FileStreamInformation, Resource, ResourceHandle, SrvCopychunkCopy,
     SrvCopychunkItem, Tree,
 };
+use smbench_model::action::{Action, QueryClass, SetClass};
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
 use smbench_protocol::command::create::{CreateRequest, Disposition};
 
 use super::{Client, Done, Made, Place, Running, SmbRs, ended, guarded};
-use crate::plan::ScratchName;
-use crate::plan::action::{Action, QueryClass, SetClass};
-use crate::record::OpKind;
 use crate::run::driver::Call;
-use crate::run::native::request::copied_chunks;
-use crate::run::native::request::create::{self, Name};
+use crate::run::native::request::create::Name;
 use crate::run::native::request::info::TIME_SET;
+use crate::run::native::request::{copied_chunks, create};
 
 /// Result of an answer.
 #[derive(Default)]

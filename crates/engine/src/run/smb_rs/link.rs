@@ -4,6 +4,9 @@
 use std::sync::Arc;
 
 use smb::{Connection, File, Guid, Resource, Session, SrvRequestResumeKeyRequest, Tree, UncPath};
+use smbench_model::plan::Plan;
+use smbench_model::record::ServerFacts;
+use smbench_model::sessions::Mode;
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
 };
@@ -15,8 +18,6 @@ use tokio::time::timeout;
 use super::calls::arguments;
 use super::translate::{cipher, config, dialect_from, signing, status_in};
 use super::transport::{Form, Line, Transport};
-use crate::plan::{Mode, Plan};
-use crate::record::ServerFacts;
 use crate::session::{Endpoint, SessionError, Who};
 
 const SET_UP: &str = "set up a session with smb-rs";

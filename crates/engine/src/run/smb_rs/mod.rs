@@ -19,23 +19,23 @@ use std::task::{Context, Poll};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use smb::{File, Resource, Tree, UncPath};
+use smbench_model::Nanos;
+use smbench_model::action::Action;
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Mix;
 use smbench_protocol::NtStatus;
 use tokio::time::timeout;
 
 use self::link::Link;
+pub(super) use self::link::facts;
 use self::translate::status_in;
-use crate::clock::{self, Nanos};
-use crate::plan::ScratchName;
-use crate::plan::action::Action;
-use crate::record::OpKind;
+use crate::clock;
 use crate::run::driver::{Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink};
 use crate::run::native::open::{held_access, kept};
 use crate::run::operation::Dropped;
 use crate::run::site::Site;
 use crate::session::{LOGOFF_LIMIT, SessionError};
-use crate::stream::Mix;
-
-pub(super) use self::link::facts;
 
 /// A call in progress in smb-rs.
 type Running = Pin<Box<dyn Future<Output = Result<Done, Dropped>>>>;

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use smb::connection::{AuthMethodsConfig, EncryptionMode, MultiChannelConfig};
 use smb::{ConnectionConfig, EncryptionCipher, SigningAlgorithmId};
+use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_protocol::{Cipher, Dialect, NtStatus, SigningAlgorithm};
-
-use crate::plan::{Mode, SessionOptions};
 
 /// Credits requested in addition to those of the window. smb-rs loses the credits
 /// of interim responses (MS-SMB2 3.3.4.2). It requests them again only with its

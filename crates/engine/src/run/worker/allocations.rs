@@ -11,23 +11,27 @@ use std::task::Poll;
 use std::thread;
 
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::load::Rate;
+use smbench_model::operations::Drawn;
+use smbench_model::operations::fileio::Sequences;
+use smbench_model::operations::replay::Replays;
+use smbench_model::profile::Profile;
+use smbench_model::record;
+use smbench_model::secret::Secret;
+use smbench_model::sessions::Mode;
+use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::target::Target;
+use smbench_model::units::Size;
 
 use super::*;
-use crate::fileio::{Fileio, Flushing, Home, Sequences, Spread, TestMode};
-use crate::loadfile::{self, Unknown};
-use crate::plan::{Mode, Rate};
-use crate::profile::Profile;
-use crate::run::observe::Unobserved;
-use crate::run::site::{self, Site};
+use crate::loadfile::Unknown;
+use crate::run::site::Site;
+use crate::run::{Unobserved, site};
 use crate::run::{native, timeline::Over};
 use crate::session::{Endpoint, Session};
-use crate::share::{self, Workspace};
-use crate::spec::{RunOptions, Spec};
-use crate::stream::Drawn;
-use crate::target::{Secret, Target};
-use crate::trace::Replays;
-use crate::units::Size;
-use crate::{profile, record};
+use crate::share::Workspace;
+use crate::{loadfile, profile, share};
 
 /// Length of an interval: short enough for many hand-ins, and long enough for the
 /// coordinator of a debug build to merge them.

@@ -1,5 +1,6 @@
 //! Reads and writes the manifest on the share.
 
+use smbench_model::fileio::{Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::command::read::{ReadRequest, ReadResponse};
@@ -7,10 +8,8 @@ use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
 
 use super::{MANIFEST, Sizes};
-use crate::fileio::{Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest};
 use crate::session::{Session, SessionError};
-use crate::share::files::{join, open};
-use crate::share::{MARKER, Workspace};
+use crate::share::{MARKER, Workspace, join, open};
 
 /// Reads the manifest. Fails if it is missing, or if it describes other files than
 /// those of `test`. A directory without any written file has no manifest.

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::change::{CONFIDENCE, Change, Measured};
 
-/// The outcome of `< limit`, or `> limit` where that is above 0, for passes with
-/// these values.
+/// Returns the outcome of `< limit` for passes with these values; of `> limit` if
+/// the limit is above 0.
 fn outcome(limit: f64, before: &[f64], after: &[f64]) -> Outcome {
     let side = if limit > 0.0 {
         Side::Above
@@ -148,7 +148,7 @@ fn a_fall_is_detectable_from_the_inverse_of_the_ratio_of_a_rise() {
 }
 
 proptest! {
-    /// The fourth rule needs no look at the estimate.
+    /// The fourth rule does not look at the estimate, so it needs this proof.
     #[test]
     fn a_change_beyond_the_limit_never_passes(
         before in prop::collection::vec(1.0..1000.0_f64, 2..6),

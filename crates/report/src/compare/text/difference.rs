@@ -6,14 +6,15 @@ use crate::compare::Pair;
 use crate::compare::difference::{Difference, PROFILE};
 use crate::units::plain;
 
-/// Characters of a value that are shown; the document has it all.
+/// Highest number of characters shown of a value; the document has it all.
 const VALUE_CHARS_MAX: usize = 60;
-/// Characters that are shown before those in which long values differ.
+/// Number of characters shown before the part in which long values differ.
 const CONTEXT_CHARS: usize = 24;
-/// Stands for what is not shown.
+/// Mark for omitted text.
 const CUT: &str = "...";
 
-/// The profiles of the two, where they have other names: those differ in all else.
+/// Names the profiles of the two runs if they have different names. All else then
+/// differs as well.
 pub(crate) fn profiles(pair: &Pair) -> Option<String> {
     let mut differences = pair.workload.iter();
     differences.find(|difference| difference.key == PROFILE)?;
@@ -24,7 +25,8 @@ pub(crate) fn profiles(pair: &Pair) -> Option<String> {
     ))
 }
 
-/// `plan.outstanding: 4 in A, 1 in B`; of lists the elements that only one has.
+/// Returns `plan.outstanding: 4 in A, 1 in B`. Of lists, shows only elements that
+/// one run lacks.
 pub(crate) fn difference(pair: &Pair, found: &Difference) -> String {
     let (one, other) = (&pair.baseline.label, &pair.other.label);
     let key = plain(&found.key);
@@ -33,7 +35,7 @@ pub(crate) fn difference(pair: &Pair, found: &Difference) -> String {
             &elements(baseline, changed)[..],
             &elements(changed, baseline)[..],
         ) {
-            // The same ones in another order.
+            // Both lists have the same elements in a different order.
             ("", "") => {}
             (only, "") => return format!("{key}: {} only in {one}", cut(only)),
             ("", only) => return format!("{key}: {} only in {other}", cut(only)),
@@ -47,13 +49,13 @@ pub(crate) fn difference(pair: &Pair, found: &Difference) -> String {
     format!("{key}: {first} in {one}, {second} in {other}")
 }
 
-/// Those of one list that the other lacks.
+/// Returns the elements of one list that the other lacks.
 fn elements(of: &[Value], lacks: &[Value]) -> String {
     let only = of.iter().filter(|element| !lacks.contains(element));
     only.map(text).collect::<Vec<_>>().join("; ")
 }
 
-/// A value without the marks of JSON around it.
+/// Returns a value without JSON's quotation marks.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
@@ -71,7 +73,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Two values that differ, of which what differs is shown.
+/// Shortens two values to the parts in which they differ.
 fn shortened(one: &str, other: &str) -> [String; 2] {
     let is_long = |text: &str| text.chars().count() > VALUE_CHARS_MAX;
     if !is_long(one) && !is_long(other) {

@@ -1,4 +1,4 @@
-//! The table of dips: what happens after the peak of each server.
+//! The table of dips: the curve of each server after its peak.
 
 use super::clients;
 use crate::change::Noise;
@@ -6,7 +6,8 @@ use crate::published::{Contender, Dip, DipVerdict, gaps};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
-/// What happens after the peak of each server; `None` where no curve goes on.
+/// Returns the curve of each server after its peak; `None` if every curve ends with
+/// its peak.
 #[must_use]
 pub fn dips(contenders: &[Contender]) -> Option<Table> {
     let found: Vec<_> = contenders
@@ -17,7 +18,7 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
     let rows = found.iter().filter_map(|(contender, dip)| {
         let peak = contender.peak()?;
         let mut cells = vec![contender.name.as_str().into(), clients(peak)];
-        // A server that breaks after its peak has no load point there that counts.
+        // A server that fails after its peak has no valid load point there.
         let up_to_peak = |clients: &u32| *clients < peak.clients;
         let behind = contender.left_out.partition_point(up_to_peak);
         let gaps = gaps(&contender.left_out[behind..]);
@@ -98,10 +99,12 @@ fn verdict(dip: &Dip) -> String {
     }
 }
 
-/// Where a dip is: `at 20 clients and from 60 on`, `from 20 to 28 and at 40 clients`.
+/// Returns the places of a dip: `at 20 clients and from 60 on`, `from 20 to 28 and
+/// at 40 clients`.
 fn places(stretches: &[(u32, u32)], lasts: bool) -> String {
     let end = stretches.len().saturating_sub(1);
-    // What they are is said once: at the first number, or behind the last one.
+    // The word `clients` appears once: after the first number, or after the last
+    // one.
     let named = if lasts { 0 } else { end };
     let place = |(at, &(from, to)): (usize, &(u32, u32))| {
         let clients = |number: u32| match at == named {

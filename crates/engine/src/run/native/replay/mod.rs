@@ -9,6 +9,8 @@
 mod deltree;
 mod wire;
 
+use smbench_model::kind::OpKind;
+use smbench_model::trace::{NO_HANDLE, Record, Trace, Verb};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
 use smbench_protocol::command::flush::FlushRequest;
@@ -22,14 +24,12 @@ use smbench_protocol::{Completion, Connection, FileId, NtStatus, SessionIndex};
 
 use super::open::open_directory;
 use super::{Native, Place};
-use crate::record::OpKind;
 use crate::run::driver::{Answer, Busy, Call, Extent};
 use crate::run::operation::Dropped;
 use crate::run::site::Site;
 use crate::session::caching::Object;
 use crate::session::{Session, SessionError};
 use crate::share::{REPLAY_DIRECTORY, join, populate};
-use crate::trace::{NO_HANDLE, Record, Trace, Verb};
 use deltree::{Deltree, Next};
 use wire::{To, close, deletion, existing, listing, query, recorded, set};
 

@@ -1,5 +1,6 @@
 //! Requests of a replay, and the frames that contain them.
 
+use smbench_model::trace::{Record, Verb};
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
@@ -15,7 +16,6 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Connection, FileId, SessionIndex};
 
 use crate::run::native::request::info::{ANSWER_LEN, LISTING_LEN, TIME_SET};
-use crate::trace::{Record, Verb};
 
 /// The connection, session and tag of a request, and the buffer for its bytes.
 pub(super) struct To<'a> {

@@ -1,15 +1,15 @@
 //! The CREATE requests of a mix: their names, rights and options.
 
+use smbench_model::action::{
+    Action, Attribute, CreateDisposition, CreateOption, Opening, QueryClass, SetClass, Subject,
+};
+use smbench_model::files::ScratchName;
 use smbench_protocol::Dialect;
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
 };
 use smbench_protocol::command::create_context::CreateContext;
 
-use crate::plan::ScratchName;
-use crate::plan::action::{
-    Action, Attribute, CreateDisposition, CreateOption, Opening, QueryClass, SetClass, Subject,
-};
 use crate::run::native::open::set_access;
 
 /// Maximum number of contexts in one CREATE.

@@ -1,6 +1,7 @@
 //! Encodes queries, changes, listings and watches of files and directories, with
 //! the numbers of MS-FSCC and MS-SMB2.
 
+use smbench_model::action::{Change, DirectoryClass, QueryClass, SetClass};
 use smbench_protocol::FileId;
 use smbench_protocol::command::change_notify::{
     ChangeNotifyRequest, WATCH_TREE, completion_filter,
@@ -11,8 +12,6 @@ use smbench_protocol::command::query_directory::{
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, security};
 use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
 use smbench_protocol::command::{FileTime, FileTimes, WireName};
-
-use crate::plan::action::{Change, DirectoryClass, QueryClass, SetClass};
 
 /// Maximum bytes of an answer about one file.
 pub(in crate::run::native) const ANSWER_LEN: u32 = 16 * 1024;

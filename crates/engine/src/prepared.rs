@@ -1,0 +1,52 @@
+//! Prepared files of `fileio` tests: made once, used by several runs.
+
+use smbench_model::fileio::{Fileio, Prepared};
+use smbench_model::limits::Limits;
+use smbench_model::sessions::SessionOptions;
+use smbench_model::target::Target;
+
+use crate::cancel::Cancel;
+use crate::probe::block_on;
+use crate::session::{Endpoint, SessionError};
+use crate::share;
+
+/// Credits to ask for while files are prepared.
+const CREDITS: u16 = 32;
+
+/// Makes the files of a test on a share, and blocks the thread. It continues where
+/// an earlier call has stopped. The files stay until [`remove`] is called.
+/// `progress` is called with the bytes written so far and the bytes that were
+/// missing.
+///
+/// # Errors
+/// When the server cannot be reached or refuses. When the files do not fit, or
+/// other files were prepared before; then nothing has been written.
+pub fn prepare(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+    test: &Fileio,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Prepared, SessionError> {
+    block_on(async {
+        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
+        share::prepare_kept(&endpoint, test, cancel, progress).await
+    })
+}
+
+/// Removes the files that [`prepare`] has made, and blocks the thread. Returns the
+/// directory as a path from the share's root, or `None` if there was none.
+///
+/// # Errors
+/// When the server cannot be reached or refuses, or the files are in use.
+pub fn remove(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+) -> Result<Option<String>, SessionError> {
+    block_on(async {
+        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
+        share::remove_kept(&endpoint).await
+    })
+}

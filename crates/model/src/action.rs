@@ -1,0 +1,307 @@
+//! Actions: the weighted entries of a mix. An action is one request, or a few that
+//! belong together. Each request is measured under its own kind.
+//!
+//! Parameters are values only; the driver encodes them. A serialised action is a
+//! table like the one in a profile.
+
+mod class;
+mod dialect;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::kind::OpKind;
+pub use class::{
+    Attribute, Change, CreateDisposition, CreateOption, DirectoryClass, QueryClass, SetClass,
+    Subject,
+};
+pub use dialect::{DialectNeed, dialect_needed};
+
+/// One entry of a mix of operations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WeightedAction {
+    /// The action.
+    #[serde(flatten)]
+    pub action: Action,
+    /// Percent of the actions that are this entry.
+    pub weight: f64,
+}
+
+/// One step of a client's work. Unless stated otherwise, it works on one of the
+/// files that the client holds open.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Action {
+    /// READ.
+    Read {
+        /// Whether to bypass the server's cache (SMB2_READFLAG_READ_UNBUFFERED,
+        /// from 3.0.2).
+        unbuffered: bool,
+    },
+    /// WRITE.
+    Write {
+        /// Whether the answer waits until the data is on stable storage
+        /// (SMB2_WRITEFLAG_WRITE_THROUGH, from 2.1).
+        write_through: bool,
+        /// Whether to bypass the server's cache (SMB2_WRITEFLAG_WRITE_UNBUFFERED,
+        /// from 3.0.2).
+        unbuffered: bool,
+    },
+    /// FLUSH.
+    Flush,
+    /// WRITE, then FLUSH; in `fileio` tests only.
+    WriteFlush,
+    /// FLUSH when the load is over; in `fileio` tests only.
+    FinalFlush,
+    /// CREATE, then CLOSE.
+    Create(Opening),
+    /// LOCK, then a LOCK request that unlocks.
+    Lock {
+        /// Whether no other client may lock or use the range. Otherwise the lock is
+        /// shared, and no client may write to the range.
+        exclusive: bool,
+        /// Whether to lock one byte far behind the end of the file, instead of the
+        /// range of a request. No data is there, and no two locks of a run overlap.
+        past_end: bool,
+    },
+    /// QUERY_INFO.
+    QueryInfo {
+        /// The information to query.
+        class: QueryClass,
+    },
+    /// SET_INFO, on a file held open or in a chain of CREATE and CLOSE.
+    SetInfo {
+        /// The information to set.
+        class: SetClass,
+    },
+    /// QUERY_DIRECTORY of the run's directory, from its start.
+    QueryDirectory {
+        /// The information returned for each name.
+        class: DirectoryClass,
+        /// The pattern of names; `*` for all.
+        pattern: String,
+    },
+    /// CHANGE_NOTIFY on the run's directory, then CANCEL.
+    ChangeNotify {
+        /// Changes to wait for.
+        filter: Vec<Change>,
+        /// Whether to watch directories below as well.
+        recursive: bool,
+    },
+    /// CREATE of a scratch file, FSCTL_SRV_COPYCHUNK into it from a file held open,
+    /// CLOSE. The CLOSE deletes the scratch file.
+    CopyChunk,
+    /// FSCTL_QUERY_NETWORK_INTERFACE_INFO (from 3.0).
+    QueryInterfaces,
+    /// FSCTL_VALIDATE_NEGOTIATE_INFO (3.0 and 3.0.2 only).
+    ValidateNegotiate,
+    /// ECHO.
+    Echo,
+    /// A further TREE_CONNECT to the share, then TREE_DISCONNECT.
+    TreeConnect,
+    /// SESSION_SETUP and TREE_CONNECT of a further session on the client's
+    /// connection, then LOGOFF.
+    LogOn,
+    /// CREATE, READ and CLOSE of a file in one frame.
+    CreateReadClose,
+    /// CREATE, QUERY_INFO and CLOSE of a file in one frame.
+    CreateQueryClose {
+        /// The information to query.
+        class: QueryClass,
+    },
+    /// CREATE, SET_INFO and CLOSE of a file in one frame.
+    CreateSetClose {
+        /// The information to set; not a class that takes a chain of its own.
+        class: SetClass,
+    },
+}
+
+/// The parameters of a CREATE.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Opening {
+    /// The kind of name that is opened.
+    pub subject: Subject,
+    /// What CREATE does when the name exists, and when it does not.
+    pub disposition: CreateDisposition,
+    /// Whether to set FILE_DELETE_ON_CLOSE.
+    pub delete_on_close: bool,
+    /// Whether to ask for a durable handle, and for the batch oplock that it
+    /// requires.
+    pub durable: bool,
+    /// Whether to ask for the file's number on its volume.
+    pub query_on_disk_id: bool,
+    /// Whether to set FILE_WRITE_THROUGH.
+    pub write_through: bool,
+    /// Whether to set FILE_NO_INTERMEDIATE_BUFFERING.
+    pub unbuffered: bool,
+    /// Attributes of a new file; an empty list is FILE_ATTRIBUTE_NORMAL.
+    pub attributes: Vec<Attribute>,
+    /// The purpose of the open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<CreateOption>,
+}
+
+/// The range of a file that an action works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// No range.
+    None,
+    /// A range of a request's size.
+    Request,
+    /// One byte behind all data.
+    PastEnd,
+}
+
+impl Action {
+    /// Returns the action's name in a profile.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::Flush => "flush",
+            Self::WriteFlush => "write_flush",
+            Self::FinalFlush => "final_flush",
+            Self::Create(_) => "create",
+            Self::Lock { .. } => "lock",
+            Self::QueryInfo { .. } => "query_info",
+            Self::SetInfo { .. } => "set_info",
+            Self::QueryDirectory { .. } => "query_directory",
+            Self::ChangeNotify { .. } => "change_notify",
+            Self::CopyChunk => "copy_chunk",
+            Self::QueryInterfaces => "query_interfaces",
+            Self::ValidateNegotiate => "validate_negotiate",
+            Self::Echo => "echo",
+            Self::TreeConnect => "tree_connect",
+            Self::LogOn => "log_on",
+            Self::CreateReadClose => "create_read_close",
+            Self::CreateQueryClose { .. } => "create_query_close",
+            Self::CreateSetClose { .. } => "create_set_close",
+        }
+    }
+
+    /// Returns the action's parameters by name, as in a profile.
+    #[must_use]
+    pub fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+        let table = serde_json::to_value(self)
+            .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"));
+        match table {
+            serde_json::Value::Object(table) => {
+                table.into_iter().filter(|(key, _)| key != "op").collect()
+            }
+            other => unreachable!("an action is a table, not {other}"),
+        }
+    }
+
+    /// Returns the kinds of the action's requests, in the order in which they are
+    /// sent when all succeed.
+    #[must_use]
+    pub const fn kinds(&self) -> &'static [OpKind] {
+        use OpKind as K;
+        match self {
+            Self::Read { .. } => &[K::Read],
+            Self::Write { .. } => &[K::Write],
+            Self::Flush => &[K::Flush],
+            Self::WriteFlush => &[K::Write, K::Flush],
+            Self::FinalFlush => &[K::FinalFlush],
+            Self::Create(_) => &[K::Create, K::Close],
+            Self::Lock { .. } => &[K::Lock, K::Unlock],
+            Self::QueryInfo { class } => match class.kind() {
+                K::QueryFs => &[K::QueryFs],
+                K::QuerySecurity => &[K::QuerySecurity],
+                _ => &[K::QueryFile],
+            },
+            Self::SetInfo { class } => match class {
+                SetClass::Basic | SetClass::Allocation | SetClass::EndOfFile => &[K::SetFile],
+                SetClass::Rename => &[K::Create, K::Rename, K::Close],
+                SetClass::Delete => &[K::Create, K::Delete, K::Close],
+                SetClass::Security => &[K::Create, K::SetSecurity, K::Close],
+            },
+            Self::QueryDirectory { .. } => &[K::QueryDirectory],
+            Self::ChangeNotify { .. } => &[K::ChangeNotify, K::Cancel],
+            Self::CopyChunk => &[K::Create, K::CopyChunk, K::Close],
+            Self::QueryInterfaces => &[K::QueryInterfaces],
+            Self::ValidateNegotiate => &[K::ValidateNegotiate],
+            Self::Echo => &[K::Echo],
+            Self::TreeConnect => &[K::TreeConnect, K::TreeDisconnect],
+            Self::LogOn => &[K::LogOn, K::LogOff],
+            Self::CreateReadClose => &[K::CreateReadClose],
+            Self::CreateQueryClose { .. } => &[K::CreateQueryClose],
+            Self::CreateSetClose { .. } => &[K::CreateSetClose],
+        }
+    }
+
+    /// Returns the kind of the action's first request.
+    #[must_use]
+    pub const fn first(&self) -> OpKind {
+        self.kinds()[0]
+    }
+
+    /// Returns the range of a file that the action works on.
+    #[must_use]
+    pub const fn range(&self) -> Range {
+        match self {
+            Self::Read { .. }
+            | Self::Write { .. }
+            | Self::WriteFlush
+            | Self::CopyChunk
+            | Self::CreateReadClose => Range::Request,
+            Self::Lock { past_end, .. } => match past_end {
+                true => Range::PastEnd,
+                false => Range::Request,
+            },
+            _ => Range::None,
+        }
+    }
+
+    /// Whether the action works on a file that the client holds open.
+    #[must_use]
+    pub const fn holds_file(&self) -> bool {
+        match self {
+            Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Flush
+            | Self::WriteFlush
+            | Self::FinalFlush
+            | Self::Lock { .. }
+            | Self::QueryInfo { .. }
+            | Self::CopyChunk => true,
+            Self::SetInfo { class } => !class.is_chain(),
+            _ => false,
+        }
+    }
+
+    /// Whether the action opens one of the client's files by name.
+    #[must_use]
+    pub const fn opens_file(&self) -> bool {
+        match self {
+            Self::Create(opening) => matches!(opening.subject, Subject::WorkFile),
+            Self::CreateReadClose | Self::CreateQueryClose { .. } | Self::CreateSetClose { .. } => {
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the action works on the run's directory, which the client then holds
+    /// open.
+    #[must_use]
+    pub const fn holds_directory(&self) -> bool {
+        matches!(
+            self,
+            Self::QueryDirectory { .. } | Self::ChangeNotify { .. }
+        )
+    }
+
+    /// Whether the action makes or opens scratch names of its slot.
+    #[must_use]
+    pub const fn uses_scratch(&self) -> bool {
+        match self {
+            Self::Create(opening) => !matches!(opening.subject, Subject::WorkFile),
+            Self::SetInfo { class } => class.is_chain(),
+            Self::CopyChunk => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Contents of files: their blocks and their verification.
+
+pub mod block;
+pub mod verify;
+
+/// Whether data read back is verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Payloads are discarded without a check.
+    #[default]
+    Off,
+    /// Every byte read is compared with what was written.
+    ReadBack,
+}

@@ -1,0 +1,619 @@
+//! The ledger against a model of a server.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::contents::block::append;
+
+const BLOCK: u64 = BLOCK_BYTES as u64;
+const BLOCKS: u64 = 4;
+const CLIENT: u32 = 3;
+const SALT: Salt = Salt(7);
+/// Nothing is wrong, and everything could be judged.
+const FINE: Result<Verdict, Mismatch> = Ok(Verdict::Checked);
+const OPEN: Result<Verdict, Mismatch> = Ok(Verdict::Unjudged);
+
+fn fill(data: &mut [u8], offset: u64, stamp: Stamp) {
+    let mut written = Vec::new();
+    append(&mut written, data.len(), offset, stamp, SALT);
+    data.copy_from_slice(&written);
+}
+
+fn files(scope: Scope) -> FileSet {
+    FileSet {
+        scope,
+        count: 2,
+        size: BLOCKS * BLOCK,
+    }
+}
+
+/// The contents of one file on a well-behaved server.
+struct Model(Vec<u8>);
+
+impl Model {
+    fn prepared(file: u32) -> Self {
+        let mut contents = vec![0; (BLOCKS * BLOCK) as usize];
+        let stamp = Stamp {
+            client: CLIENT,
+            file,
+            ..Stamp::default()
+        };
+        fill(&mut contents, 0, stamp);
+        Self(contents)
+    }
+
+    fn write(&mut self, span: Span, stamp: Stamp) {
+        let range = span.range();
+        fill(&mut self.0[range], span.offset(), stamp);
+    }
+
+    fn read(&self, span: Span) -> Vec<u8> {
+        self.0[span.range()].to_vec()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    first: u64,
+    count: u64,
+}
+
+impl Span {
+    const ALL: Self = Self {
+        first: 0,
+        count: BLOCKS,
+    };
+
+    fn offset(self) -> u64 {
+        self.first * BLOCK
+    }
+
+    fn length(self) -> u32 {
+        (self.count * BLOCK) as u32
+    }
+
+    fn range(self) -> std::ops::Range<usize> {
+        let start = self.offset() as usize;
+        start..start + self.length() as usize
+    }
+}
+
+fn spans() -> impl Strategy<Value = Span> {
+    (0..BLOCKS)
+        .prop_flat_map(|first| (Just(first), 1..=BLOCKS - first))
+        .prop_map(|(first, count)| Span { first, count })
+}
+
+fn ledger() -> Ledger {
+    Ledger::new(&files(Scope::Private), CLIENT, 0, SALT)
+}
+
+const ONE: Span = Span { first: 1, count: 1 };
+
+fn issue(ledger: &mut Ledger, span: Span) -> Stamp {
+    ledger.write_issued(0, span.offset(), span.length())
+}
+
+fn done(ledger: &mut Ledger, span: Span) {
+    ledger.write_done(0, span.offset(), span.length());
+}
+
+fn failed(ledger: &mut Ledger, span: Span) {
+    ledger.write_failed(0, span.offset(), span.length());
+}
+
+/// Returns the verdict on a read of block 1, sent at `epoch`, that finds this
+/// stamp.
+fn judge_at(ledger: &Ledger, stamp: Stamp, epoch: Epoch) -> Result<Verdict, Mismatch> {
+    let mut data = [0; BLOCK_BYTES];
+    fill(&mut data, ONE.offset(), stamp);
+    ledger.read_done(0, ONE.offset(), &data, epoch)
+}
+
+fn judge(ledger: &Ledger, stamp: Stamp) -> Result<Verdict, Mismatch> {
+    judge_at(ledger, stamp, ledger.read_issued())
+}
+
+const PREPARED: Stamp = Stamp {
+    client: CLIENT,
+    file: 0,
+    generation: 0,
+    run: 0,
+};
+
+fn stale(oldest: Stamp, found: Stamp) -> Result<Verdict, Mismatch> {
+    Err(Mismatch::Stale {
+        offset: ONE.offset(),
+        oldest: oldest.generation,
+        found,
+    })
+}
+
+fn foreign(found: Stamp) -> Result<Verdict, Mismatch> {
+    Err(Mismatch::Foreign {
+        offset: ONE.offset(),
+        found,
+    })
+}
+
+#[test]
+fn a_lost_write_is_stale_and_one_never_sent_foreign() {
+    let mut ledger = ledger();
+    assert_eq!(judge(&ledger, PREPARED), FINE);
+    let first = issue(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, PREPARED), FINE);
+    assert_eq!(judge(&ledger, first), FINE);
+    done(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, first), FINE);
+    assert_eq!(judge(&ledger, PREPARED), stale(first, PREPARED));
+    let never = Stamp {
+        generation: 2,
+        ..first
+    };
+    assert_eq!(judge(&ledger, never), foreign(never));
+}
+
+#[test]
+fn overlapping_writes_may_land_in_any_order() {
+    let mut ledger = ledger();
+    let old = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    let a = issue(&mut ledger, ONE);
+    let b = issue(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, old), FINE);
+    done(&mut ledger, ONE);
+    // One of the two was answered, so the old content is gone. The other one may
+    // still take effect, before or after a third.
+    assert_eq!(judge(&ledger, old), stale(a, old));
+    let c = issue(&mut ledger, ONE);
+    for possible in [a, b, c] {
+        assert_eq!(judge(&ledger, possible), FINE);
+    }
+    done(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    for last in [a, b, c] {
+        assert_eq!(judge(&ledger, last), FINE);
+    }
+    assert_eq!(judge(&ledger, old), stale(a, old));
+}
+
+#[test]
+fn a_write_answered_after_the_read_was_sent_does_not_count_against_it() {
+    let mut ledger = ledger();
+    let new = issue(&mut ledger, ONE);
+    let early = ledger.read_issued();
+    done(&mut ledger, ONE);
+    let late = ledger.read_issued();
+    assert_eq!(judge_at(&ledger, PREPARED, early), OPEN);
+    assert_eq!(judge_at(&ledger, new, early), FINE);
+    assert_eq!(judge_at(&ledger, PREPARED, late), stale(new, PREPARED));
+    // An answer for other blocks changes nothing here.
+    let other = Span { first: 2, count: 1 };
+    issue(&mut ledger, other);
+    done(&mut ledger, other);
+    assert_eq!(judge_at(&ledger, PREPARED, late), stale(new, PREPARED));
+}
+
+#[test]
+fn a_failed_write_may_have_taken_effect_or_not() {
+    let mut ledger = ledger();
+    let stored = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    let lost = issue(&mut ledger, ONE);
+    failed(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, stored), FINE);
+    assert_eq!(judge(&ledger, lost), FINE);
+    assert_eq!(judge(&ledger, PREPARED), stale(stored, PREPARED));
+    // Of a failed and a successful write in flight together, either may have come
+    // last.
+    let failing = issue(&mut ledger, ONE);
+    let storing = issue(&mut ledger, ONE);
+    failed(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, failing), FINE);
+    assert_eq!(judge(&ledger, storing), FINE);
+    assert_eq!(judge(&ledger, stored), stale(failing, stored));
+}
+
+#[test]
+fn damage_is_excused_only_while_a_write_is_in_flight_beside_the_read() {
+    let mut ledger = ledger();
+    let damaged = [0xAA; BLOCK_BYTES];
+    let read = |ledger: &Ledger, epoch| ledger.read_done(0, ONE.offset(), &damaged, epoch);
+    let before = ledger.read_issued();
+    assert!(read(&ledger, before).is_err());
+    issue(&mut ledger, ONE);
+    assert_eq!(read(&ledger, before), OPEN);
+    done(&mut ledger, ONE);
+    assert_eq!(read(&ledger, before), OPEN);
+    assert!(read(&ledger, ledger.read_issued()).is_err());
+}
+
+#[test]
+fn a_torn_block_is_made_of_what_may_be_there() {
+    let mut ledger = ledger();
+    let old = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    let new = issue(&mut ledger, ONE);
+    let torn = |front: Stamp, back: Stamp, tear: usize| {
+        let mut data = [0; BLOCK_BYTES];
+        fill(&mut data, ONE.offset(), front);
+        let mut behind = data;
+        fill(&mut behind, ONE.offset(), back);
+        data[tear..].copy_from_slice(&behind[tear..]);
+        data
+    };
+    let read = |ledger: &Ledger, data: &[u8]| {
+        ledger.read_done(0, ONE.offset(), data, ledger.read_issued())
+    };
+    for (front, back) in [(old, new), (new, old)] {
+        assert_eq!(read(&ledger, &torn(front, back, 256)), FINE);
+        // The version on the other side of the tear is unknown.
+        assert_eq!(read(&ledger, &torn(front, back, 32)), OPEN);
+        assert_eq!(read(&ledger, &torn(front, back, 504)), OPEN);
+    }
+    // A part of the block is older than what was stored before the write.
+    assert_eq!(
+        read(&ledger, &torn(new, PREPARED, 256)),
+        stale(old, PREPARED)
+    );
+    let never = Stamp {
+        generation: 9,
+        ..new
+    };
+    assert_eq!(read(&ledger, &torn(old, never, 256)), foreign(never));
+    let theirs = Stamp { client: 9, ..new };
+    assert_eq!(read(&ledger, &torn(theirs, new, 504)), foreign(theirs));
+    done(&mut ledger, ONE);
+    assert!(read(&ledger, &torn(old, new, 256)).is_err());
+}
+
+#[test]
+fn what_another_run_stored_is_found_beside_writes_too() {
+    let mut data = Vec::new();
+    append(&mut data, BLOCK_BYTES, ONE.offset(), PREPARED, Salt(8));
+    let refused = Err(Mismatch::OtherRun {
+        offset: ONE.offset(),
+        found: PREPARED,
+    });
+    let mut ledger = ledger();
+    let mut shared = Ledger::new(&files(Scope::Shared), CLIENT, 0, SALT);
+    for ledger in [&mut ledger, &mut shared] {
+        for _ in 0..2 {
+            let epoch = ledger.read_issued();
+            assert_eq!(ledger.read_done(0, ONE.offset(), &data, epoch), refused);
+            issue(ledger, ONE);
+        }
+    }
+}
+
+#[test]
+fn contents_of_earlier_runs_are_what_the_file_was_found_with() {
+    let files = files(Scope::Private);
+    let mut ledger = Ledger::new(&files, CLIENT, 2, SALT);
+    let earlier = Stamp {
+        generation: 900,
+        run: 1,
+        ..PREPARED
+    };
+    assert_eq!(judge(&ledger, PREPARED), FINE);
+    assert_eq!(judge(&ledger, earlier), FINE);
+    let later = Stamp { run: 3, ..earlier };
+    assert_eq!(judge(&ledger, later), foreign(later));
+    let own = issue(&mut ledger, ONE);
+    assert_eq!(own.run, 2);
+    done(&mut ledger, ONE);
+    assert_eq!(judge(&ledger, own), FINE);
+    assert_eq!(judge(&ledger, earlier), stale(own, earlier));
+}
+
+#[test]
+fn other_clients_files_and_offsets_are_foreign() {
+    let ledger = ledger();
+    for found in [
+        Stamp {
+            client: 4,
+            ..PREPARED
+        },
+        Stamp {
+            file: 1,
+            ..PREPARED
+        },
+    ] {
+        assert_eq!(judge(&ledger, found), foreign(found));
+    }
+    let mut elsewhere = [0; BLOCK_BYTES];
+    fill(&mut elsewhere, 2 * BLOCK, PREPARED);
+    let epoch = ledger.read_issued();
+    assert!(ledger.read_done(0, BLOCK, &elsewhere, epoch).is_err());
+    assert_eq!(ledger.read_done(0, 2 * BLOCK, &elsewhere, epoch), FINE);
+}
+
+#[test]
+fn files_are_told_apart() {
+    let mut ledger = ledger();
+    let stamp = ledger.write_issued(1, 0, 512);
+    ledger.write_done(1, 0, 512);
+    let mut data = [0; BLOCK_BYTES];
+    fill(&mut data, 0, PREPARED);
+    assert_eq!(ledger.read_done(0, 0, &data, ledger.read_issued()), FINE);
+    fill(&mut data, 0, stamp);
+    assert_eq!(ledger.read_done(1, 0, &data, ledger.read_issued()), FINE);
+    assert!(ledger.read_done(0, 0, &data, ledger.read_issued()).is_err());
+}
+
+#[test]
+fn shared_files_must_only_be_sound() {
+    let mut ledger = Ledger::new(&files(Scope::Shared), CLIENT, 0, SALT);
+    let own = issue(&mut ledger, ONE);
+    done(&mut ledger, ONE);
+    let theirs = Stamp {
+        client: 9,
+        generation: 77,
+        ..own
+    };
+    for stamp in [PREPARED, own, theirs] {
+        assert_eq!(judge(&ledger, stamp), FINE);
+    }
+    let misplaced = Stamp { file: 1, ..theirs };
+    assert_eq!(judge(&ledger, misplaced), foreign(misplaced));
+    let (mut front, mut back) = ([0; BLOCK_BYTES], [0; BLOCK_BYTES]);
+    fill(&mut front, ONE.offset(), own);
+    fill(&mut back, ONE.offset(), theirs);
+    let mut torn = front;
+    torn[256..].copy_from_slice(&back[256..]);
+    let read = |data: &[u8]| ledger.read_done(0, ONE.offset(), data, ledger.read_issued());
+    assert_eq!(read(&torn), FINE);
+    torn[300] ^= 1;
+    assert!(read(&torn).is_err());
+    // The tear is in the stamp itself, so that one side is unknown.
+    let mut torn = front;
+    torn[32..].copy_from_slice(&back[32..]);
+    assert_eq!(read(&torn), OPEN);
+    let unwritten = Ledger::beside(Others::Read, &files(Scope::Shared), CLIENT, 0, SALT);
+    let read_only = |data: &[u8]| {
+        let epoch = unwritten.read_issued();
+        unwritten.read_done(0, ONE.offset(), data, epoch)
+    };
+    assert_eq!(read_only(&front), FINE);
+    // No client writes, so no block can be torn. A block that looks torn is
+    // damaged.
+    for place in [8, 20, 32, 39, 300, 488, 511] {
+        let mut damaged = front;
+        damaged[place] ^= 1;
+        assert!(read_only(&damaged).is_err(), "{place}");
+    }
+    assert!(read_only(&torn).is_err());
+    front[300] ^= 1;
+    assert!(read(&front).is_err());
+}
+
+/// A step of a random history. Indices choose among the requests in flight.
+#[derive(Clone, Debug)]
+enum Step {
+    Write(Span),
+    Read(Span),
+    /// The server lets a request take effect.
+    Apply(prop::sample::Index),
+    /// The server answers a read in the middle of a write. In blocks that both
+    /// touch, the write is visible from some byte on, or up to it.
+    Tear(prop::sample::Index, prop::sample::Index, usize, bool),
+    /// The answer arrives; a write may be answered with an error.
+    Answer(prop::sample::Index, bool),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let index = any::<prop::sample::Index>;
+    let step = prop_oneof![
+        2 => spans().prop_map(Step::Write),
+        2 => spans().prop_map(Step::Read),
+        3 => index().prop_map(Step::Apply),
+        2 => (index(), index(), 0..=BLOCK_BYTES, any::<bool>())
+            .prop_map(|(read, write, tear, is_behind)| Step::Tear(read, write, tear, is_behind)),
+        4 => (index(), proptest::bool::weighted(0.1)).prop_map(|(at, fails)| Step::Answer(at, fails)),
+    ];
+    proptest::collection::vec(step, 0..120)
+}
+
+enum Request {
+    Write {
+        span: Span,
+        stamp: Stamp,
+        applied: bool,
+    },
+    Read {
+        span: Span,
+        epoch: Epoch,
+        seen: Option<Vec<u8>>,
+    },
+}
+
+/// A ledger, a model of a server, and the requests in flight between them.
+struct History {
+    ledger: Ledger,
+    model: Model,
+    flying: Vec<Request>,
+}
+
+impl History {
+    fn new() -> Self {
+        Self {
+            ledger: ledger(),
+            model: Model::prepared(0),
+            flying: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, at: usize) {
+        match &mut self.flying[at] {
+            Request::Write {
+                span,
+                stamp,
+                applied,
+            } => {
+                if !*applied {
+                    self.model.write(*span, *stamp);
+                    *applied = true;
+                }
+            }
+            Request::Read { span, seen, .. } => {
+                if seen.is_none() {
+                    *seen = Some(self.model.read(*span));
+                }
+            }
+        }
+    }
+
+    fn tear(&mut self, read: usize, write: usize, tear: usize, is_behind: bool) {
+        let Request::Write {
+            span,
+            stamp,
+            applied: false,
+        } = self.flying[write]
+        else {
+            return;
+        };
+        let Request::Read {
+            span: wanted,
+            seen: seen @ None,
+            ..
+        } = &mut self.flying[read]
+        else {
+            return;
+        };
+        let mut after = Model(self.model.0.clone());
+        after.write(span, stamp);
+        let (mut data, after) = (self.model.read(*wanted), after.read(*wanted));
+        let blocks = data.chunks_mut(BLOCK_BYTES).zip(after.chunks(BLOCK_BYTES));
+        for (block, after) in blocks {
+            let part = if is_behind {
+                tear..BLOCK_BYTES
+            } else {
+                0..tear
+            };
+            block[part.clone()].copy_from_slice(&after[part]);
+        }
+        *seen = Some(data);
+    }
+
+    /// Answers a request. A successful one has taken effect before.
+    fn answer(&mut self, at: usize, fails: bool) -> Result<(), Mismatch> {
+        let is_write = matches!(self.flying[at], Request::Write { .. });
+        if !(fails && is_write) {
+            self.apply(at);
+        }
+        match self.flying.swap_remove(at) {
+            Request::Write { span, .. } => {
+                match fails {
+                    true => failed(&mut self.ledger, span),
+                    false => done(&mut self.ledger, span),
+                }
+                Ok(())
+            }
+            Request::Read { span, epoch, seen } => {
+                let seen = seen.unwrap();
+                let judged = self.ledger.read_done(0, span.offset(), &seen, epoch);
+                judged.map(|_| ())
+            }
+        }
+    }
+
+    fn take(&mut self, step: &Step) -> Result<(), Mismatch> {
+        match step {
+            Step::Write(span) => {
+                let stamp = issue(&mut self.ledger, *span);
+                self.flying.push(Request::Write {
+                    span: *span,
+                    stamp,
+                    applied: false,
+                });
+            }
+            Step::Read(span) => self.flying.push(Request::Read {
+                span: *span,
+                epoch: self.ledger.read_issued(),
+                seen: None,
+            }),
+            Step::Apply(_) | Step::Tear(..) | Step::Answer(..) if self.flying.is_empty() => {}
+            Step::Apply(index) => self.apply(index.index(self.flying.len())),
+            Step::Tear(read, write, tear, is_behind) => {
+                let flying = self.flying.len();
+                self.tear(read.index(flying), write.index(flying), *tear, *is_behind);
+            }
+            Step::Answer(index, fails) => {
+                return self.answer(index.index(self.flying.len()), *fails);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs all steps and answers the remaining requests.
+    fn run(steps: &[Step]) -> Result<Self, Mismatch> {
+        let mut history = Self::new();
+        for step in steps {
+            history.take(step)?;
+        }
+        while !history.flying.is_empty() {
+            history.answer(0, false)?;
+        }
+        Ok(history)
+    }
+
+    fn read_all(&self, data: &[u8]) -> Result<Verdict, Mismatch> {
+        self.ledger.read_done(0, 0, data, self.ledger.read_issued())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn a_sound_server_is_never_accused(steps in steps()) {
+        let history = History::run(&steps);
+        prop_assert!(history.is_ok(), "{:?}", history.err());
+    }
+
+    #[test]
+    fn a_lost_write_is_found_after_any_history(steps in steps(), lost in spans()) {
+        let mut history = History::run(&steps).unwrap();
+        let before = history.model.read(Span::ALL);
+        prop_assert_eq!(history.read_all(&before), FINE);
+        issue(&mut history.ledger, lost);
+        done(&mut history.ledger, lost);
+        let mismatch = history.read_all(&before).unwrap_err();
+        prop_assert_eq!(mismatch.offset(), lost.offset());
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_after_any_history(
+        steps in steps(), bit in 0..(BLOCKS * BLOCK * 8) as usize,
+    ) {
+        let history = History::run(&steps).unwrap();
+        let mut data = history.model.read(Span::ALL);
+        data[bit / 8] ^= 1 << (bit % 8);
+        let mismatch = history.read_all(&data).unwrap_err();
+        prop_assert_eq!(mismatch.offset() / BLOCK, bit as u64 / 8 / BLOCK);
+    }
+
+    #[test]
+    fn exchanged_blocks_are_found_after_any_history(
+        steps in steps(), one in 0..BLOCKS, other in 0..BLOCKS,
+    ) {
+        prop_assume!(one != other);
+        let history = History::run(&steps).unwrap();
+        let mut data = history.model.read(Span::ALL);
+        let source = Span { first: one, count: 1 }.range();
+        data.copy_within(source, (other * BLOCK) as usize);
+        let mismatch = history.read_all(&data).unwrap_err();
+        prop_assert_eq!(mismatch.offset() / BLOCK, other);
+    }
+
+    #[test]
+    fn another_clients_data_is_found_after_any_history(steps in steps(), block in 0..BLOCKS) {
+        let history = History::run(&steps).unwrap();
+        let mut data = history.model.read(Span::ALL);
+        let span = Span { first: block, count: 1 };
+        fill(&mut data[span.range()], span.offset(), Stamp { client: CLIENT + 1, ..PREPARED });
+        let mismatch = history.read_all(&data).unwrap_err();
+        prop_assert!(matches!(mismatch, Mismatch::Foreign { .. }), "{mismatch}");
+    }
+}

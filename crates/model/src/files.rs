@@ -1,0 +1,250 @@
+//! The files of a run: their number, sizes and names.
+
+use serde::{Deserialize, Serialize};
+
+/// One file of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WorkFile {
+    /// The client it belongs to, from 0; 0 for a shared file.
+    pub client: u32,
+    /// Its index among the client's files, or among the shared ones, from 0.
+    pub file: u32,
+}
+
+/// A scratch name. It belongs to one slot of one client, so that no other operation
+/// uses it at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScratchName {
+    /// A name that is made and removed within one action.
+    Temporary,
+    /// The new name of a renamed temporary file.
+    Renamed,
+    /// A file that outlives actions.
+    KeptFile,
+    /// A directory that outlives actions.
+    KeptDirectory,
+}
+
+impl ScratchName {
+    /// Every kind of scratch name.
+    pub const ALL: [Self; 4] = [
+        Self::Temporary,
+        Self::Renamed,
+        Self::KeptFile,
+        Self::KeptDirectory,
+    ];
+
+    const fn letter(self) -> char {
+        match self {
+            Self::Temporary => 't',
+            Self::Renamed => 'r',
+            Self::KeptFile => 'f',
+            Self::KeptDirectory => 'd',
+        }
+    }
+
+    /// Returns the name for slot `slot` of `client`, both from 0, in the target's
+    /// folder: `s00001-003-t.tmp`.
+    #[must_use]
+    pub fn of(self, client: u32, slot: u32) -> String {
+        format!("s{client:05}-{slot:03}-{}.tmp", self.letter())
+    }
+
+    /// Whether [`ScratchName::of`] makes names like this one.
+    fn is_scratch_name(name: &str) -> bool {
+        let parts = name
+            .strip_prefix('s')
+            .and_then(|rest| rest.strip_suffix(".tmp"))
+            .and_then(|rest| rest.split_once('-'));
+        let Some((client, (slot, letter))) =
+            parts.and_then(|(client, rest)| Some((client, rest.split_once('-')?)))
+        else {
+            return false;
+        };
+        is_number(client)
+            && is_number(slot)
+            && Self::ALL
+                .iter()
+                .any(|name| letter.chars().eq([name.letter()]))
+    }
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl FileSet {
+    /// Returns the files that `clients` clients work on, client by client.
+    pub fn iter(&self, clients: u32) -> impl Iterator<Item = WorkFile> + use<> {
+        let count = self.count;
+        let owners = self.owners(clients);
+        (0..owners).flat_map(move |client| (0..count).map(move |file| WorkFile { client, file }))
+    }
+
+    /// Returns the bytes of all files of `clients` clients.
+    #[must_use]
+    pub fn bytes(&self, clients: u32) -> u64 {
+        u64::from(self.owners(clients))
+            .saturating_mul(u64::from(self.count))
+            .saturating_mul(self.size)
+    }
+
+    /// Returns the name of a file in the target's folder: `c00001-f000.dat` for a
+    /// client's own file, `shared-f000.dat` for a shared one.
+    #[must_use]
+    pub fn file_name(&self, client: u32, file: u32) -> String {
+        match self.scope {
+            Scope::Private => format!("c{client:05}-f{file:03}.dat"),
+            Scope::Shared => format!("shared-f{file:03}.dat"),
+        }
+    }
+
+    /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like this
+    /// one. A clean-up touches no other names.
+    #[must_use]
+    pub fn is_file_name(name: &str) -> bool {
+        ScratchName::is_scratch_name(name) || Self::is_work_file_name(name)
+    }
+
+    /// Whether [`ScratchName::of`] makes names of directories like this one.
+    #[must_use]
+    pub fn is_directory_name(name: &str) -> bool {
+        ScratchName::is_scratch_name(name)
+    }
+
+    fn is_work_file_name(name: &str) -> bool {
+        let number = is_number;
+        name.strip_suffix(".dat")
+            .and_then(|stem| stem.split_once("-f"))
+            .is_some_and(|(owner, file)| {
+                number(file) && (owner == "shared" || owner.strip_prefix('c').is_some_and(number))
+            })
+    }
+
+    /// Returns the number of clients with files of their own.
+    fn owners(&self, clients: u32) -> u32 {
+        match self.scope {
+            Scope::Private => clients,
+            Scope::Shared => clients.min(1),
+        }
+    }
+}
+
+/// Files on the share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSet {
+    /// Whether each client has files of its own.
+    pub scope: Scope,
+    /// Files per client, or in total when shared.
+    pub count: u32,
+    /// Bytes in each file.
+    pub size: u64,
+}
+
+/// Which clients work on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Each client has its own files.
+    Private,
+    /// All clients work on the same files.
+    Shared,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn files(scope: Scope) -> FileSet {
+        FileSet {
+            scope,
+            count: 3,
+            size: 1 << 20,
+        }
+    }
+
+    #[test]
+    fn private_files_multiply_by_clients() {
+        let set = files(Scope::Private);
+        assert_eq!(set.bytes(4), 12 << 20);
+        let all: Vec<_> = set.iter(4).collect();
+        assert_eq!(all.len(), 12);
+        assert_eq!(all[4], WorkFile { client: 1, file: 1 });
+        let names: HashSet<_> = all
+            .iter()
+            .map(|f| set.file_name(f.client, f.file))
+            .collect();
+        assert_eq!(names.len(), 12);
+        assert_eq!(set.file_name(1, 0), "c00001-f000.dat");
+    }
+
+    #[test]
+    fn shared_files_do_not() {
+        let set = files(Scope::Shared);
+        assert_eq!(set.bytes(4), 3 << 20);
+        assert_eq!(set.iter(4).count(), 3);
+        assert_eq!(set.iter(0).count(), 0);
+        assert_eq!(set.file_name(7, 2), "shared-f002.dat");
+    }
+
+    #[test]
+    fn its_own_names_are_recognised_and_no_others() {
+        for scope in [Scope::Private, Scope::Shared] {
+            let set = files(scope);
+            for file in set.iter(2) {
+                assert!(FileSet::is_file_name(
+                    &set.file_name(file.client, file.file)
+                ));
+            }
+        }
+        for name in [
+            "report.dat",
+            "c1-f.dat",
+            "c-f1.dat",
+            "cx-f1.dat",
+            "c1-f1.txt",
+            "shared-f1",
+        ] {
+            assert!(!FileSet::is_file_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn scratch_names_are_recognised_and_no_others() {
+        assert_eq!(ScratchName::Temporary.of(1, 3), "s00001-003-t.tmp");
+        let mut names = HashSet::new();
+        for name in ScratchName::ALL {
+            for (client, slot) in [(0, 0), (0, 1), (123_456, 1023)] {
+                let name = name.of(client, slot);
+                assert!(FileSet::is_file_name(&name), "{name}");
+                assert!(FileSet::is_directory_name(&name), "{name}");
+                assert!(names.insert(name));
+            }
+        }
+        for name in [
+            "s1-1-x.tmp",
+            "s1-1-tt.tmp",
+            "s1-1.tmp",
+            "s-1-t.tmp",
+            "s1--t.tmp",
+            "x1-1-t.tmp",
+            "s1-1-t.dat",
+            "s1-1-t",
+        ] {
+            assert!(!FileSet::is_file_name(name), "{name}");
+            assert!(!FileSet::is_directory_name(name), "{name}");
+        }
+        assert!(!FileSet::is_directory_name("c00001-f000.dat"));
+    }
+
+    #[test]
+    fn a_sum_beyond_64_bits_saturates() {
+        let set = FileSet {
+            size: u64::MAX,
+            ..files(Scope::Private)
+        };
+        assert_eq!(set.bytes(2), u64::MAX);
+    }
+}

@@ -1,0 +1,196 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::kind::OpKind;
+use crate::operations::Operation;
+use crate::operations::replay::Replays;
+use crate::trace::{NO_HANDLE, Verb};
+use crate::workload::Replay;
+
+const VARIANTS: [Variant; 2] = [Variant::WithoutCache, Variant::Oplocks];
+
+/// Returns the operations by kind, and the bytes read and written of a client.
+fn tally(operations: impl Iterator<Item = Operation>) -> (BTreeMap<OpKind, u64>, [u64; 2]) {
+    let (mut counts, mut moved) = (BTreeMap::new(), [0; 2]);
+    for operation in operations {
+        *counts.entry(operation.kind).or_default() += 1;
+        match operation.kind {
+            OpKind::Read => moved[0] += u64::from(operation.length),
+            OpKind::Write => moved[1] += u64::from(operation.length),
+            _ => {}
+        }
+    }
+    (counts, moved)
+}
+
+/// Returns the published table in percent, its number of operations, and their
+/// bytes.
+fn published(variant: Variant) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
+    use OpKind as K;
+    match variant {
+        Variant::WithoutCache => (
+            [
+                (K::Read, 53.66),
+                (K::Write, 11.45),
+                (K::Create, 9.98),
+                (K::Close, 8.19),
+                (K::QueryFile, 5.85),
+                (K::QueryPath, 5.10),
+                (K::FindFirst, 2.43),
+                (K::Unlink, 1.42),
+                (K::QueryFs, 1.14),
+                (K::Flush, 0.49),
+                (K::RenamePath, 0.29),
+            ],
+            122_877,
+            [204_815_235, 136_325_491],
+        ),
+        Variant::Oplocks => (
+            [
+                (K::Read, 28.62),
+                (K::Write, 11.96),
+                (K::Create, 17.60),
+                (K::Close, 13.37),
+                (K::QueryFile, 2.96),
+                (K::QueryPath, 11.80),
+                (K::FindFirst, 5.72),
+                (K::Unlink, 3.35),
+                (K::QueryFs, 2.74),
+                (K::Flush, 1.15),
+                (K::RenamePath, 0.70),
+            ],
+            62_477,
+            [198_935_866, 149_099_246],
+        ),
+    }
+}
+
+fn player(variant: Variant, seed: u64, client: u32) -> impl Iterator<Item = Operation> {
+    let trace = Arc::new(generate(variant, seed));
+    Replays::new(Replay::new(trace), seed).of_client(client)
+}
+
+/// All episodes together are the capture, except for rounding.
+#[test]
+fn one_turn_is_the_capture() {
+    for variant in VARIANTS {
+        let (shares, of, bytes) = published(variant);
+        let trace = generate(variant, 1);
+        assert!(trace.len().abs_diff(of as usize) <= 30, "{}", trace.len());
+        let (counts, moved) = tally(player(variant, 1, 3).take(trace.len()));
+        assert_eq!(counts.len(), shares.len());
+        for (kind, percent) in shares {
+            let share = counts[&kind] as f64 / trace.len() as f64 * 100.0;
+            assert!(
+                (share - percent).abs() < 0.02,
+                "{kind:?}: {share} instead of {percent}"
+            );
+        }
+        for (moved, bytes) in moved.into_iter().zip(bytes) {
+            assert!(moved.abs_diff(bytes) < 70_000, "{moved} instead of {bytes}");
+        }
+        assert_eq!(trace.summary().closed, 0);
+        let size = trace.bytes_per_client();
+        assert!((4 << 20..20 << 20).contains(&size), "{size}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// For any client and any end of a long run, shares are within one percentage
+    /// point of the table. Bytes per operation are within three percent.
+    #[test]
+    fn shares_and_bytes_are_those_of_the_table(
+        variant in proptest::sample::select(&VARIANTS),
+        seed in any::<u64>(),
+        client in 0u32..100_000,
+        length in 20_000usize..200_000,
+    ) {
+        let (shares, of, bytes) = published(variant);
+        let (counts, moved) = tally(player(variant, seed, client).take(length));
+        for (kind, percent) in shares {
+            let share = counts[&kind] as f64 / length as f64 * 100.0;
+            prop_assert!((share - percent).abs() < 1.0, "{kind:?}: {share} instead of {percent}");
+        }
+        for (moved, bytes) in moved.into_iter().zip(bytes) {
+            let per_operation = moved as f64 / length as f64;
+            let ratio = per_operation / (bytes as f64 / of as f64);
+            prop_assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+        }
+    }
+
+    /// The order of the episodes does not matter. Opened and deleted files exist,
+    /// created files do not, and missed files are missing. Reads end within the
+    /// file. No file stays open, and no file is left behind.
+    #[test]
+    fn what_a_client_does_makes_sense(
+        variant in proptest::sample::select(&VARIANTS),
+        seed in any::<u64>(),
+        client in 0u32..1000,
+    ) {
+        let trace = Arc::new(generate(variant, seed));
+        let population = trace.population.made.iter();
+        let mut there: HashSet<u32> = population.map(|(path, _)| *path).collect();
+        let before = there.clone();
+        let mut open: HashMap<u32, u32> = HashMap::new();
+        let turns = trace.len() * 2;
+        for operation in Replays::new(Replay::new(Arc::clone(&trace)), seed).of_client(client).take(turns) {
+            let record = trace.records[operation.file as usize];
+            let went_well = trace.recorded(&record) == NtStatus::SUCCESS;
+            match record.verb {
+                Verb::Create => {
+                    prop_assert_eq!(went_well, there.contains(&record.subject) == (record.class == OPEN));
+                    prop_assert_eq!(went_well, record.extra != NO_HANDLE);
+                    if went_well {
+                        there.insert(record.subject);
+                        prop_assert_eq!(open.insert(record.extra, record.subject), None);
+                    }
+                }
+                Verb::Close => prop_assert!(open.remove(&record.subject).is_some()),
+                Verb::Read => {
+                    let path = open[&record.subject];
+                    let made = trace.population.made.iter().find(|(made, _)| *made == path);
+                    let Some((_, crate::trace::Made::File(size))) = made else {
+                        return Err(TestCaseError::fail("reads what it has not been given"));
+                    };
+                    prop_assert!(record.offset + u64::from(record.length) <= *size);
+                }
+                Verb::Write | Verb::Flush | Verb::QueryFile => {
+                    prop_assert!(open.contains_key(&record.subject));
+                }
+                Verb::QueryPath => prop_assert_eq!(went_well, there.contains(&record.subject)),
+                Verb::Unlink => prop_assert!(there.remove(&record.subject)),
+                Verb::Rename => {
+                    prop_assert!(there.remove(&record.subject));
+                    prop_assert!(there.insert(record.extra));
+                }
+                Verb::Find | Verb::QueryFs => {}
+                other => return Err(TestCaseError::fail(format!("no client does {other}"))),
+            }
+        }
+        prop_assert_eq!(open.len(), 0);
+        prop_assert_eq!(there, before);
+    }
+}
+
+#[test]
+fn seed_and_client_say_what_is_done_and_nothing_else_does() {
+    let first = |seed, client| {
+        player(Variant::Oplocks, seed, client)
+            .take(500)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(first(1, 7), first(1, 7));
+    assert_ne!(first(1, 7), first(1, 8));
+    assert_ne!(first(1, 7), first(2, 7));
+    let digest = |variant, seed| generate(variant, seed).digest();
+    assert_ne!(digest(Variant::Oplocks, 1), digest(Variant::Oplocks, 2));
+    assert_ne!(
+        digest(Variant::Oplocks, 1),
+        digest(Variant::WithoutCache, 1)
+    );
+}

@@ -1,0 +1,203 @@
+//! How clients share the sequence: each takes the next position when it is ready
+//! for another request.
+//!
+//! Under load, the position is the only value that workers share. It is an atomic
+//! counter without a lock. sysbench takes a lock for each request.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::fileio::{Fileio, Sequence, Step};
+use crate::kind::OpKind;
+use crate::operations::{Mix, Operation};
+use crate::record::Phase;
+
+/// The operations of all clients of a load point. A position is used only once. A
+/// further load point continues where the previous one stopped, with the same
+/// number of events of its own.
+#[derive(Clone)]
+pub struct Sequences {
+    shared: Arc<Shared>,
+    /// Number of events begun in the load point's window.
+    begun: Arc<AtomicU64>,
+}
+
+struct Shared {
+    sequence: Sequence,
+    actions: Actions,
+    files: u32,
+    events: Option<u64>,
+    /// The position of the next request.
+    next: AtomicU64,
+}
+
+/// Indices of the mix's actions; `None` for an action that does not occur.
+struct Actions {
+    read: Option<u8>,
+    write: Option<u8>,
+    flush: Option<u8>,
+    final_flush: Option<u8>,
+}
+
+impl Sequences {
+    /// Makes the operations of a test and a seed.
+    pub fn new(test: &Fileio, seed: u64, mix: &Mix) -> Self {
+        let action = |kind| {
+            let mut actions = mix.actions().iter();
+            let at = actions.position(|action| action.first() == kind);
+            at.map(|at| at as u8)
+        };
+        let shared = Shared {
+            sequence: Sequence::new(test, seed),
+            actions: Actions {
+                read: action(OpKind::Read),
+                write: action(OpKind::Write),
+                flush: action(OpKind::Flush),
+                final_flush: action(OpKind::FinalFlush),
+            },
+            files: test.files,
+            events: test.events,
+            next: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+            begun: Arc::default(),
+        }
+    }
+
+    /// Returns the operations of a further load point.
+    pub fn of_load_point(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            begun: Arc::default(),
+        }
+    }
+
+    /// Returns the player of one client.
+    pub fn player(&self) -> Player {
+        Player {
+            of: self.clone(),
+            closing: None,
+        }
+    }
+}
+
+/// One client's access to the shared sequence.
+pub struct Player {
+    of: Sequences,
+    /// The next file to flush, after the load.
+    closing: Option<u32>,
+}
+
+impl Player {
+    /// Returns the next operation; `None` at the end.
+    #[inline]
+    pub fn next(&mut self, phase: Phase) -> Option<Operation> {
+        let Sequences { shared, begun } = &self.of;
+        if let Some(file) = self.closing {
+            let action = shared.actions.final_flush?;
+            if file == shared.files {
+                return None;
+            }
+            self.closing = Some(file + 1);
+            return Some(flush(OpKind::FinalFlush, action, file));
+        }
+        if let (Some(events), Phase::Window) = (shared.events, phase)
+            && begun.fetch_add(1, Ordering::Relaxed) >= events
+        {
+            return None;
+        }
+        let position = shared.next.fetch_add(1, Ordering::Relaxed);
+        let (kind, action, place) = match shared.sequence.step(position) {
+            Step::Read(place) => (OpKind::Read, shared.actions.read, place),
+            Step::Write(place) => (OpKind::Write, shared.actions.write, place),
+            Step::Flush(file) => return Some(flush(OpKind::Flush, shared.actions.flush?, file)),
+        };
+        Some(Operation {
+            kind,
+            action: action?,
+            file: place.file,
+            offset: place.offset,
+            length: place.length,
+        })
+    }
+
+    /// Switches to the operations after the load (final flushes). Returns whether
+    /// there are any.
+    pub fn close(&mut self) -> bool {
+        self.closing = Some(0);
+        self.of.shared.actions.final_flush.is_some()
+    }
+}
+
+const fn flush(kind: OpKind, action: u8, file: u32) -> Operation {
+    Operation {
+        kind,
+        action,
+        file,
+        offset: 0,
+        length: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fileio::{Flushing, Home, Spread, TestMode};
+    use crate::plan::Plan;
+    use crate::profile::Profile;
+    use crate::spec::Spec;
+    use crate::target::Target;
+    use crate::units::Size;
+    use crate::workload::Workload;
+
+    fn test() -> Fileio {
+        Fileio {
+            mode: TestMode::SeqRd,
+            files: 1,
+            total: Size(100 * 4096),
+            block: Size(4096),
+            merged: 0,
+            flushing: Flushing::Sets {
+                every: None,
+                at_end: false,
+            },
+            rw_ratio: 1.5,
+            spread: Spread::Uniform,
+            events: Some(5),
+            time: None,
+            home: Home::Own,
+        }
+    }
+
+    fn workload(test: &Fileio) -> Workload {
+        let profile = Profile {
+            fileio: Some(test.clone()),
+            ..Profile::from_spec("fileio", Spec::default())
+        };
+        Plan::of(&profile, Target::none()).unwrap().workload
+    }
+
+    #[test]
+    fn clients_share_the_events_of_a_load_point_and_the_sequence_of_all() {
+        let test = test();
+        let mix = Mix::new(&workload(&test));
+        let sequences = Sequences::new(&test, 1, &mix);
+        let mut from = 0;
+        for _ in 0..2 {
+            let of_point = sequences.of_load_point();
+            let mut players = [of_point.player(), of_point.player()];
+            let mut take = |phase| -> Vec<u64> {
+                let taken = (0..4).flat_map(|_| players.each_mut().map(|one| one.next(phase)));
+                taken.flatten().map(|one| one.offset / 4096).collect()
+            };
+            // Operations outside the window are not counted.
+            let warm_up: Vec<_> = (from..from + 8).collect();
+            assert_eq!(take(Phase::Outside), warm_up);
+            let counted: Vec<_> = (from + 8..from + 13).collect();
+            assert_eq!(take(Phase::Window), counted);
+            assert!(take(Phase::Window).is_empty());
+            from += 13;
+        }
+    }
+}

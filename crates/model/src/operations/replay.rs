@@ -1,0 +1,161 @@
+//! Players: each client's position in a trace, through any number of passes.
+
+use std::sync::Arc;
+
+use crate::operations::Operation;
+use crate::random::{GOLDEN_GAMMA, draw, finalise};
+use crate::trace::{Record, Trace};
+use crate::workload::{Replay, Timing};
+
+/// The operations of all clients of a replay.
+#[derive(Clone, Debug)]
+pub struct Replays {
+    replay: Replay,
+    seed: u64,
+}
+
+impl Replays {
+    /// Makes the operations of a plan's replay and seed.
+    #[must_use]
+    pub const fn new(replay: Replay, seed: u64) -> Self {
+        Self { replay, seed }
+    }
+
+    /// Returns the player of `client` (from 0) at its first operation.
+    pub fn player(&self, client: u32) -> Player {
+        let trace = Arc::clone(&self.replay.trace);
+        let key = finalise(finalise(self.seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client));
+        let mut player = Player {
+            trace,
+            key,
+            turn: 0,
+            at: 0,
+            end: 0,
+            left: self.replay.loops.map(u64::from),
+        };
+        player.left = player.left.map(|loops| loops * player.episodes());
+        player
+    }
+
+    /// Returns the operations of `client`, from the first. They are endless unless
+    /// the replay ends after a number of loops.
+    pub fn of_client(&self, client: u32) -> impl Iterator<Item = Operation> + use<> {
+        self.player(client)
+    }
+}
+
+/// The position of a client in a trace.
+#[derive(Clone, Debug)]
+pub struct Player {
+    trace: Arc<Trace>,
+    key: u64,
+    /// Number of episodes begun.
+    turn: u64,
+    at: u32,
+    /// Index after the last record of the episode.
+    end: u32,
+    /// Number of episodes left; `None` for endless.
+    left: Option<u64>,
+}
+
+impl Iterator for Player {
+    type Item = Operation;
+
+    /// Returns the next operation; `None` at the end.
+    #[inline]
+    fn next(&mut self) -> Option<Operation> {
+        if self.at == self.end {
+            self.begin_episode()?;
+        }
+        let record = &self.trace.records[self.at as usize];
+        let operation = operation(record, self.at);
+        self.at += 1;
+        operation
+    }
+}
+
+impl Player {
+    fn episodes(&self) -> u64 {
+        self.trace.episodes.len() as u64
+    }
+
+    /// Moves to the next episode. Each turn contains every episode once, in an
+    /// order of the client's own.
+    fn begin_episode(&mut self) -> Option<()> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        let episodes = &self.trace.episodes;
+        let at = self.pick() as usize;
+        self.at = episodes[at];
+        let records = self.trace.records.len() as u32;
+        self.end = episodes.get(at + 1).copied().unwrap_or(records);
+        self.turn += 1;
+        Some(())
+    }
+
+    /// Returns the next episode. Each turn through all episodes has its own
+    /// permutation, an affine map modulo their number. It is a permutation because
+    /// the factor is coprime to that number.
+    fn pick(&self) -> u64 {
+        let count = self.episodes();
+        if count == 1 {
+            return 0;
+        }
+        let (turn, at) = (self.turn / count, self.turn % count);
+        let start = draw(self.key, 2 * turn) % count;
+        let mut step = draw(self.key, 2 * turn + 1) % count;
+        while gcd(step, count) != 1 {
+            step = (step + 1) % count;
+        }
+        // Each factor is below 2^24, so the product cannot overflow.
+        (start + at * step) % count
+    }
+}
+
+const fn gcd(one: u64, other: u64) -> u64 {
+    match other {
+        0 => one,
+        _ => gcd(other, one % other),
+    }
+}
+
+/// Returns record number `at` as an operation. Its `file` is the number of the
+/// record.
+fn operation(record: &Record, at: u32) -> Option<Operation> {
+    let kind = record.verb.kind()?;
+    let (offset, length) = match kind.direction() {
+        Some(_) => (record.offset, record.length),
+        None => (0, 0),
+    };
+    Some(Operation {
+        kind,
+        action: 0,
+        file: at,
+        offset,
+        length,
+    })
+}
+
+/// Returns the pause before record number `at` in nanoseconds. The number after the
+/// last record gives the pause at the end.
+#[inline]
+pub fn pause_before(trace: &Trace, at: u32) -> u64 {
+    let pauses = &trace.pauses;
+    match pauses.binary_search_by_key(&at, |(before, _)| *before) {
+        Ok(found) => pauses[found].1,
+        Err(_) => 0,
+    }
+}
+
+impl Replay {
+    /// Makes an endless replay, as fast as possible.
+    #[must_use]
+    pub const fn new(trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            timing: Timing::Fast,
+            loops: None,
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Problems of a profile or an option. Each message is one line and says how to
+//! correct the value.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::access::PATTERN_LINES_MAX;
+use crate::bounds::{
+    FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, REQUEST_BYTES_MAX,
+    SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
+};
+use crate::contents::block::BLOCK_BYTES;
+use crate::fileio::FileioProblem;
+use crate::generator::DriverKind;
+use crate::lists::clients::CLIENTS_MAX;
+use crate::load::THINK_TIME_MAX;
+use crate::sessions::ConnectionsProblem;
+use crate::units::{Size, format_duration};
+
+/// The place where a refused value is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A profile, by its name or path.
+    Profile(String),
+    /// A command-line option, by its field in
+    /// [`RunOptions`](crate::spec::RunOptions).
+    Option(&'static str),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Profile(origin) => write!(f, "profile {origin}"),
+            Self::Option(field) => write!(f, "--{}", field.replace('_', "-")),
+        }
+    }
+}
+
+/// A spec that cannot run: the problem and its place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct PlanError {
+    /// The place of the value.
+    pub place: Place,
+    /// The problem with the value.
+    pub problem: Problem,
+}
+
+/// A problem with a value, and how to correct it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// A problem with an option of a `fileio` test.
+    #[error(transparent)]
+    Fileio(#[from] FileioProblem),
+    /// The share of reads is missing.
+    #[error("read_percent is missing: give the share of reads, 0 to 100, or [[operations]] tables")]
+    NoReadPercent,
+    /// Two mixes of operations are given.
+    #[error("{0} and [[operations]] are both given: drop one of them")]
+    TwoMixes(&'static str),
+    /// A key is given that a pattern replaces or cannot have.
+    #[error("{0} and [[pattern]] are both given: drop one of them")]
+    BesidePattern(&'static str),
+    /// The pattern has too many lines.
+    #[error("there are {0} [[pattern]] tables: at most {PATTERN_LINES_MAX} are possible")]
+    TooManyLines(usize),
+    /// A line of a pattern is not valid.
+    #[error("[[pattern]] table {at}: {problem}")]
+    PatternLine {
+        /// The number of the line, from 1.
+        at: usize,
+        /// The problem with the line, and how to correct it.
+        problem: String,
+    },
+    /// The weights of the pattern do not sum to 100.
+    #[error("the weights of the [[pattern]] tables sum to {}, not to 100: change them to add up", rounded(*.0))]
+    PatternWeightSum(f64),
+    /// Two settings say when operations begin.
+    #[error("{0} is given, and the pattern has delays: drop one of them")]
+    BesideDelays(&'static str),
+    /// The mix has too many operations.
+    #[error("there are {0} operations: at most {OPERATIONS_MAX} are possible")]
+    TooManyOperations(usize),
+    /// A weight is not a percentage.
+    #[error("the weight of operation {op} is {weight}: give a percentage, 0 to 100")]
+    OperationWeight {
+        /// The operation.
+        op: &'static str,
+        /// Its weight.
+        weight: f64,
+    },
+    /// The weights of the operations do not sum to 100.
+    #[error("the weights of the operations sum to {}, not to 100: change them to add up", rounded(*.0))]
+    OperationWeightSum(f64),
+    /// The operation does not take the parameter.
+    #[error("operation {op} takes no {parameter}: {}", listed(.takes))]
+    Parameter {
+        /// The operation.
+        op: &'static str,
+        /// The parameter as written.
+        parameter: &'static str,
+        /// The parameters that the operation takes.
+        takes: &'static [&'static str],
+    },
+    /// A required parameter is missing.
+    #[error("operation {op} needs a {parameter}: give {expected}")]
+    NoParameter {
+        /// The operation.
+        op: &'static str,
+        /// The missing parameter.
+        parameter: &'static str,
+        /// The values that it may have.
+        expected: String,
+    },
+    /// A parameter has a value that it cannot have.
+    #[error("{parameter} of operation {op}: {problem}")]
+    Value {
+        /// The operation.
+        op: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The problem with the value, and how to correct it.
+        problem: String,
+    },
+    /// Sizes are given, but no operation has a size.
+    #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
+    UnusedSizes,
+    /// None of the offered dialects has the command.
+    #[error("{what} needs SMB {needs}, but the dialects are {dialects}: change them or drop it")]
+    Dialect {
+        /// The operation or parameter.
+        what: &'static str,
+        /// Dialects that have it.
+        needs: &'static str,
+        /// Dialects offered.
+        dialects: String,
+    },
+    /// The share of reads is not a percentage.
+    #[error("read_percent is {0}: give the share of reads, 0 to 100")]
+    ReadPercent(f64),
+    /// Two load models are given.
+    #[error("rate and think_time are both given: drop one of them")]
+    TwoLoadModels,
+    /// An option has no meaning without another option.
+    #[error("{0} means nothing without {1}: give that as well, or drop it")]
+    Without(&'static str, &'static str),
+    /// The think time is too long.
+    #[error("think_time is {}: at most {} are possible", format_duration(*.0), format_duration(THINK_TIME_MAX))]
+    ThinkTime(Duration),
+    /// A replay does not support the option.
+    #[error("{what} cannot be had in a replay: {why}")]
+    InReplay {
+        /// The option as written.
+        what: &'static str,
+        /// The advice.
+        why: &'static str,
+    },
+    /// A load model would replace the pauses of the recording.
+    #[error(
+        "{0} would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
+         them out of the file"
+    )]
+    Pauses(&'static str),
+    /// The recording has no times.
+    #[error("timing is recorded, but {0} has no times: give fast, or a file with times")]
+    NoTimes(String),
+    /// The number of loops is 0.
+    #[error("loops is 0: the least is 1")]
+    LoopsZero,
+    /// The mix has no sizes.
+    #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
+    NoSizes,
+    /// The mix has too many sizes.
+    #[error("there are {0} sizes: at most {SIZES_MAX} are possible")]
+    TooManySizes(usize),
+    /// A request size is 0 bytes.
+    #[error("a size is 0: the least is 1 byte")]
+    SizeZero,
+    /// A request is larger than any server accepts.
+    #[error("size {0:#} is more than {max}, the largest request servers take", max = Size(REQUEST_BYTES_MAX))]
+    SizeTooLarge(Size),
+    /// Two tables have the same size.
+    #[error("size {0:#} is listed twice: give it once, with the sum of the weights")]
+    SizeTwice(Size),
+    /// A request is larger than a file.
+    #[error("size {size:#} does not fit in a file of {file:#}: enlarge the files or drop the size")]
+    SizeAboveFile {
+        /// The request size.
+        size: Size,
+        /// The file size.
+        file: Size,
+    },
+    /// A weight is not a percentage.
+    #[error("the weight of size {size:#} is {weight}: give a percentage, 0 to 100")]
+    Weight {
+        /// The request size.
+        size: Size,
+        /// Its weight.
+        weight: f64,
+    },
+    /// The weights of the sizes do not sum to 100.
+    #[error("the weights of the sizes sum to {}, not to 100: change them to add up", rounded(*.0))]
+    WeightSum(f64),
+    /// The number of files is 0.
+    #[error("the file count is 0: the least is 1")]
+    NoFiles,
+    /// There are more files than a client can hold open.
+    #[error("the file count is {0}: at most {FILES_MAX} are possible")]
+    TooManyFiles(u32),
+    /// The files are too large together.
+    #[error("the files are too large: {clients} clients would need 2^63 bytes or more")]
+    FilesTooLarge {
+        /// Clients of the largest load point.
+        clients: u32,
+    },
+    /// The interval of flushes is 0 writes.
+    #[error("flush_every_writes is 0: give a number of writes, or leave it out for never")]
+    FlushZero,
+    /// Flushes are asked for, but no write ever occurs.
+    #[error(
+        "flush_every_writes is set, but read_percent is 100 and nothing is ever written: drop one of them"
+    )]
+    FlushWithoutWrites,
+    /// Flushes are asked for, but some clients only read.
+    #[error("flush_every_writes cannot be had with split = \"clients\": drop one of them")]
+    SplitFlush,
+    /// There are no load points.
+    #[error("there are no load points: give one or more numbers of clients")]
+    NoLoadPoints,
+    /// The number of clients is out of bounds.
+    #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
+    Clients(u32),
+    /// The number of requests in flight is out of bounds.
+    #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
+    Outstanding(u32),
+    /// The number of passes is 0.
+    #[error("repeat is 0: the least is 1")]
+    RepeatZero,
+    /// There are too many passes.
+    #[error("repeat is {0}: the most is {REPEAT_MAX}")]
+    RepeatTooLarge(u32),
+    /// The number of threads is out of bounds.
+    #[error("threads is {0}: give 1 to {THREADS_MAX}")]
+    Threads(u32),
+    /// The number of sessions per second is out of bounds.
+    #[error("setup_rate is {0}: give 1 to {SETUP_RATE_MAX} sessions per second")]
+    SetupRate(u32),
+    /// The measured window has no length.
+    #[error("duration is zero: the measured window needs a length, such as 30s")]
+    DurationZero,
+    /// A window or a ramp is too long.
+    #[error("{name} is {}: the longest is {}", format_duration(*.period), format_duration(PERIOD_MAX))]
+    PeriodTooLong {
+        /// The name of the period.
+        name: &'static str,
+        /// The period as written.
+        period: Duration,
+    },
+    /// A problem with the connections.
+    #[error(transparent)]
+    Connections(#[from] ConnectionsProblem),
+    /// The driver has no setting for the option.
+    #[error("the driver {driver} {why}")]
+    Driver {
+        /// The driver.
+        driver: DriverKind,
+        /// What the driver does instead, and the advice.
+        why: std::borrow::Cow<'static, str>,
+    },
+    /// Verification would take too much memory, because it has an entry for every
+    /// block.
+    #[error(
+        "verifying {bytes} of files takes {memory} of memory here, more than {}: use smaller files, fewer clients or no verification",
+        Size(VERIFY_MEMORY_MAX)
+    )]
+    VerifyMemory {
+        /// Bytes on the share.
+        bytes: Size,
+        /// Memory of all ledgers.
+        memory: Size,
+    },
+    /// Verification needs whole blocks.
+    #[error(
+        "{what} {size:#} is not a multiple of {BLOCK_BYTES} bytes, which verification needs: change it or turn verification off"
+    )]
+    Unverifiable {
+        /// The request or the file.
+        what: &'static str,
+        /// Its size.
+        size: Size,
+    },
+}
+
+/// Rounds to three decimals, so that a float sum of 99.99999999 reads 100.
+pub(super) fn rounded(sum: f64) -> f64 {
+    (sum * 1000.0).round() / 1000.0
+}
+
+fn listed(parameters: &[&str]) -> String {
+    match parameters {
+        [] => "it has no parameters".to_owned(),
+        some => format!("it has {}", some.join(", ")),
+    }
+}

@@ -1,0 +1,50 @@
+//! Validates a `fileio` test: what `sysbench fileio` accepts, and what the engine
+//! can do.
+
+use super::Written;
+use crate::access::SizeWeight;
+use crate::fileio::{Fileio, FileioProblem};
+use crate::files::{FileSet, Scope};
+use crate::plan::{Plan, PlanError, Problem};
+use crate::workload::{Requests, Workload};
+
+impl Written<'_> {
+    /// Resolves the workload of a test. Its options come from the command line.
+    pub(super) fn fileio(&self, test: &Fileio) -> Result<Workload, PlanError> {
+        test.check()
+            .map_err(|(field, problem)| self.in_test(field, problem))?;
+        Ok(Workload {
+            sizes: vec![SizeWeight {
+                // The check above bounds it to REQUEST_BYTES_MAX.
+                size: test.request().0 as u32,
+                weight: 100.0,
+            }],
+            access: test.mode.access(),
+            files: FileSet {
+                scope: Scope::Shared,
+                count: test.files,
+                size: test.file_bytes(),
+            },
+            requests: Requests::Fileio(test.clone()),
+        })
+    }
+
+    pub(super) fn check_fileio(&self, plan: &Plan) -> Result<(), PlanError> {
+        let Some(test) = plan.workload.fileio() else {
+            return Ok(());
+        };
+        plan.check_order()
+            .map_err(|problem| self.in_option("outstanding", true, problem))?;
+        let duration = plan.duration;
+        match test.time {
+            Some(time) if time != duration => {
+                Err(self.in_test("time", FileioProblem::Time { time, duration }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn in_test(&self, field: &'static str, problem: FileioProblem) -> PlanError {
+        self.in_option(field, true, Problem::Fileio(problem))
+    }
+}

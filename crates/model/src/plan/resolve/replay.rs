@@ -1,0 +1,139 @@
+//! Resolves the recording to replay, and refuses options that a replay does not
+//! support.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Written;
+use crate::access::Access;
+use crate::contents::Verify;
+use crate::files::{FileSet, Scope};
+use crate::load::LoadModel;
+use crate::netbench;
+use crate::plan::{Plan, PlanError, Problem};
+use crate::spec::RunOptions;
+use crate::trace::Trace;
+use crate::workload::{Replay, Requests, Timing, Workload};
+
+impl Written<'_> {
+    /// Returns the recording of the profile, if it has one.
+    pub(super) fn trace(&self, merged: &RunOptions) -> Result<Option<Arc<Trace>>, PlanError> {
+        let profile = self.profile;
+        let Some(variant) = profile.spec.netbench else {
+            return Ok(profile.trace.clone());
+        };
+        let spec = &profile.spec;
+        for (name, is_given) in [
+            ("read_percent", spec.read_percent.is_some()),
+            ("split", spec.split.is_some()),
+            ("[[operations]]", !spec.operations.is_empty()),
+            ("[[sizes]]", !spec.sizes.is_empty()),
+            ("[[pattern]]", !spec.pattern.is_empty()),
+            ("flush_every_writes", spec.flush_every_writes.is_some()),
+            ("access", spec.access.is_some()),
+        ] {
+            if is_given {
+                return Err(self.in_profile(Problem::InReplay {
+                    what: name,
+                    why: "netbench says what is done; drop one of them",
+                }));
+            }
+        }
+        let seed = merged.seed.unwrap_or(1);
+        Ok(Some(Arc::new(netbench::generate(variant, seed))))
+    }
+
+    /// Resolves a replay of this recording with the options given.
+    pub(super) fn replay(
+        &self,
+        trace: Arc<Trace>,
+        merged: &RunOptions,
+    ) -> Result<Workload, PlanError> {
+        let options = self.options;
+        if merged.loops == Some(0) {
+            return Err(self.in_option("loops", options.loops.is_some(), Problem::LoopsZero));
+        }
+        if options.file_size.is_some() {
+            return Err(self.not_in_replay("file_size", true, "files are as large as recorded"));
+        }
+        let timing = merged.timing.unwrap_or_default();
+        if timing == Timing::Recorded && !trace.has_times() {
+            let problem = Problem::NoTimes(trace.summary().source.clone());
+            return Err(self.in_option("timing", options.timing.is_some(), problem));
+        }
+        Ok(Workload {
+            sizes: Vec::new(),
+            files: FileSet {
+                scope: Scope::Private,
+                count: trace.files_per_client(),
+                size: 0,
+            },
+            requests: Requests::Replay(Replay {
+                trace,
+                timing,
+                loops: merged.loops,
+            }),
+            access: Access::Sequential,
+        })
+    }
+
+    /// Resolves the load model of a replay at the recorded instants.
+    pub(super) fn recorded(&self, merged: &RunOptions) -> Result<LoadModel, PlanError> {
+        let options = self.options;
+        let why = "timing is recorded; drop one of them";
+        match (merged.rate, merged.think_time) {
+            (None, None) => Ok(LoadModel::Recorded),
+            (Some(_), _) => Err(self.not_in_replay("rate", options.rate.is_some(), why)),
+            (None, Some(_)) => {
+                Err(self.not_in_replay("think_time", options.think_time.is_some(), why))
+            }
+        }
+    }
+
+    /// Refuses a rate or a think time for a recording with pauses. The pauses are
+    /// the waits of the recorded clients, and either option would silently replace
+    /// them.
+    pub(super) fn check_pauses(
+        &self,
+        replay: &Replay,
+        merged: &RunOptions,
+    ) -> Result<(), PlanError> {
+        if !replay.trace.has_pauses() {
+            return Ok(());
+        }
+        let (name, is_given) = match (merged.rate, merged.think_time) {
+            (Some(_), _) => ("rate", self.options.rate.is_some()),
+            (None, Some(Duration::ZERO) | None) => return Ok(()),
+            (None, Some(_)) => ("think_time", self.options.think_time.is_some()),
+        };
+        Err(self.in_option(name, is_given, Problem::Pauses(name)))
+    }
+
+    pub(super) fn check_replay(&self, plan: &Plan) -> Result<(), PlanError> {
+        let options = self.options;
+        let Some(replay) = plan.workload.replay() else {
+            return Ok(());
+        };
+        let is_given = options.outstanding.is_some();
+        plan.check_order()
+            .map_err(|problem| self.in_option("outstanding", is_given, problem))?;
+        if plan.verify != Verify::Off {
+            let why = "nobody recorded the data; drop it";
+            return Err(self.not_in_replay("verify", options.verify.is_some(), why));
+        }
+        for (name, ramp, given) in [
+            ("ramp_up", plan.ramp_up, options.ramp_up.is_some()),
+            ("ramp_down", plan.ramp_down, options.ramp_down.is_some()),
+        ] {
+            if replay.loops.is_some() && !ramp.is_zero() {
+                let why = "with loops everything is measured; give 0s";
+                return Err(self.not_in_replay(name, given, why));
+            }
+        }
+        Ok(())
+    }
+
+    fn not_in_replay(&self, what: &'static str, is_given: bool, why: &'static str) -> PlanError {
+        self.in_option(what, is_given, Problem::InReplay { what, why })
+    }
+}

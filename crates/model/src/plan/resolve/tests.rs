@@ -1,0 +1,542 @@
+//! Which specs resolve, which are refused, and the messages.
+
+mod readme;
+
+use smbench_protocol::{Dialect, DialectRange};
+
+use super::*;
+#[cfg(feature = "smb-rs")]
+use crate::generator::DriverKind;
+use crate::kind::OpKind;
+use crate::sessions::Mode;
+
+fn target() -> Target {
+    let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
+    target
+}
+
+pub(super) fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, PlanError> {
+    Plan::resolve(profile, options, target(), Limits::default(), 2)
+}
+
+/// Resolves a built-in profile without command-line options.
+pub(in crate::plan) fn plan(name: &str) -> Plan {
+    resolve(&Profile::builtin(name).unwrap(), &RunOptions::default()).unwrap()
+}
+
+pub(super) fn refusal(text: &str, options: &RunOptions) -> String {
+    let profile = Profile::parse("x.toml", text).unwrap();
+    resolve(&profile, options).unwrap_err().to_string()
+}
+
+#[test]
+fn built_in_defaults_hold_when_nobody_says_otherwise() {
+    let plan = plan("file-server");
+    assert_eq!(plan.profile, "file-server");
+    assert_eq!(plan.load_points, [1, 4, 8, 16]);
+    assert_eq!((plan.outstanding, plan.repeat, plan.seed), (1, 1, 1));
+    assert_eq!(plan.duration, Duration::from_secs(3));
+    assert_eq!(plan.ramp_up, Duration::from_secs(1));
+    assert_eq!(plan.ramp_down, Duration::from_millis(500));
+    assert_eq!((plan.threads, plan.verify), (2, Verify::Off));
+    assert_eq!(plan.session.signing, Mode::Auto);
+    assert_eq!(plan.session.dialects, DialectRange::ALL);
+    assert_eq!(plan.workload.sizes.len(), 8);
+    assert_eq!(plan.max_clients(), 16);
+    assert_eq!(plan.bytes_on_share(), 16 << 20);
+    assert_eq!(plan.files().count(), 16);
+    assert!(plan.workload.kinds().contains(&OpKind::Write));
+}
+
+#[test]
+fn every_builtin_profile_runs_and_can_be_verified() {
+    for (name, _) in crate::profile::BUILTIN {
+        // The contents of a replay's files are unknown, so they cannot be verified.
+        let is_replay = name.starts_with("netbench-like");
+        let options = RunOptions {
+            verify: (!is_replay).then_some(Verify::ReadBack),
+            ..RunOptions::default()
+        };
+        let plan = resolve(&Profile::builtin(name).unwrap(), &options).unwrap();
+        assert_eq!(plan.profile, name);
+        let writes = plan.workload.kinds().contains(&OpKind::Write);
+        let expected = is_replay || ["file-server", "all-commands"].contains(&name);
+        assert_eq!(writes, expected, "{name}");
+    }
+}
+
+/// Each case is an option that a replay does not support, with its message.
+#[test]
+fn what_a_replay_cannot_have_is_refused() {
+    let office = Profile::builtin("netbench-like").unwrap();
+    let none = RunOptions::default;
+    for (options, told) in [
+        (
+            RunOptions {
+                outstanding: Some(2),
+                ..none()
+            },
+            "--outstanding: outstanding cannot be had in a replay: operations depend on those before \
+             them; give outstanding 1",
+        ),
+        (
+            RunOptions {
+                verify: Some(Verify::ReadBack),
+                ..none()
+            },
+            "--verify: verify cannot be had in a replay: nobody recorded the data; drop it",
+        ),
+        (
+            RunOptions {
+                file_size: Some(Size(1)),
+                ..none()
+            },
+            "--file-size: file_size cannot be had in a replay: files are as large as recorded",
+        ),
+        (
+            RunOptions {
+                loops: Some(0),
+                ..none()
+            },
+            "--loops: loops is 0: the least is 1",
+        ),
+        (
+            RunOptions {
+                loops: Some(1),
+                ramp_up: Some(Duration::from_secs(1)),
+                ..none()
+            },
+            "--ramp-up: ramp_up cannot be had in a replay: with loops everything is measured; give 0s",
+        ),
+        (
+            RunOptions {
+                timing: Some(Timing::Recorded),
+                ..none()
+            },
+            "--timing: timing is recorded, but netbench-like (without-cache) has no times: give fast, or \
+             a file with times",
+        ),
+    ] {
+        assert_eq!(resolve(&office, &options).unwrap_err().to_string(), told);
+    }
+    let loops = RunOptions {
+        loops: Some(1),
+        ..none()
+    };
+    let plan = resolve(&office, &loops).unwrap();
+    assert_eq!(
+        (plan.ramp_up, plan.ramp_down),
+        (Duration::ZERO, Duration::ZERO)
+    );
+    assert_eq!(plan.duration, Duration::from_secs(3600));
+    assert_eq!(
+        resolve(&Profile::builtin("read-4k").unwrap(), &loops)
+            .unwrap_err()
+            .to_string(),
+        "--loops: loops means nothing without something to replay: give that as well, or drop it"
+    );
+    let two = Profile::parse("x.toml", "netbench = \"oplocks\"\nread_percent = 5").unwrap();
+    assert_eq!(
+        resolve(&two, &none()).unwrap_err().to_string(),
+        "profile x.toml: read_percent cannot be had in a replay: netbench says what is done; drop one \
+         of them"
+    );
+}
+
+#[test]
+fn the_command_line_goes_before_the_file_and_that_before_defaults() {
+    let profile = Profile::parse(
+        "x.toml",
+        r#"
+        read_percent = 100
+        sizes = [{ size = 512, weight = 100 }]
+        [files]
+        size = "4KiB"
+        [run]
+        clients = "2"
+        outstanding = 3
+        seed = 5
+        dialect = "2.1"
+        sign = "off"
+        "#,
+    )
+    .unwrap();
+    let options = RunOptions {
+        clients: Some("7,9".parse().unwrap()),
+        seed: Some(6),
+        file_size: Some(Size(8192)),
+        ..RunOptions::default()
+    };
+    let plan = resolve(&profile, &options).unwrap();
+    assert_eq!(plan.profile, "x");
+    assert_eq!(plan.load_points, [7, 9]);
+    assert_eq!((plan.seed, plan.outstanding, plan.repeat), (6, 3, 1));
+    assert_eq!(plan.workload.files.size, 8192);
+    assert_eq!(plan.session.dialects, DialectRange::only(Dialect::Smb21));
+    assert_eq!(plan.session.signing, Mode::Off);
+    assert!(!plan.workload.kinds().contains(&OpKind::Write));
+}
+
+const SIZES: &str = "sizes = [{ size = 512, weight = 100 }]\n";
+
+#[test]
+fn a_profile_that_cannot_run_is_refused_in_a_line() {
+    for (text, message) in [
+        (
+            "",
+            "read_percent is missing: give the share of reads, 0 to 100, or [[operations]] tables",
+        ),
+        (
+            "read_percent = 101",
+            "read_percent is 101: give the share of reads, 0 to 100",
+        ),
+        (
+            "read_percent = -1",
+            "read_percent is -1: give the share of reads, 0 to 100",
+        ),
+        (
+            "read_percent = nan",
+            "read_percent is NaN: give the share of reads, 0 to 100",
+        ),
+        (
+            "read_percent = 80",
+            "there are no sizes: add [[sizes]] tables with a size and a weight",
+        ),
+        (
+            "read_percent = 80\nflush_every_writes = 0",
+            "flush_every_writes is 0: give a number of writes, or leave it out for never",
+        ),
+        (
+            "read_percent = 100\nflush_every_writes = 9",
+            "flush_every_writes is set, but read_percent is 100 and nothing is ever written: drop one of them",
+        ),
+        (
+            "read_percent = 80\nfiles.count = 0",
+            "the file count is 0: the least is 1",
+        ),
+        (
+            "read_percent = 80\nfiles.count = 10001",
+            "the file count is 10001: at most 10000 are possible",
+        ),
+    ] {
+        let found = refusal(text, &RunOptions::default());
+        assert_eq!(found, format!("profile x.toml: {message}"), "{text}");
+    }
+}
+
+#[test]
+fn a_mix_that_cannot_run_is_refused_in_a_line() {
+    for (sizes, message) in [
+        (
+            "{ size = 0, weight = 100 }",
+            "a size is 0: the least is 1 byte",
+        ),
+        (
+            "{ size = \"9MiB\", weight = 100 }",
+            "size 9 MiB is more than 8 MiB, the largest request servers take",
+        ),
+        (
+            "{ size = \"9T\", weight = 100 }",
+            "size 9 TiB is more than 8 MiB, the largest request servers take",
+        ),
+        (
+            "{ size = 512, weight = 50 }, { size = \"512\", weight = 50 }",
+            "size 512 B is listed twice: give it once, with the sum of the weights",
+        ),
+        (
+            "{ size = \"2MiB\", weight = 100 }",
+            "size 2 MiB does not fit in a file of 1 MiB: enlarge the files or drop the size",
+        ),
+        (
+            "{ size = 512, weight = -5 }, { size = 1024, weight = 105 }",
+            "the weight of size 512 B is -5: give a percentage, 0 to 100",
+        ),
+        (
+            "{ size = 512, weight = nan }",
+            "the weight of size 512 B is NaN: give a percentage, 0 to 100",
+        ),
+        (
+            "{ size = 512, weight = inf }",
+            "the weight of size 512 B is inf: give a percentage, 0 to 100",
+        ),
+        (
+            "{ size = 512, weight = 60 }, { size = 1024, weight = 35.5 }",
+            "the weights of the sizes sum to 95.5, not to 100: change them to add up",
+        ),
+        (
+            "{ size = 512, weight = 100.02 }",
+            "the weights of the sizes sum to 100.02, not to 100: change them to add up",
+        ),
+    ] {
+        let text = format!("read_percent = 80\nsizes = [{sizes}]");
+        let found = refusal(&text, &RunOptions::default());
+        assert_eq!(found, format!("profile x.toml: {message}"));
+    }
+}
+
+#[test]
+fn weights_may_be_rounded_thirds() {
+    let text = "read_percent = 80\nsizes = [{ size = 512, weight = 33.33 }, \
+                { size = 1024, weight = 33.33 }, { size = 2048, weight = 33.33 }]";
+    let profile = Profile::parse("x.toml", text).unwrap();
+    assert!(resolve(&profile, &RunOptions::default()).is_ok());
+}
+
+#[test]
+fn credits_must_pay_for_the_largest_request() {
+    let profile = "read_percent = 80\nfiles.size = \"8MiB\"\n\
+                   sizes = [{ size = \"1MiB\", weight = 100 }]\n";
+    for (credits, message) in [
+        (0, "credits is 0: give 1 to 8192"),
+        (8193, "credits is 8193: give 1 to 8192"),
+        (
+            15,
+            "credits is 15, but a request of 1 MiB costs 16: give at least as many",
+        ),
+    ] {
+        let options = RunOptions {
+            credits: Some(credits),
+            ..RunOptions::default()
+        };
+        assert_eq!(refusal(profile, &options), format!("--credits: {message}"));
+        let text = format!("{profile}[run]\ncredits = {credits}");
+        let found = refusal(&text, &RunOptions::default());
+        assert_eq!(found, format!("profile x.toml: {message}"));
+    }
+    let options = RunOptions {
+        credits: Some(16),
+        ..RunOptions::default()
+    };
+    let plan = resolve(&Profile::parse("x.toml", profile).unwrap(), &options).unwrap();
+    assert_eq!(plan.connections.credits, Some(16));
+}
+
+/// Each case is a wrong option, on the command line and in the profile.
+#[test]
+fn an_option_is_refused_where_it_was_given() {
+    for (run, options, field, message) in [
+        (
+            "outstanding = 0",
+            RunOptions {
+                outstanding: Some(0),
+                ..RunOptions::default()
+            },
+            "--outstanding",
+            "outstanding is 0: give 1 to 1024",
+        ),
+        (
+            "outstanding = 1025",
+            RunOptions {
+                outstanding: Some(1025),
+                ..RunOptions::default()
+            },
+            "--outstanding",
+            "outstanding is 1025: give 1 to 1024",
+        ),
+        (
+            "repeat = 0",
+            RunOptions {
+                repeat: Some(0),
+                ..RunOptions::default()
+            },
+            "--repeat",
+            "repeat is 0: the least is 1",
+        ),
+        (
+            "threads = 0",
+            RunOptions {
+                threads: Some(0),
+                ..RunOptions::default()
+            },
+            "--threads",
+            "threads is 0: give 1 to 1024",
+        ),
+        (
+            "setup_rate = 0",
+            RunOptions {
+                setup_rate: Some(0),
+                ..RunOptions::default()
+            },
+            "--setup-rate",
+            "setup_rate is 0: give 1 to 1000000 sessions per second",
+        ),
+        (
+            "duration = \"0s\"",
+            RunOptions {
+                duration: Some(Duration::ZERO),
+                ..RunOptions::default()
+            },
+            "--duration",
+            "duration is zero: the measured window needs a length, such as 30s",
+        ),
+        (
+            "ramp_up = \"31days\"",
+            RunOptions {
+                ramp_up: Some(Duration::from_secs(31 * 86_400)),
+                ..RunOptions::default()
+            },
+            "--ramp-up",
+            "ramp_up is 1month 13h 26m 24s: the longest is 30days",
+        ),
+    ] {
+        let valid = format!("read_percent = 80\n{SIZES}");
+        assert_eq!(refusal(&valid, &options), format!("{field}: {message}"));
+        let text = format!("{valid}[run]\n{run}");
+        assert_eq!(
+            refusal(&text, &RunOptions::default()),
+            format!("profile x.toml: {message}")
+        );
+    }
+}
+
+#[test]
+fn a_file_size_from_the_command_line_is_blamed_on_it() {
+    let small = RunOptions {
+        file_size: Some(Size(511)),
+        ..RunOptions::default()
+    };
+    assert_eq!(
+        refusal(&format!("read_percent = 80\n{SIZES}"), &small),
+        "--file-size: size 512 B does not fit in a file of 511 B: enlarge the files or drop the size"
+    );
+    let large = RunOptions {
+        file_size: Some(Size(1 << 62)),
+        ..RunOptions::default()
+    };
+    assert_eq!(
+        refusal(&format!("read_percent = 80\n{SIZES}"), &large),
+        "--file-size: the files are too large: 16 clients would need 2^63 bytes or more"
+    );
+}
+
+#[test]
+fn verification_needs_whole_blocks() {
+    let verified = RunOptions {
+        verify: Some(Verify::ReadBack),
+        ..RunOptions::default()
+    };
+    for (text, message) in [
+        (
+            "read_percent = 80\nsizes = [{ size = 1025, weight = 100 }]",
+            "profile x.toml: size 1025 B is not a multiple of 512 bytes, which verification needs: change it or turn verification off",
+        ),
+        (
+            "read_percent = 80\nfiles.size = 1000\nsizes = [{ size = 512, weight = 100 }]",
+            "profile x.toml: file size 1000 B is not a multiple of 512 bytes, which verification needs: change it or turn verification off",
+        ),
+    ] {
+        assert_eq!(refusal(text, &verified), message);
+        let profile = Profile::parse("x.toml", text).unwrap();
+        assert!(resolve(&profile, &RunOptions::default()).is_ok());
+    }
+}
+
+#[test]
+fn verification_of_more_than_memory_holds_is_refused() {
+    let verified = RunOptions {
+        verify: Some(Verify::ReadBack),
+        ..RunOptions::default()
+    };
+    let text = "read_percent = 80\nfiles.size = \"6GiB\"\nsizes = [{ size = 512, weight = 100 }]";
+    assert_eq!(
+        refusal(text, &verified),
+        "profile x.toml: verifying 96 GiB of files takes 4.5 GiB of memory here, more than 4 GiB: \
+         use smaller files, fewer clients or no verification"
+    );
+}
+
+#[cfg(feature = "smb-rs")]
+#[test]
+fn what_smb_rs_cannot_honour_is_refused() {
+    use smbench_protocol::{Cipher, CipherList, SigningAlgorithm};
+
+    let by_smb_rs = || RunOptions {
+        driver: Some(DriverKind::SmbRs),
+        ..RunOptions::default()
+    };
+    let text = format!("read_percent = 80\n{SIZES}");
+    for (options, message) in [
+        (
+            RunOptions {
+                sign: Some(Mode::Off),
+                ..by_smb_rs()
+            },
+            "--sign: the driver smb-rs signs whatever it does not encrypt: give auto or required, \
+             or use --driver native",
+        ),
+        (
+            RunOptions {
+                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                ..by_smb_rs()
+            },
+            "--signing-algorithm: the driver smb-rs leaves the signing algorithm to the server: \
+             leave it out, or use --driver native",
+        ),
+        (
+            RunOptions {
+                cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                ..by_smb_rs()
+            },
+            "--cipher: the driver smb-rs leaves the cipher to the server: leave it out, or use \
+             --driver native",
+        ),
+        (
+            RunOptions {
+                oplock: Some("batch".parse().unwrap()),
+                ..by_smb_rs()
+            },
+            "--oplock: the driver smb-rs asks for no oplocks or leases: leave it out, or use \
+             --driver native",
+        ),
+        (
+            RunOptions {
+                credits: Some(64),
+                ..by_smb_rs()
+            },
+            "--credits: the driver smb-rs uses as many credits as it is granted: leave it out, or \
+             use --driver native",
+        ),
+        (
+            RunOptions {
+                dialect: Some(Dialect::Smb202.into()),
+                outstanding: Some(2),
+                ..by_smb_rs()
+            },
+            "--outstanding: the driver smb-rs sends one request at a time in SMB 2.0.2: give 1, or \
+             offer a newer dialect",
+        ),
+    ] {
+        assert_eq!(refusal(&text, &options), message);
+        let native = RunOptions {
+            driver: None,
+            ..options
+        };
+        let profile = Profile::parse("x.toml", &text).unwrap();
+        assert!(resolve(&profile, &native).is_ok());
+    }
+    let text = format!("{text}[run]\ndriver = \"smb-rs\"\nsign = \"off\"\n");
+    assert!(
+        refusal(&text, &RunOptions::default()).starts_with("profile x.toml: the driver smb-rs")
+    );
+}
+
+#[cfg(feature = "smb-rs")]
+#[test]
+fn smb_rs_logs_on_by_ntlm_only() {
+    use crate::login::Login;
+
+    let profile = Profile::builtin("file-server").unwrap();
+    let options = RunOptions {
+        driver: Some(DriverKind::SmbRs),
+        ..RunOptions::default()
+    };
+    let target = Target {
+        login: Login::Anonymous,
+        ..target()
+    };
+    let refused = Plan::resolve(&profile, &options, target, Limits::default(), 2);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "--auth: the driver smb-rs logs on by NTLM only: give ntlm, or use --driver native"
+    );
+}

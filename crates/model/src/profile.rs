@@ -1,0 +1,115 @@
+//! Profiles: named workloads, and the built-in ones. Not here: reading files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::fileio::Fileio;
+use crate::spec::{Spec, SyntaxError};
+use crate::trace::Trace;
+
+/// The profile that runs when the user names none.
+pub const DEFAULT: &str = "file-server";
+
+/// The built-in profiles: name and TOML text.
+pub const BUILTIN: [(&str, &str); 7] = [
+    ("file-server", include_str!("../profiles/file-server.toml")),
+    ("web-server", include_str!("../profiles/web-server.toml")),
+    ("read-4k", include_str!("../profiles/read-4k.toml")),
+    ("metadata", include_str!("../profiles/metadata.toml")),
+    (
+        "all-commands",
+        include_str!("../profiles/all-commands.toml"),
+    ),
+    (
+        "netbench-like",
+        include_str!("../profiles/netbench-like.toml"),
+    ),
+    (
+        "netbench-like-oplocks",
+        include_str!("../profiles/netbench-like-oplocks.toml"),
+    ),
+];
+
+/// A profile and its source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// A built-in profile's name, or the path as given. Messages name it as the
+    /// place of a mistake.
+    pub origin: String,
+    /// Its content.
+    pub spec: Spec,
+    /// The trace to replay instead of the content.
+    pub trace: Option<Arc<Trace>>,
+    /// The `sysbench fileio` test to run instead of the content.
+    pub fileio: Option<Fileio>,
+}
+
+/// Returns the text of a built-in profile.
+#[must_use]
+pub fn builtin(name: &str) -> Option<&'static str> {
+    BUILTIN
+        .into_iter()
+        .find(|(builtin, _)| *builtin == name)
+        .map(|(_, text)| text)
+}
+
+impl Profile {
+    /// Makes a profile in code. Results use `name` unless `spec` has a name.
+    /// Messages use `name` as the place of a mistake.
+    #[must_use]
+    pub fn from_spec(name: &str, spec: Spec) -> Self {
+        Self {
+            origin: name.to_owned(),
+            spec,
+            trace: None,
+            fileio: None,
+        }
+    }
+
+    /// Returns the built-in profile with this name.
+    #[must_use]
+    pub fn builtin(name: &str) -> Option<Self> {
+        let text = builtin(name)?;
+        Some(Self::parse(name, text).unwrap_or_else(|error| unreachable!("{error}")))
+    }
+
+    /// Parses the text of a profile. Messages call it `origin`.
+    ///
+    /// # Errors
+    /// When the text is not a profile.
+    pub fn parse(origin: &str, text: &str) -> Result<Self, MalformedProfile> {
+        match Spec::parse(text) {
+            Ok(spec) => Ok(Self::from_spec(origin, spec)),
+            Err(error) => Err(MalformedProfile {
+                origin: origin.to_owned(),
+                error,
+            }),
+        }
+    }
+
+    /// Returns the name that results use: the profile's own, or else its file's.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let stem = || {
+            Path::new(&self.origin)
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+        };
+        self.spec
+            .name
+            .clone()
+            .filter(|name| !name.trim().is_empty())
+            .or_else(stem)
+            .unwrap_or_else(|| self.origin.clone())
+    }
+}
+
+/// The reason why a text is not a profile.
+#[derive(Debug, thiserror::Error)]
+#[error("profile {origin}, {error}")]
+pub struct MalformedProfile {
+    /// The profile as given.
+    pub origin: String,
+    /// The place and the reason.
+    pub error: SyntaxError,
+}

@@ -1,0 +1,94 @@
+//! The progress of a run, which observers receive.
+
+use std::time::{Duration, SystemTime};
+
+use crate::record::Recorder;
+
+/// One interval of a measured window. It lasts one second, or longer if the window
+/// would otherwise have more than [`crate::record::INTERVALS_MAX`] intervals.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasuredInterval<'a> {
+    /// The load point.
+    pub point: Point,
+    /// Number of the pass, from 1.
+    pub repeat: u32,
+    /// Number of the interval in the window, from 0.
+    pub index: u32,
+    /// Start of the interval.
+    pub start: SystemTime,
+    /// Length of the interval.
+    pub length: Duration,
+    /// Operations of all clients that completed in the interval.
+    pub ops: &'a Recorder,
+}
+
+/// The current phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// Connecting to the server and claiming a directory on the share.
+    Connecting,
+    /// Writing the files of the workload.
+    Preparing {
+        /// Bytes written so far.
+        done: u64,
+        /// Bytes in total.
+        total: u64,
+    },
+    /// Setting up the sessions of a load point.
+    SettingUp {
+        /// The load point.
+        point: Point,
+        /// Number of sessions that are set up.
+        ready: u32,
+        /// Time since the set-up of the first session began.
+        elapsed: Duration,
+    },
+    /// Running the load, or logging off after it.
+    Running {
+        /// The load point.
+        point: Point,
+        /// Ramp or window.
+        stage: Stage,
+        /// Time since the load began.
+        elapsed: Duration,
+        /// Length of ramps and window together.
+        total: Duration,
+        /// Figures of the last complete second.
+        live: Live,
+    },
+    /// Removing files from the share.
+    CleaningUp,
+}
+
+/// One load point of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Number among all load points of all passes, from 1.
+    pub number: u32,
+    /// Number of all load points of all passes.
+    pub of: u32,
+    /// Number of clients.
+    pub clients: u32,
+}
+
+/// Part of a load point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The ramp before the measured window.
+    RampUp,
+    /// The measured window.
+    Measuring,
+    /// The ramp after the measured window.
+    RampDown,
+}
+
+/// Figures of the last complete second, including ramps; zeros in the first second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Live {
+    /// Application megabits (10^6) per second.
+    pub throughput_mbps: f64,
+    /// Operations per second.
+    pub ops_per_s: f64,
+    /// 99th percentile of the latency, from the due instant to the answer.
+    pub p99: Duration,
+}

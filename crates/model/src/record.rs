@@ -1,0 +1,33 @@
+//! The measurements of a run, before they are summarised.
+//!
+//! A [`Recorder`] has a fixed size. A worker records into it during one interval.
+//! At the end of the interval the recorders of all workers are merged. The result
+//! becomes a line of the [`Series`] and is added to the load point's [`Tally`].
+//! Merging histograms is exact. Percentiles over workers and intervals are
+//! therefore percentiles over operations, never means of means.
+
+mod caching;
+mod fairness;
+mod health;
+mod load_point;
+mod punctuality;
+mod recorder;
+mod run;
+mod series;
+mod tally;
+mod verification;
+
+pub use crate::kind::{Direction, OpKind};
+pub use caching::CachingRecord;
+pub use fairness::Fairness;
+pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
+pub use load_point::{ClientUsage, Dropout, LoadPointRecord, SetupRecord};
+pub use punctuality::Punctuality;
+pub use recorder::{
+    Difference, Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, Recorder, Times,
+    latency_histogram,
+};
+pub use run::{Origin, Outcome, RunRecord, ServerFacts};
+pub use series::{INTERVALS_MAX, IntervalSummary, Series};
+pub use tally::{OpTotals, Phase, Tally};
+pub use verification::Verification;

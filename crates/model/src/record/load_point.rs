@@ -1,0 +1,94 @@
+//! The measurements of one load point of one pass.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::cpu::ServerCpuRecord;
+use crate::record::{Fairness, GeneratorRecord, Punctuality, Series, Tally};
+
+/// A client that did not finish its load point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropout {
+    /// The client's number, from 0.
+    pub client: u32,
+    /// The reason, as a lower-case clause.
+    pub reason: String,
+}
+
+/// The resources that the generator's own process used during the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientUsage {
+    /// CPU time in user mode.
+    pub cpu_user: Duration,
+    /// CPU time in the kernel.
+    pub cpu_system: Duration,
+    /// Largest resident set of the process so far, in bytes.
+    pub max_rss_bytes: u64,
+}
+
+/// The set-up of the sessions of one load point.
+#[derive(Clone, Debug)]
+pub struct SetupRecord {
+    /// Nanoseconds from connect until the tree was connected, one value per
+    /// session.
+    pub session: Histogram<u64>,
+    /// TCP connections of the sessions.
+    pub connections: u64,
+    /// Time from the first connect until the last session was completely ready for
+    /// the load.
+    pub elapsed: Duration,
+}
+
+/// One load point of one pass.
+#[derive(Clone, Debug)]
+pub struct LoadPointRecord {
+    /// Clients asked for.
+    pub clients: u32,
+    /// Number of the pass, from 1.
+    pub repeat: u32,
+    /// Length of the window that was actually measured.
+    pub window: Duration,
+    /// The operations of the load point.
+    pub ops: Tally,
+    /// The same operations over time.
+    pub series: Series,
+    /// Time from when no further operation was sent until the last operation under
+    /// load was done. Completions in it belong to no window.
+    pub drain: Duration,
+    /// Time until every file had been flushed. It starts at the end of the last
+    /// operation under load, or of the window if that is later. `None` if nothing
+    /// is done after the load.
+    pub final_flush: Option<Duration>,
+    /// How evenly the server served the clients.
+    pub fairness: Fairness,
+    /// Time within the window in which operations were in flight, summed over
+    /// operations. It is counted as they are sent and answered, not as the sum of
+    /// their latencies. Each of the two values can therefore check the other.
+    pub in_flight: Duration,
+    /// How punctual the actions were that are due by the clock.
+    pub punctuality: Punctuality,
+    /// Clients that completed an operation in the window.
+    pub clients_served: u32,
+    /// Clients that did not run the whole window.
+    pub dropouts: Vec<Dropout>,
+    /// The reason why the load point must not be quoted; `None` when it is valid.
+    pub invalid: Option<String>,
+    /// The generator's own use of CPU and memory.
+    pub client: ClientUsage,
+    /// The server's use of CPU.
+    pub server_cpu: ServerCpuRecord,
+    /// The state of the generator, and whether it was the limit.
+    pub generator: GeneratorRecord,
+    /// The set-up of the sessions.
+    pub setup: SetupRecord,
+    /// Time within the window, summed over clients, in which a request was due but
+    /// no credit was available.
+    pub credit_starved: Duration,
+    /// Time within the window, summed over clients, in which a request was due but
+    /// the socket had not yet accepted earlier ones.
+    pub held_back: Duration,
+    /// Operations that were next but could not be sent before the load ended, at
+    /// most one per client. They are not counted as operations.
+    pub unsent: u32,
+}

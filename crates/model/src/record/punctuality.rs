@@ -1,0 +1,56 @@
+//! Whether actions began when they were due.
+
+use std::ops::Add;
+
+use crate::Nanos;
+
+/// Actions that were due by the clock in the window: at a rate, as recorded or
+/// after a think time. It does not matter when they were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Punctuality {
+    /// The number of actions.
+    pub due: u64,
+    /// Actions that were sent in the window, whenever they were due.
+    pub sent: u64,
+    /// Begun more than a millisecond late: earlier ones of the client had not
+    /// been answered, credits lacked, or the generator was slow.
+    pub late: u64,
+    /// Actions that never began.
+    pub dropped: u64,
+    /// Actions without an answer when the window closed, including those that never
+    /// began.
+    pub unanswered: u64,
+    /// The longest wait of an unanswered action.
+    pub unanswered_max: Nanos,
+    /// The longest delay of an action.
+    pub delay_max: Nanos,
+}
+
+impl Punctuality {
+    /// The punctuality of no actions.
+    pub const NONE: Self = Self {
+        due: 0,
+        sent: 0,
+        late: 0,
+        dropped: 0,
+        unanswered: 0,
+        unanswered_max: Nanos(0),
+        delay_max: Nanos(0),
+    };
+}
+
+impl Add for Punctuality {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            due: self.due + other.due,
+            sent: self.sent + other.sent,
+            late: self.late + other.late,
+            dropped: self.dropped + other.dropped,
+            unanswered: self.unanswered + other.unanswered,
+            unanswered_max: self.unanswered_max.max(other.unanswered_max),
+            delay_max: self.delay_max.max(other.delay_max),
+        }
+    }
+}

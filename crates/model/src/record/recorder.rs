@@ -1,0 +1,387 @@
+//! The recorder of a worker, for one interval.
+//!
+//! Invariant: the sum of several recorders equals one recorder of all their
+//! operations, however they are distributed. A kind of operation that never
+//! completes has no histogram.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use smbench_protocol::NtStatus;
+
+use super::{CachingRecord, Verification};
+use crate::Nanos;
+use crate::contents::block::Mismatch;
+use crate::contents::verify::Verdict;
+use crate::kind::{ByKind, OpKind};
+use crate::load::LoadModel;
+
+/// The highest latency recorded, one hour in nanoseconds. Longer ones are recorded
+/// as this.
+pub const HIGHEST_LATENCY_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits every latency histogram keeps.
+pub const LATENCY_DIGITS: u8 = 3;
+
+/// Makes an empty latency histogram in nanoseconds, 1 ns to one hour.
+#[must_use]
+pub fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST_LATENCY_NS, LATENCY_DIGITS)
+        .unwrap_or_else(|error| unreachable!("constant histogram bounds are valid: {error}"))
+}
+
+/// Operations of one kind, or of all, that completed in a period.
+#[derive(Clone, Debug)]
+pub struct OpRecord {
+    /// Payload bytes of the operations that completed without error.
+    pub bytes: u64,
+    /// Operations that completed with an error status, or with wrong data under
+    /// verification.
+    pub errors: u64,
+    /// Time from sent to done in nanoseconds, of operations that completed without
+    /// error.
+    pub service: Histogram<u64>,
+    /// Time from due to done in nanoseconds, of the same operations. `None` if
+    /// operations are due when they are sent.
+    pub response: Option<Histogram<u64>>,
+}
+
+/// The times of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// From sent to done.
+    pub service: Nanos,
+    /// From due to done.
+    pub response: Nanos,
+}
+
+impl From<Nanos> for Times {
+    /// Makes the times of an operation that was due when it was sent.
+    fn from(service: Nanos) -> Self {
+        Self {
+            service,
+            response: service,
+        }
+    }
+}
+
+impl Default for OpRecord {
+    fn default() -> Self {
+        Self {
+            bytes: 0,
+            errors: 0,
+            service: latency_histogram(),
+            response: None,
+        }
+    }
+}
+
+impl OpRecord {
+    /// Makes an empty record of operations that are due by the clock.
+    fn paced() -> Self {
+        Self {
+            response: Some(latency_histogram()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the number of operations that completed without error.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.service.len()
+    }
+
+    /// Returns the time that users wait, from due to done.
+    #[must_use]
+    pub fn latency(&self) -> &Histogram<u64> {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+
+    /// Adds another record.
+    pub fn merge(&mut self, other: &Self) {
+        if other.response.is_some() && self.response.is_none() {
+            self.response = Some(self.service.clone());
+        }
+        if let Some(ours) = &mut self.response {
+            // The bounds are equal, here and below, so adding cannot fail.
+            let added = ours.add(other.latency());
+            debug_assert!(added.is_ok());
+        }
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        let added = self.service.add(&other.service);
+        debug_assert!(added.is_ok());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.errors == 0 && self.service.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.bytes = 0;
+        self.errors = 0;
+        // A reset touches a quarter of a megabyte, so it is done only when
+        // necessary.
+        if !self.service.is_empty() {
+            self.service.reset();
+            if let Some(response) = &mut self.response {
+                response.reset();
+            }
+        }
+    }
+}
+
+/// The reason why an operation counts as an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// The server answered with this status.
+    Status(NtStatus),
+    /// The answer carried fewer bytes than asked for.
+    Short,
+    /// The answer carried more bytes than asked for.
+    Long,
+    /// Under verification, the data was not the written data.
+    WrongData,
+    /// One of the remaining causes, after too many different ones.
+    Other,
+}
+
+/// The largest number of different causes in one recorder. A server could invent
+/// thousands of status codes.
+const CAUSES_MAX: usize = 256;
+
+/// Failures by operation and cause.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures(pub(super) BTreeMap<(OpKind, Failure), u64>);
+
+impl Failures {
+    fn count(&mut self, kind: OpKind, failure: Failure, count: u64) {
+        let is_full = self.0.len() >= CAUSES_MAX;
+        let cause = match is_full && !self.0.contains_key(&(kind, failure)) {
+            true => Failure::Other,
+            false => failure,
+        };
+        *self.0.entry((kind, cause)).or_default() += count;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (&(kind, failure), &count) in &other.0 {
+            self.count(kind, failure, count);
+        }
+    }
+}
+
+/// A difference between an operation of a replay and its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Difference {
+    /// The kind of the operation.
+    pub kind: OpKind,
+    /// The recorded status; `None` if there were too many different differences.
+    pub recorded: Option<NtStatus>,
+    /// The result in the replay.
+    pub seen: Failure,
+}
+
+/// Operations of a replay that differ from the recording.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Differences(pub(super) BTreeMap<Difference, u64>);
+
+impl Differences {
+    fn count(&mut self, difference: Difference, count: u64) {
+        let is_full = self.0.len() >= CAUSES_MAX;
+        let told = match is_full && !self.0.contains_key(&difference) {
+            true => Difference {
+                recorded: None,
+                seen: Failure::Other,
+                ..difference
+            },
+            false => difference,
+        };
+        *self.0.entry(told).or_default() += count;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (&difference, &count) in &other.0 {
+            self.count(difference, count);
+        }
+    }
+}
+
+/// The records of one worker in an interval, or of several workers after merging.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    /// A record has a quarter of a megabyte, so only kinds that occur have one.
+    ops: ByKind<Option<OpRecord>>,
+    failures: Failures,
+    differences: Differences,
+    caching: CachingRecord,
+    verification: Verification,
+    first_wrong_data: Option<String>,
+}
+
+impl Recorder {
+    /// Makes a recorder with memory for these kinds. The first operation of such a
+    /// kind therefore costs no more than the others. Other kinds are counted too. A
+    /// paced load has separate response times.
+    #[must_use]
+    pub fn expecting(kinds: impl IntoIterator<Item = OpKind>, load: &LoadModel) -> Self {
+        let mut new = Self::default();
+        for kind in kinds {
+            new.ops[kind.index()].get_or_insert_with(|| match load.is_paced() {
+                true => OpRecord::paced(),
+                false => OpRecord::default(),
+            });
+        }
+        new
+    }
+
+    /// Counts an operation that succeeded.
+    #[inline]
+    pub fn success(&mut self, kind: OpKind, bytes: u32, times: impl Into<Times>) {
+        let times = times.into();
+        let op = self.ops[kind.index()].get_or_insert_default();
+        op.bytes += u64::from(bytes);
+        op.service.saturating_record(times.service.0.max(1));
+        if let Some(response) = &mut op.response {
+            response.saturating_record(times.response.0.max(1));
+        }
+    }
+
+    /// Counts an operation with a wrong answer.
+    pub fn failure(&mut self, kind: OpKind, failure: Failure) {
+        self.ops[kind.index()].get_or_insert_default().errors += 1;
+        self.failures.count(kind, failure, 1);
+    }
+
+    /// Counts an operation of a replay whose answer differs from the recording.
+    pub fn difference(&mut self, difference: Difference) {
+        self.differences.count(difference, 1);
+    }
+
+    /// Counts a verified operation whose data was not wrong.
+    #[inline]
+    pub const fn verified(&mut self, verdict: Verdict) {
+        self.verification.count(verdict);
+    }
+
+    /// Counts an operation that read other data than the written data.
+    pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
+        self.failure(kind, Failure::WrongData);
+        self.verification.wrong += 1;
+        self.first_wrong_data
+            .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
+    }
+
+    /// Adds the records of another worker.
+    pub fn merge(&mut self, other: &Self) {
+        for (kind, theirs) in other.ops() {
+            self.ops[kind.index()].get_or_insert_default().merge(theirs);
+        }
+        self.failures.merge(&other.failures);
+        self.differences.merge(&other.differences);
+        self.caching.merge(&other.caching);
+        self.verification.merge(&other.verification);
+        if self.first_wrong_data.is_none() {
+            self.first_wrong_data.clone_from(&other.first_wrong_data);
+        }
+    }
+
+    /// Clears all records, but keeps their memory.
+    pub fn clear(&mut self) {
+        for op in self.ops.iter_mut().flatten() {
+            op.clear();
+        }
+        self.failures.0.clear();
+        self.differences.0.clear();
+        self.caching = CachingRecord::default();
+        self.verification = Verification::default();
+        self.first_wrong_data = None;
+    }
+
+    /// Returns the records by kind, without empty ones.
+    pub fn ops(&self) -> impl Iterator<Item = (OpKind, &OpRecord)> {
+        let ops = OpKind::ALL.into_iter().zip(self.ops.iter());
+        ops.filter_map(|(kind, op)| Some((kind, op.as_ref().filter(|op| !op.is_empty())?)))
+    }
+
+    /// Returns all kinds of the workload's operations as one.
+    #[must_use]
+    pub fn all(&self) -> OpRecord {
+        let mut all = OpRecord::default();
+        for (_, op) in self.ops().filter(|(kind, _)| kind.is_asked_for()) {
+            all.merge(op);
+        }
+        all
+    }
+
+    /// Returns the failures by operation and cause.
+    pub(super) const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// Returns the operations of a replay that differ from the recording.
+    pub(super) const fn differences(&self) -> &Differences {
+        &self.differences
+    }
+
+    /// Returns where and how data was first found wrong, under verification.
+    pub(super) const fn first_wrong_data(&self) -> Option<&String> {
+        self.first_wrong_data.as_ref()
+    }
+
+    /// Returns the caching granted and revoked.
+    pub(super) const fn caching(&self) -> &CachingRecord {
+        &self.caching
+    }
+
+    /// Returns the results of verification.
+    pub(super) const fn verification(&self) -> &Verification {
+        &self.verification
+    }
+
+    /// Returns the caching granted and revoked, to add to it.
+    pub const fn caching_mut(&mut self) -> &mut CachingRecord {
+        &mut self.caching
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_of_failure_are_bounded_and_none_is_lost() {
+        let mut recorder = Recorder::default();
+        for code in 0..1000 {
+            let failure = Failure::Status(NtStatus(0xC000_0000 + code));
+            recorder.failure(OpKind::Read, failure);
+        }
+        let mut merged = recorder.clone();
+        merged.merge(&recorder);
+        let causes = &merged.failures().0;
+        assert!(causes.len() <= CAUSES_MAX + OpKind::ALL.len());
+        assert_eq!(causes.values().sum::<u64>(), 2000);
+        let ops: Vec<_> = merged.ops().map(|(kind, op)| (kind, op.errors)).collect();
+        assert_eq!(ops, [(OpKind::Read, 2000)]);
+    }
+
+    #[test]
+    fn a_cleared_recorder_is_a_new_one() {
+        let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
+        recorder.success(OpKind::Read, 5, Nanos(7));
+        recorder.failure(OpKind::Write, Failure::Short);
+        recorder.caching_mut().breaks = 3;
+        let mismatch = Mismatch::Byte {
+            offset: 0,
+            expected: 1,
+            found: 2,
+        };
+        recorder.wrong_data(OpKind::Read, (1, 2), &mismatch);
+        recorder.clear();
+        assert_eq!(recorder.ops().count(), 0);
+        assert_eq!(recorder.all().service, latency_histogram());
+        assert_eq!(recorder.caching(), &CachingRecord::default());
+        assert_eq!(recorder.verification(), &Verification::default());
+        assert!(recorder.failures().0.is_empty());
+        assert_eq!(recorder.first_wrong_data(), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! The measurements of a run.
+
+use std::time::SystemTime;
+
+use crate::contents::block::Salt;
+use crate::plan::Plan;
+use crate::record::LoadPointRecord;
+
+/// The properties that the server negotiated; the same for every session of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// The target without secrets.
+    pub url: String,
+    /// Whether the server is on this machine and shares its CPUs, as far as the
+    /// address of its name shows.
+    pub is_here: bool,
+    /// The kind of log-on that the server accepted; `None` for a server without
+    /// SMB.
+    pub logon: Option<smbench_protocol::Logon>,
+    /// Negotiated dialect; `None` for a server without SMB.
+    pub dialect: Option<smbench_protocol::Dialect>,
+    /// Signing algorithm in use, `None` when messages are not signed.
+    pub signing: Option<smbench_protocol::SigningAlgorithm>,
+    /// Cipher in use, `None` when messages are not encrypted. Encrypted messages
+    /// are not signed in addition.
+    pub encryption: Option<smbench_protocol::Cipher>,
+    /// Largest READ in bytes; 0 for a server without such limits.
+    pub max_read: u32,
+    /// Largest WRITE in bytes; see `max_read`.
+    pub max_write: u32,
+    /// Largest transaction in bytes; see `max_read`.
+    pub max_transact: u32,
+}
+
+impl ServerFacts {
+    /// Makes the facts of a server that does not speak SMB. `url` must not contain
+    /// a secret.
+    #[must_use]
+    pub fn other(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            is_here: false,
+            logon: None,
+            dialect: None,
+            signing: None,
+            encryption: None,
+            max_read: 0,
+            max_write: 0,
+            max_transact: 0,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every planned load point was run.
+    Complete,
+    /// The user interrupted the run.
+    Interrupted,
+    /// Aborted because of the server or the network, with the reason as a
+    /// lower-case clause.
+    Aborted(String),
+}
+
+/// The source of a part of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The plan.
+    #[default]
+    Plan,
+    /// The program that embeds the engine. What the plan says of this part did not
+    /// run.
+    Own,
+}
+
+/// All measurements of a run so far.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    /// The plan of the run.
+    pub plan: Plan,
+    /// The source of the driver.
+    pub driver: Origin,
+    /// The source of the operations.
+    pub operations: Origin,
+    /// The properties that the server negotiated.
+    pub server: ServerFacts,
+    /// The salt of the contents of files, drawn anew for each run. It serves to
+    /// examine files on the server.
+    pub salt: Salt,
+    /// Wall-clock time of the start.
+    pub started: SystemTime,
+    /// Finished load points, and at most one that was cut short.
+    pub load_points: Vec<LoadPointRecord>,
+    /// How the run ended; [`Outcome::Complete`] only after every load point has
+    /// run.
+    pub outcome: Outcome,
+    /// The files that could not be removed from the share, as a lower-case clause.
+    pub leftover: Option<String>,
+}
+
+impl RunRecord {
+    /// Makes the record of a run that has just begun.
+    pub fn new(plan: &Plan, server: ServerFacts, started: SystemTime) -> Self {
+        Self {
+            plan: plan.clone(),
+            driver: Origin::Plan,
+            operations: Origin::Plan,
+            server,
+            salt: Salt::default(),
+            started,
+            load_points: Vec::new(),
+            outcome: Outcome::Interrupted,
+            leftover: None,
+        }
+    }
+}

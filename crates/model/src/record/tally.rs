@@ -1,0 +1,259 @@
+//! The tally of a load point: all its operations.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::recorder::{Differences, Failures};
+use super::{CachingRecord, Difference, Failure, OpRecord, Recorder, Verification};
+use crate::kind::{ByKind, Direction, OpKind};
+
+/// Operations from the first to the last of a load point, including the ramps. The
+/// server must have seen the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpTotals {
+    /// Operations that were answered without error.
+    pub count: u64,
+    /// Payload bytes of these operations.
+    pub bytes: u64,
+    /// Operations that were answered with an error status, or with wrong data under
+    /// verification.
+    pub errors: u64,
+}
+
+/// The phase of a load point in which operations completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The measured window.
+    Window,
+    /// A ramp, or the drain of the last operations.
+    Outside,
+}
+
+/// The record of a kind that did not occur in the window.
+static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
+
+/// The operations of a load point, over all its intervals and workers.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    window: ByKind<Option<OpRecord>>,
+    whole: ByKind<OpTotals>,
+    failures: Failures,
+    differences: Differences,
+    caching: CachingRecord,
+    verification: Verification,
+    first_wrong_data: Option<String>,
+}
+
+impl Tally {
+    /// Adds the records of an interval.
+    pub fn add(&mut self, part: &Recorder, phase: Phase) {
+        for (kind, op) in part.ops() {
+            let whole = &mut self.whole[kind.index()];
+            whole.count += op.count();
+            whole.bytes += op.bytes;
+            whole.errors += op.errors;
+            // Operations after the load belong to no window, and are kept here.
+            if phase == Phase::Window || kind == OpKind::FinalFlush {
+                self.window[kind.index()].get_or_insert_default().merge(op);
+            }
+        }
+        self.failures.merge(part.failures());
+        self.differences.merge(part.differences());
+        self.caching.merge(part.caching());
+        self.verification.merge(part.verification());
+        if self.first_wrong_data.is_none() {
+            self.first_wrong_data = part.first_wrong_data().cloned();
+        }
+    }
+
+    /// Returns the operations of a kind that completed in the window.
+    #[must_use]
+    pub fn window(&self, kind: OpKind) -> &OpRecord {
+        self.window[kind.index()].as_ref().unwrap_or(&NOTHING)
+    }
+
+    /// Returns all kinds of the workload's operations in the window as one.
+    #[must_use]
+    pub fn window_all(&self) -> OpRecord {
+        let mut all = OpRecord::default();
+        for kind in OpKind::ALL.into_iter().filter(|kind| kind.is_asked_for()) {
+            if let Some(op) = &self.window[kind.index()] {
+                all.merge(op);
+            }
+        }
+        all
+    }
+
+    /// Returns the application bytes that clients moved in this direction in the
+    /// window.
+    #[must_use]
+    pub fn window_bytes(&self, direction: Direction) -> u64 {
+        OpKind::ALL
+            .into_iter()
+            .filter(|kind| kind.direction() == Some(direction))
+            .map(|kind| self.window(kind).bytes)
+            .sum()
+    }
+
+    /// Returns the operations that were answered, from the first to the last.
+    #[must_use]
+    pub fn whole(&self, kind: OpKind) -> OpTotals {
+        self.whole[kind.index()]
+    }
+
+    /// Returns the errors from the first operation to the last, including the
+    /// ramps.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.whole.iter().map(|totals| totals.errors).sum()
+    }
+
+    /// Answers from the first operation to the last, with or without error.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        let answered = |totals: &OpTotals| totals.count + totals.errors;
+        self.whole.iter().map(answered).sum()
+    }
+
+    /// Failures of the whole load point by operation and cause.
+    #[must_use]
+    pub const fn failures(&self) -> &BTreeMap<(OpKind, Failure), u64> {
+        &self.failures.0
+    }
+
+    /// Returns the operations of the whole load point that differ from the replayed
+    /// trace. They are counted neither as operations nor as failures.
+    #[must_use]
+    pub const fn differences(&self) -> &BTreeMap<Difference, u64> {
+        &self.differences.0
+    }
+
+    /// Returns the caching granted and revoked.
+    #[must_use]
+    pub const fn caching(&self) -> &CachingRecord {
+        &self.caching
+    }
+
+    /// Returns the results of verification, from the first operation to the last.
+    #[must_use]
+    pub const fn verification(&self) -> &Verification {
+        &self.verification
+    }
+
+    /// Returns where and how data was first found wrong, under verification.
+    #[must_use]
+    pub fn first_wrong_data(&self) -> Option<&str> {
+        self.first_wrong_data.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Nanos;
+    use crate::load::{LoadModel, Spacing};
+    use crate::record::Times;
+
+    #[test]
+    fn throughput_is_what_clients_read_and_wrote() {
+        let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
+        for (kind, bytes) in [
+            (OpKind::Read, 1),
+            (OpKind::CreateReadClose, 10),
+            (OpKind::Write, 100),
+            (OpKind::CopyChunk, 1000),
+            (OpKind::OplockBreak, 10_000),
+        ] {
+            recorder.success(kind, bytes, Nanos(1));
+        }
+        let mut tally = Tally::default();
+        tally.add(&recorder, Phase::Window);
+        assert_eq!(tally.window_bytes(Direction::Read), 11);
+        assert_eq!(tally.window_bytes(Direction::Write), 100);
+        assert_eq!(tally.window_all().bytes, 1111);
+        assert_eq!(recorder.all().bytes, 1111);
+        assert_eq!(tally.window(OpKind::Echo).count(), 0);
+    }
+
+    proptest! {
+        // Each case has a few dozen histograms of a quarter of a megabyte.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// The sum of several recorders equals one recorder of all their
+        /// operations, however these are distributed over workers and intervals.
+        #[test]
+        fn merged_recorders_equal_one(
+            operations in proptest::collection::vec(
+                (
+                    0usize..3,
+                    prop_oneof![9 => (0u32..100_000).prop_map(Some), 1 => Just(None)],
+                    (1u64..10_000_000_000, 0u64..10_000_000_000),
+                    0usize..5,
+                    0usize..4,
+                ),
+                0..200,
+            ),
+            is_paced: bool,
+        ) {
+            // A paced load has response times in addition to service times.
+            let load = match is_paced {
+                true => LoadModel::Rate {
+                    rate: "1000".parse().unwrap(),
+                    arrivals: Spacing::Fixed,
+                },
+                false => LoadModel::default(),
+            };
+            let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
+            let empty = Recorder::expecting(kinds, &load);
+            // The ramps are the first and the last interval.
+            let phase = |interval| match interval {
+                0 | 4 => Phase::Outside,
+                _ => Phase::Window,
+            };
+            let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, times| match bytes {
+                Some(bytes) => recorder.success(kind, bytes, times),
+                None => recorder.failure(kind, Failure::Short),
+            };
+            let mut alone = [empty.clone(), empty.clone()];
+            let mut parts = vec![vec![empty.clone(); 4]; 5];
+            for (kind, bytes, (service, late), interval, worker) in operations {
+                let kind = kinds[kind];
+                let times = Times {
+                    service: Nanos(service),
+                    response: Nanos(service + late),
+                };
+                let window = usize::from(phase(interval) == Phase::Window);
+                book(&mut alone[window], kind, bytes, times);
+                book(&mut parts[interval][worker], kind, bytes, times);
+            }
+            let mut expected = Tally::default();
+            expected.add(&alone[0], Phase::Outside);
+            expected.add(&alone[1], Phase::Window);
+            let mut tally = Tally::default();
+            // The recorder is reused, as workers reuse theirs.
+            let mut merged = empty;
+            for (interval, workers) in parts.iter().enumerate() {
+                merged.clear();
+                for worker in workers {
+                    merged.merge(worker);
+                }
+                tally.add(&merged, phase(interval));
+            }
+            prop_assert_eq!(tally.failures(), expected.failures());
+            for kind in [OpKind::Read, OpKind::Write, OpKind::Flush, OpKind::Echo] {
+                prop_assert_eq!(tally.whole(kind), expected.whole(kind));
+                let (one, other) = (tally.window(kind), expected.window(kind));
+                prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
+                for of in [|op: &OpRecord| op.service.clone(), |op: &OpRecord| op.latency().clone()] {
+                    let (one, other) = (of(one), of(other));
+                    prop_assert_eq!((one.min(), one.max()), (other.min(), other.max()));
+                    prop_assert_eq!(one, other);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Traces: operations of a client, recorded or generated, in the order in which a
+//! replay sends them.
+//!
+//! A trace is read or generated once. It is then immutable, and all clients of a
+//! run share it. A `Record` has 24 bytes. Each name is stored once, in the encoding
+//! of SMB2. Not here: the sources of records (a loadfile,
+//! [`crate::netbench`]) and their requests on the wire (the driver).
+
+mod builder;
+mod path;
+mod population;
+mod step;
+mod verb;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use smbench_protocol::NtStatus;
+
+use crate::kind::OpKind;
+pub use builder::Builder;
+pub use path::Template;
+pub use population::{Made, Population};
+pub use step::{Handle, Step, StepError};
+pub use verb::Verb;
+
+/// The largest number of records in a trace: 400 MB.
+pub const RECORDS_MAX: usize = 1 << 24;
+
+/// The number of a handle that no record opened.
+#[doc(hidden)]
+pub const NO_HANDLE: u32 = u32::MAX;
+
+/// One operation. The verb determines the meaning of the fields.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub verb: Verb,
+    /// Disposition of a create; class of a query, a set or a listing.
+    pub class: u8,
+    /// Index of the recorded status.
+    pub status: u16,
+    /// Index of a path or of a handle.
+    pub subject: u32,
+    /// First byte; the new size where a record sets the end of a file.
+    pub offset: u64,
+    /// Bytes; options of a create; number of names that a listing asks for.
+    pub length: u32,
+    /// Bytes that were moved; handle that a create makes; new path of a rename;
+    /// pattern of a listing.
+    pub extra: u32,
+}
+
+/// The recorded operations of a client, in their order.
+#[derive(Clone)]
+pub struct Trace {
+    #[doc(hidden)]
+    pub records: Box<[Record]>,
+    #[doc(hidden)]
+    pub paths: Box<[Template]>,
+    #[doc(hidden)]
+    pub statuses: Box<[NtStatus]>,
+    /// The largest number of handles open at the same time.
+    #[doc(hidden)]
+    pub handles: u32,
+    /// The time of each record in nanoseconds from the first; empty if the
+    /// recording has no times.
+    #[doc(hidden)]
+    pub times: Box<[u64]>,
+    /// The pauses of the client, each with the index of the record after it and its
+    /// length in nanoseconds. A pause at the end has the index after the last
+    /// record.
+    #[doc(hidden)]
+    pub pauses: Box<[(u32, u64)]>,
+    /// The first records of the episodes: stretches that may run in any order. A
+    /// loadfile is one episode.
+    pub(crate) episodes: Box<[u32]>,
+    #[doc(hidden)]
+    pub population: Population,
+    #[doc(hidden)]
+    pub summary: Summary,
+    /// SHA-256 of the source of the trace; equal for equal traces.
+    #[doc(hidden)]
+    pub digest: [u8; 32],
+}
+
+/// A summary of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The file that it was read from, or the name of its generator.
+    pub source: String,
+    /// Lines of that file; for a generated trace, its records.
+    pub lines: u64,
+    /// Number of operations by the verb of a loadfile, including pauses.
+    pub operations: BTreeMap<Verb, u64>,
+    /// Number of lines left out, by the text that they begin with.
+    pub skipped: BTreeMap<String, u64>,
+    /// Handles that the replay closes at the end, or before they are opened again,
+    /// because the file leaves them open. `operations` does not include them.
+    pub closed: u64,
+    /// Bytes that READs asked for.
+    pub bytes_read: u64,
+    /// Bytes that WRITEs carried.
+    pub bytes_written: u64,
+    /// Bytes of the largest READ or WRITE.
+    pub largest: u32,
+    /// Time from the first record to the last, if times are known.
+    pub length: Option<Duration>,
+}
+
+impl Trace {
+    /// Returns the summary of the trace.
+    #[must_use]
+    pub const fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Returns the SHA-256 of the source of the trace, as 64 hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        self.digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// Returns the number of records in one pass.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether the trace has no records.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Returns the kinds of operations that occur, each once.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<OpKind> {
+        let verbs = self.summary.operations.keys();
+        let mut kinds: Vec<_> = verbs.filter_map(|verb| verb.kind()).collect();
+        // The replay also closes files that stay open at the end, and files that it
+        // could open although the recording could not.
+        if kinds.contains(&OpKind::Create) {
+            kinds.push(OpKind::Close);
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Whether clients pause.
+    #[must_use]
+    pub fn has_pauses(&self) -> bool {
+        !self.pauses.is_empty()
+    }
+
+    /// Whether the time of each operation is known.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        !self.times.is_empty()
+    }
+
+    /// Returns the bytes of the files that a client's replay needs to exist.
+    #[must_use]
+    pub fn bytes_per_client(&self) -> u64 {
+        self.population.bytes()
+    }
+
+    /// Returns the number of files that a client's replay needs to exist.
+    #[must_use]
+    pub fn files_per_client(&self) -> u32 {
+        self.population.files()
+    }
+
+    /// Returns the recorded status.
+    pub fn recorded(&self, record: &Record) -> NtStatus {
+        self.statuses[usize::from(record.status)]
+    }
+
+    /// Describes record number `at` in the syntax of a loadfile, as the client with
+    /// this number (from 0) replays it.
+    #[must_use]
+    pub fn describe(&self, at: usize, client: u32) -> String {
+        let record = &self.records[at];
+        let Record {
+            offset,
+            length,
+            class,
+            extra,
+            subject,
+            verb,
+            ..
+        } = *record;
+        let path = |index: u32| self.paths[index as usize].display(client);
+        let what = match verb {
+            Verb::Create => format!("\"{}\" 0x{length:x} 0x{class:x}", path(subject)),
+            Verb::Read | Verb::Write => format!("{length} bytes at {offset}"),
+            Verb::Lock | Verb::Unlock => format!("{length} at {offset}"),
+            Verb::Rename => format!("\"{}\" \"{}\"", path(subject), path(extra)),
+            Verb::Find => format!("\"{}\\{}\"", path(subject), path(extra)),
+            Verb::Unlink | Verb::Mkdir | Verb::Rmdir | Verb::Deltree => {
+                format!("\"{}\"", path(subject))
+            }
+            Verb::QueryPath => format!("\"{}\" class {class}", path(subject)),
+            Verb::QueryFile | Verb::QueryFs | Verb::SetFile => format!("class {class}"),
+            Verb::Close | Verb::Flush | Verb::Sleep => String::new(),
+        };
+        let status = self.recorded(record);
+        match what.is_empty() {
+            true => format!("{verb} {status}"),
+            false => format!("{verb} {what} {status}"),
+        }
+    }
+}
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.summary == other.summary
+    }
+}
+
+impl fmt::Debug for Trace {
+    /// Writes the summary and the digest. The records would be too long to read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace")
+            .field("summary", &self.summary)
+            .field("digest", &self.digest())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! Handles of a trace. Their numbers are reused after a close.
+
+use std::collections::HashMap;
+
+use crate::trace::step::HANDLES_MAX;
+use crate::trace::{Handle, NO_HANDLE, StepError};
+
+/// An open file.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    /// The number of its handle in the trace.
+    pub(super) slot: u32,
+    /// Its node in the name space.
+    pub(super) node: u32,
+}
+
+/// The open handles.
+#[derive(Default)]
+pub(super) struct Handles {
+    open: HashMap<Handle, Open>,
+    free: Vec<u32>,
+    /// The largest number of handles open at the same time.
+    pub(super) most: u32,
+}
+
+impl Handles {
+    pub(super) fn get(&self, handle: Handle) -> Option<Open> {
+        self.open.get(&handle).copied()
+    }
+
+    /// Returns the number of a handle. A request with a handle that is not open
+    /// must have failed.
+    pub(super) fn slot(&self, handle: Handle, went_well: bool) -> Result<u32, StepError> {
+        match self.open.get(&handle) {
+            Some(open) => Ok(open.slot),
+            None if went_well => Err(StepError::NotOpen(handle)),
+            None => Ok(NO_HANDLE),
+        }
+    }
+
+    /// Opens a handle and returns its number.
+    pub(super) fn take(&mut self, handle: Handle, node: u32) -> Result<u32, StepError> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None if self.most < HANDLES_MAX => {
+                self.most += 1;
+                self.most - 1
+            }
+            None => return Err(StepError::TooManyHandles),
+        };
+        self.open.insert(handle, Open { slot, node });
+        Ok(slot)
+    }
+
+    /// Closes a handle. Returns its file if it was open.
+    pub(super) fn close(&mut self, handle: Handle) -> Option<Open> {
+        let open = self.open.remove(&handle)?;
+        self.free.push(open.slot);
+        Some(open)
+    }
+
+    /// Returns the open handles in the order of their numbers, so that the result
+    /// is always the same.
+    pub(super) fn left(&self) -> impl Iterator<Item = Handle> + use<> {
+        let open = self.open.iter();
+        let mut left: Vec<_> = open.map(|(&handle, open)| (open.slot, handle)).collect();
+        left.sort_unstable();
+        left.into_iter().map(|(_, handle)| handle)
+    }
+}

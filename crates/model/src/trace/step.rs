@@ -1,0 +1,136 @@
+//! A recorded operation, and the reasons why one cannot be replayed.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::{RECORDS_MAX, Verb};
+use crate::bounds::REQUEST_BYTES_MAX;
+
+/// The largest number of different statuses.
+pub(super) const STATUSES_MAX: usize = u16::MAX as usize;
+/// The largest number of handles open at the same time: far more than any client
+/// had.
+pub(super) const HANDLES_MAX: u32 = 1 << 20;
+/// The longest pause.
+pub(super) const PAUSE_MAX: Duration = Duration::from_secs(86_400);
+
+/// A handle with the number of the recording.
+#[doc(hidden)]
+pub type Handle = i64;
+
+/// A recorded operation.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step<'a> {
+    Create {
+        path: &'a str,
+        options: u32,
+        disposition: u8,
+        handle: Handle,
+    },
+    Close(Handle),
+    Read {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+        returned: u32,
+    },
+    Write {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+        written: u32,
+    },
+    Flush(Handle),
+    Lock {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+    },
+    Unlock {
+        handle: Handle,
+        offset: u64,
+        length: u32,
+    },
+    Unlink(&'a str),
+    Rename {
+        from: &'a str,
+        to: &'a str,
+    },
+    Mkdir(&'a str),
+    Rmdir(&'a str),
+    Deltree(&'a str),
+    QueryPath {
+        path: &'a str,
+        class: u8,
+    },
+    QueryFile {
+        handle: Handle,
+        class: u8,
+    },
+    QueryFs {
+        class: u8,
+    },
+    SetFile {
+        handle: Handle,
+        class: u8,
+    },
+    Find {
+        pattern: &'a str,
+        class: u8,
+        most: u32,
+    },
+    Sleep(Duration),
+}
+
+/// The reason why an operation cannot be replayed, as a lower-case clause.
+#[doc(hidden)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StepError {
+    #[error("handle {0} is not open here")]
+    NotOpen(Handle),
+    #[error("the name \"{name}\" {why}")]
+    Name { name: String, why: &'static str },
+    #[error("{0} bytes at once are more than any server takes, {REQUEST_BYTES_MAX}")]
+    TooLarge(u32),
+    #[error("the range ends beyond 2^63 bytes")]
+    TooFar,
+    #[error("CreateDisposition {0} is none: it is 0 to 5")]
+    Disposition(u8),
+    #[error("a sleep of {} is longer than {}", humantime::format_duration(*.0), humantime::format_duration(PAUSE_MAX))]
+    Pause(Duration),
+    #[error("there are more than {RECORDS_MAX} operations")]
+    TooMany,
+    #[error("there are more than {HANDLES_MAX} files open")]
+    TooManyHandles,
+    #[error("there are more than {STATUSES_MAX} different statuses")]
+    TooManyStatuses,
+    #[error("its time is before that of an earlier line")]
+    Backwards,
+}
+
+impl Step<'_> {
+    pub(super) const fn verb(&self) -> Verb {
+        match self {
+            Self::Create { .. } => Verb::Create,
+            Self::Close(_) => Verb::Close,
+            Self::Read { .. } => Verb::Read,
+            Self::Write { .. } => Verb::Write,
+            Self::Flush(_) => Verb::Flush,
+            Self::Lock { .. } => Verb::Lock,
+            Self::Unlock { .. } => Verb::Unlock,
+            Self::Unlink(_) => Verb::Unlink,
+            Self::Rename { .. } => Verb::Rename,
+            Self::Mkdir(_) => Verb::Mkdir,
+            Self::Rmdir(_) => Verb::Rmdir,
+            Self::Deltree(_) => Verb::Deltree,
+            Self::QueryPath { .. } => Verb::QueryPath,
+            Self::QueryFile { .. } => Verb::QueryFile,
+            Self::QueryFs { .. } => Verb::QueryFs,
+            Self::SetFile { .. } => Verb::SetFile,
+            Self::Find { .. } => Verb::Find,
+            Self::Sleep(_) => Verb::Sleep,
+        }
+    }
+}
