@@ -30,6 +30,7 @@ mod hlog;
 mod iometer;
 pub mod latency;
 pub mod metric;
+pub mod percentile;
 pub mod published;
 mod replayed;
 pub mod statistics;

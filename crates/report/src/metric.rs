@@ -8,6 +8,7 @@ use smbench_model::record::{LATENCY_DIGITS, OpKind};
 use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};
 use crate::latency::LatencyDoc;
+use crate::percentile::Percentile;
 use crate::published::CpuOf;
 use crate::units;
 
@@ -80,6 +81,18 @@ impl Metric {
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// Returns the percentile that the metric is; `None` for other metrics.
+    #[must_use]
+    pub const fn percentile(self) -> Option<Percentile> {
+        match self {
+            Self::P50 => Some(Percentile::P50),
+            Self::P90 => Some(Percentile::P90),
+            Self::P99 => Some(Percentile::P99),
+            Self::P999 => Some(Percentile::P999),
+            _ => None,
+        }
     }
 
     /// Returns the unit of the values.

@@ -65,9 +65,8 @@ fn load_points(profile: &Profile<'_>) -> Section {
     for server in &profile.servers {
         let mut table = text::load_points(&server.curve);
         table.title = server.name.to_owned();
-        table
-            .notes
-            .push(text::peak_line(&server.curve).trim_end().to_owned());
+        let peak = text::peak_line(server.run.pacing, &server.curve);
+        table.notes.extend(peak);
         part.table(table);
         let machine = server.run.machine.as_ref();
         let cpus = machine.and_then(|machine| machine.cpus);
@@ -101,8 +100,16 @@ fn remarks(profile: &Profile<'_>) -> Section {
 }
 
 fn lines(server: &Measured<'_>) -> Vec<String> {
-    let text =
-        text::footnotes(&server.curve) + &text::rate_lines(server.run) + &text::remarks(server.run);
+    let mut lines = unfolded(&text::footnotes(&server.curve));
+    lines.extend(text::rate_remarks(server.run));
+    lines.extend(unfolded(&text::remarks(server.run)));
+    lines.extend(text::cautions(server.run));
+    lines.extend(text::reached(server.run));
+    lines
+}
+
+/// The lines of a text, where an indented line explains the one before.
+fn unfolded(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
         match lines.last_mut() {
@@ -115,7 +122,5 @@ fn lines(server: &Measured<'_>) -> Vec<String> {
             _ => lines.push(line.trim().to_owned()),
         }
     }
-    lines.extend(text::cautions(server.run));
-    lines.extend(text::reached(server.run));
     lines
 }

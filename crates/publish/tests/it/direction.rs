@@ -16,10 +16,13 @@ use crate::samples::{comparison, curve, study};
 const DEFAULT: &str = "Samba default";
 const TUNED: &str = "Samba tuned";
 
-/// Saves a study of two servers in a folder; the second is twice as fast as the
-/// first.
-fn saved(folder: &Path, compared: ComparisonDoc) {
-    let mut study = study(&[(DEFAULT, curve(500.0)), (TUNED, curve(1000.0))]);
+/// Saves a study of servers with these peaks in a folder.
+fn saved(folder: &Path, peaks: &[(&str, f64)], compared: ComparisonDoc) {
+    let servers: Vec<_> = peaks
+        .iter()
+        .map(|(name, peak)| (*name, curve(*peak)))
+        .collect();
+    let mut study = study(&servers);
     study.doc.comparisons = vec![compared];
     study.doc.save(folder).unwrap();
     for result in &study.results {
@@ -27,6 +30,19 @@ fn saved(folder: &Path, compared: ComparisonDoc) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         result.run.save(&path).unwrap();
     }
+}
+
+/// Returns the table of peaks in the report.
+fn reported(study: &Study) -> Table {
+    let page = report(study);
+    let mut sections = page.sections.iter();
+    let section = sections.find(|section| section.title == "Comparisons");
+    let mut blocks = section.unwrap().parts.iter().flat_map(|part| &part.blocks);
+    let table = blocks.find_map(|block| match block {
+        Block::Table(table) => Some(table.clone()),
+        _ => None,
+    });
+    table.unwrap()
 }
 
 /// Returns a server's cell in a table of peaks: the name of the column and the
@@ -67,7 +83,8 @@ fn all_commands_print_the_same_change_of_a_study() {
         (of(ComparisonKind::Gain, None), DEFAULT, TUNED, 100.0),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        saved(folder.path(), compared.clone());
+        let peaks = [(DEFAULT, 500.0), (TUNED, 1000.0)];
+        saved(folder.path(), &peaks, compared.clone());
         let study = Study::load(folder.path()).unwrap();
         let shown = tables(&study);
         let shown = shown.iter().find(|table| table.title == compared.title);
@@ -78,17 +95,7 @@ fn all_commands_print_the_same_change_of_a_study() {
             usize::from(compared.kind == ComparisonKind::Gain)
         );
 
-        let page = report(&study);
-        let section = page
-            .sections
-            .iter()
-            .find(|section| section.title == "Comparisons");
-        let mut blocks = section.unwrap().parts.iter().flat_map(|part| &part.blocks);
-        let reported = blocks.find_map(|block| match block {
-            Block::Table(table) => Some(table),
-            _ => None,
-        });
-
+        let reported = reported(&study);
         let found = compare(&[Input::load(folder.path()).unwrap()]).unwrap();
         let [pair] = &found.pairs[..] else {
             panic!("one pair: {found:?}");
@@ -102,6 +109,35 @@ fn all_commands_print_the_same_change_of_a_study() {
 
         let expected = (format!("vs {baseline}"), percent);
         assert_eq!(printed(shown.unwrap(), changed), expected);
-        assert_eq!(printed(reported.unwrap(), changed), expected);
+        assert_eq!(printed(&reported, changed), expected);
+    }
+}
+
+/// One server with more and more CPUs: each is compared with the one before.
+#[test]
+fn all_commands_compare_a_scaled_server_with_the_one_before() {
+    let peaks = [("1 CPU", 500.0), ("2 CPUs", 1000.0), ("4 CPUs", 1500.0)];
+    let names = peaks.map(|(name, _)| name);
+    let compared = comparison("more CPUs", ComparisonKind::Scaling, &names);
+    let folder = tempfile::tempdir().unwrap();
+    saved(folder.path(), &peaks, compared);
+    let study = Study::load(folder.path()).unwrap();
+    let shown = tables(&study);
+    let shown = shown.iter().find(|table| table.title == "more CPUs");
+    let reported = reported(&study);
+    let found = compare(&[Input::load(folder.path()).unwrap()]).unwrap();
+    assert_eq!(found.pairs.len(), 2);
+    for (pair, (before, server, percent)) in found
+        .pairs
+        .iter()
+        .zip([("1 CPU", "2 CPUs", 100.0), ("2 CPUs", "4 CPUs", 50.0)])
+    {
+        let names = [&pair.baseline, &pair.other].map(|side| side.server.as_deref());
+        assert_eq!(names, [Some(before), Some(server)]);
+        let peak = pair.peak.as_ref().unwrap().find(None, Metric::Throughput);
+        assert_eq!(peak.unwrap().change_percent, Some(percent));
+        let expected = ("vs row above".to_owned(), percent);
+        assert_eq!(printed(shown.unwrap(), server), expected);
+        assert_eq!(printed(&reported, server), expected);
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use smbench_publish::{report, to_html, to_markdown};
-use smbench_report::doc::{MachineDoc, ReplayDoc, StorageDoc};
+use smbench_report::doc::{LoopDoc, MachineDoc, OfferedDoc, ReplayDoc, StorageDoc};
 use smbench_report::study::Study;
 
-use crate::samples::full;
+use crate::samples::{full, point, run, study};
 
 #[test]
 fn the_page_refers_to_nothing_outside_itself() {
@@ -122,4 +122,32 @@ fn passes_that_are_not_valid_are_in_no_number() {
         peak.starts_with("| Samba, ignores them | 508.0 | 10.6 | 8 |"),
         "{peak}"
     );
+}
+
+/// The peak of a rate would be the load point with the most arrivals.
+#[test]
+fn a_rate_that_was_missed_is_told_in_one_line_and_has_no_peak() {
+    let mut missed = point(8, 1, 300.0, 400_000);
+    missed.offered = Some(OfferedDoc {
+        operations: 1_000_000,
+        ops_per_s: 100_000.0,
+        answered: Some(95_360),
+        rate_missed: Some(true),
+        late: 0,
+        dropped: 904_640,
+        unanswered: 904_640,
+        unanswered_ns_max: 9_000_000_000,
+        delay_ns_max: 0,
+    });
+    let mut measured = run(vec![missed]);
+    measured.pacing = LoopDoc::Rate;
+    let text = to_markdown(&report(&study(&[("NAS", measured)])));
+    assert!(
+        text.contains("; latencies are mostly time in a growing queue: lower"),
+        "{text}"
+    );
+    assert!(!text.contains("peak 300.0 Mbit/s at"), "{text}");
+    let closed = run(vec![point(8, 1, 300.0, 400_000)]);
+    let text = to_markdown(&report(&study(&[("NAS", closed)])));
+    assert!(text.contains("peak 300.0 Mbit/s at 8 clients"), "{text}");
 }

@@ -26,7 +26,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::condition::{At, Condition, Side};
-use super::{CompareError, Held, MetricChange, Pair};
+use super::{CompareError, Held, MetricChange, Pair, Place};
 use crate::change::Noise;
 use crate::metric::Metric;
 use crate::units::{self, change, changes, counted, plain};
@@ -60,6 +60,9 @@ pub struct Judgement {
     /// Smallest change in the condition's direction that the data shows in four of
     /// five cases. A fall is negative. `null` with one pass.
     pub detectable_percent: Option<f64>,
+    /// Why a percentile may be wrong, a few words for each result: `p99 of B may be too
+    /// high`. Empty for all else.
+    pub doubts: Vec<String>,
 }
 
 /// The outcome alone.
@@ -178,6 +181,7 @@ impl Condition {
                 && self.side.is_beyond(percent, self.limit_percent),
             conclusive: outcome != Outcome::Inconclusive,
             detectable_percent: evidence.map(|evidence| evidence.detectable),
+            doubts: doubts(change.metric, pair, held),
         })
     }
 
@@ -234,6 +238,26 @@ impl Condition {
     }
 }
 
+/// Names the results whose percentile may be wrong.
+fn doubts(metric: Metric, pair: &Pair, held: &Held) -> Vec<String> {
+    let Some(percentile) = metric.percentile() else {
+        return Vec::new();
+    };
+    let sides = [
+        (&pair.baseline.label, held.baseline),
+        (&pair.other.label, held.other),
+    ];
+    let of_side = |(label, place): (&String, Place)| {
+        let of = format!("{metric} of {label}");
+        let is_noisy = place.noisy_from.is_some_and(|lowest| lowest <= percentile);
+        [
+            is_noisy.then(|| format!("{of} may be too high")),
+            place.stalled.then(|| format!("{of} misses a stall")),
+        ]
+    };
+    sides.into_iter().flat_map(of_side).flatten().collect()
+}
+
 /// Returns `at 16 clients`, or `at 16 and 8 clients` if the two differ.
 fn place(held: &Held) -> String {
     match (held.baseline.clients, held.other.clients) {
@@ -271,9 +295,12 @@ impl fmt::Display for Judgement {
         }
         let interval = self.change.low_percent.zip(self.change.high_percent);
         match interval.filter(|_| self.change.noise == Some(Noise::Passes)) {
-            Some((low, high)) => write!(f, " (95 % interval {})", changes(low, high)),
-            None => Ok(()),
+            Some((low, high)) => write!(f, " (95 % interval {})", changes(low, high))?,
+            None => {}
         }
+        self.doubts
+            .iter()
+            .try_for_each(|doubt| write!(f, "; {doubt}"))
     }
 }
 

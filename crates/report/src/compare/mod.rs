@@ -32,6 +32,7 @@ use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::{Curve, Row};
 use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc, ToolDoc};
 use crate::metric::{Better, Metric};
+use crate::percentile::Percentile;
 use crate::units;
 
 /// Runs compared with the first of them, or each server compared with its own
@@ -132,6 +133,11 @@ pub struct Place {
     pub passes: usize,
     /// Whether the generator was the limit in any of those passes.
     pub generator_limited: bool,
+    /// The lowest percentile that may be too high in any of them, because answers were
+    /// handled late; `null` where none is.
+    pub noisy_from: Option<Percentile>,
+    /// Whether the latencies of any of them miss a stall at the end of the window.
+    pub stalled: bool,
 }
 
 /// One metric of two load points.
@@ -264,6 +270,8 @@ impl Place {
             clients: row.clients,
             passes: row.passes.len(),
             generator_limited: row.is_generator_limited(),
+            noisy_from: Percentile::lowest_noisy(&row.passes),
+            stalled: row.is_stalled(),
         }
     }
 }

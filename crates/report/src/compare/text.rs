@@ -1,15 +1,17 @@
 //! A comparison as text for a terminal of 100 columns.
 
 mod difference;
+mod doubts;
 
 pub(super) use difference::{difference, profiles};
+use doubts::doubts;
 
 use super::{Comparison, Held, MetricChange, Pair, Subject, Verdict};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
-use crate::units::{self, change, changes, counted, plain};
+use crate::units::{change, changes, counted, plain};
 
 /// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,36 +338,6 @@ fn remarks(pair: &Pair) -> Option<String> {
             (judged as f64 * (1.0 - CONFIDENCE)).ceil()
         ));
     }
-    for (label, limited) in limited(pair) {
-        lines.push(format!(
-            "~: {label} was client-limited at {limited}: its throughput is not to be trusted"
-        ));
-    }
+    lines.extend(doubts(pair));
     (!lines.is_empty()).then(|| lines.join("\n") + "\n")
-}
-
-/// Returns the load points of each run that its generator limited.
-fn limited(pair: &Pair) -> Vec<(&str, String)> {
-    let places = || pair.load_points.iter().chain(&pair.peak);
-    let sides = [
-        (
-            &pair.baseline,
-            places().map(|held| held.baseline).collect::<Vec<_>>(),
-        ),
-        (&pair.other, places().map(|held| held.other).collect()),
-    ];
-    let limited = sides.into_iter().map(|(subject, places)| {
-        let mut clients: Vec<_> = places
-            .iter()
-            .filter(|place| place.generator_limited)
-            .map(|place| place.clients)
-            .collect();
-        clients.sort_unstable();
-        clients.dedup();
-        (subject.label.as_str(), clients)
-    });
-    limited
-        .filter(|(_, clients)| !clients.is_empty())
-        .map(|(label, clients)| (label, units::clients(&clients)))
-        .collect()
 }

@@ -146,6 +146,18 @@ impl ComparisonDoc {
         self.baseline.as_ref().or(first).map(String::as_str)
     }
 
+    /// Returns the server that a server is compared with: the baseline, or in a scaling
+    /// the one before it. `None` if the server is not in the comparison, or is the first
+    /// of a scaling.
+    fn baseline_of(&self, server: &str) -> Option<&str> {
+        let rows: Vec<_> = self.rows().collect();
+        let at = rows.iter().position(|name| *name == server)?;
+        match self.kind {
+            ComparisonKind::Change | ComparisonKind::Gain => self.baseline(),
+            ComparisonKind::Scaling => rows.get(at.checked_sub(1)?).copied(),
+        }
+    }
+
     /// Returns the servers in the order of their rows: the baseline first.
     pub fn rows(&self) -> impl Iterator<Item = &str> {
         let baseline = self.baseline();
@@ -172,15 +184,14 @@ impl StudyDoc {
         compared.find(|name| self.has_server(name)).or(first)
     }
 
-    /// Returns the servers that a server is compared with: the baselines of its
-    /// comparisons, otherwise that of the study. Empty for the baseline itself.
+    /// Returns the servers that a server is compared with in its comparisons, otherwise
+    /// the baseline of the study. Empty for the baseline itself.
     #[must_use]
     pub fn baselines_of(&self, server: &str) -> Vec<&str> {
         let is_other = |name: &&str| *name != server && self.has_server(name);
         let mut found = Vec::new();
         for part in &self.comparisons {
-            let is_in = part.servers.iter().any(|name| name == server);
-            let baseline = part.baseline().filter(is_other).filter(|_| is_in);
+            let baseline = part.baseline_of(server).filter(is_other);
             found.extend(baseline.filter(|name| !found.contains(name)));
         }
         if found.is_empty() {

@@ -18,7 +18,8 @@ pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use operations::operations;
 pub use points::{load_points, peak_line, repeats, setup_lines};
-pub use rate::{missed_rate, rate_lines, rate_remarks};
+pub(crate) use rate::rate_lines;
+pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
 
 use crate::curve::Curve;
@@ -43,11 +44,8 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(load_points(&curve).to_text() + &footnotes(&curve) + &rate_lines(doc));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
-        // At a fixed rate the highest load point only had the most arrivals.
-        let peak = match doc.plan.rate_per_s {
-            Some(_) => String::new(),
-            None => peak_line(&curve),
-        };
+        let peak = peak_line(doc.pacing, &curve);
+        let peak = peak.map(|line| line + "\n").unwrap_or_default();
         let cautions = peak + &brief(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));

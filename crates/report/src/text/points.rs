@@ -1,6 +1,7 @@
 //! The table of load points and the peak line under it.
 
 use crate::curve::{Curve, Row};
+use crate::doc::LoopDoc;
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::statistics::Estimate;
@@ -216,11 +217,15 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     ))
 }
 
-/// Returns the peak, and the range of the plateau around it, in one line.
+/// Returns the peak, and the range of the plateau around it, in one line. `None` if the
+/// clock set the load: its highest load point only had the most arrivals.
 #[must_use]
-pub fn peak_line(curve: &Curve<'_>) -> String {
+pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
+    if pacing != LoopDoc::Closed {
+        return None;
+    }
     let Some(peak) = curve.peak() else {
-        return "no peak: no load point is valid\n".to_owned();
+        return Some("no peak: no load point is valid".to_owned());
     };
     let (from, to) = (
         peak.within_95_percent_from_clients,
@@ -239,9 +244,9 @@ pub fn peak_line(curve: &Curve<'_>) -> String {
         }
         _ => format!("{} Mbit/s", units::throughput(peak.throughput_mbps)),
     };
-    format!(
-        "peak {height} at {}, mean response {}{plateau}\n",
+    Some(format!(
+        "peak {height} at {}, mean response {}{plateau}",
         units::counted(peak.clients.into(), "client"),
         units::latency(peak.latency_mean_ns)
-    )
+    ))
 }

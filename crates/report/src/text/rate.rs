@@ -60,8 +60,7 @@ pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
 }
 
 /// Returns the same as lines for a terminal, each ending with a newline.
-#[must_use]
-pub fn rate_lines(doc: &RunDoc) -> String {
+pub(crate) fn rate_lines(doc: &RunDoc) -> String {
     rate_remarks(doc).iter().map(|line| wrapped(line)).collect()
 }
 

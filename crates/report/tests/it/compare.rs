@@ -116,6 +116,55 @@ fn passes_make_verdicts() {
     ");
 }
 
+/// Throughput stands where answers were handled late, but percentiles may not.
+#[test]
+fn percentiles_that_may_be_wrong_are_named_by_side() {
+    let late = |doc: RunDoc, clients: u32, key: &str| {
+        let mut doc = doc;
+        for point in &mut doc.load_points {
+            if point.clients == clients {
+                point.latency_noise_ns.insert(key.to_owned(), 300_000);
+            }
+        }
+        doc
+    };
+    let three = || passes(&[1600, 1620, 1580]);
+    let mut stalled = late(three(), 8, "p999");
+    stalled.load_points[0].stalled = Some(true);
+    let both = late(late(three(), 4, "p999"), 8, "p99");
+    let compared = compared(stalled, both);
+    let text = render(&compared, Depth::Overview);
+    for line in [
+        "p99.9 of A at 8 clients may be too high: answers were handled late\n",
+        "p99 and higher of B at 4, 8 clients may be too high: answers were handled late\n",
+        "latencies of A at 4 clients miss a stall at the end of the window\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    assert!(!text.contains('~'), "{text}");
+    let json = serde_json::to_value(&compared).unwrap();
+    let other = &json["pairs"][0]["peak"]["other"];
+    assert_eq!(other["noisy_from"], "p99");
+    assert_eq!(other["stalled"], false);
+
+    let pair = &compared.pairs[0];
+    let of_p999 = judged("p99.9 at 8 > +5%", pair);
+    let ending = "; p99.9 of A may be too high; p99.9 of B may be too high";
+    assert!(of_p999.ends_with(ending), "{of_p999}");
+    let of_p99 = judged("p99 at 8 > +5%", pair);
+    assert!(of_p99.ends_with("; p99 of B may be too high"), "{of_p99}");
+    assert!(!of_p99.contains("p99 of A may"), "{of_p99}");
+    let of_stall = judged("p90 at 4 > +5%", pair);
+    assert!(
+        of_stall.ends_with("; p90 of A misses a stall"),
+        "{of_stall}"
+    );
+    for certain in ["p90 at 8 > +5%", "throughput at 8 < -5%"] {
+        let judged = judged(certain, pair);
+        assert!(!judged.contains("may be"), "{judged}");
+    }
+}
+
 #[test]
 fn one_pass_cannot_tell() {
     let text = render(&compared(passes(&[1600]), passes(&[1200])), Depth::Overview);

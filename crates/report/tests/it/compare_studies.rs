@@ -123,7 +123,10 @@ fn a_study_is_compared_as_its_comparisons_ask() {
     assert_eq!(pairs(&[]), first);
     let all = ["ignores", "honours", "to come"];
     assert_eq!(pairs(&[(ComparisonKind::Gain, None, &all)]), first);
-    assert_eq!(pairs(&[(ComparisonKind::Scaling, None, &all)]), first);
+    assert_eq!(
+        pairs(&[(ComparisonKind::Scaling, None, &all)]),
+        ["B honours over A ignores", "C to come over B honours"]
+    );
     // A server that is in no comparison has the baseline of the first comparison.
     assert_eq!(
         pairs(&[(ComparisonKind::Change, Some("to come"), &all[..1])]),

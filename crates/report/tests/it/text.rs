@@ -13,7 +13,7 @@ use smbench_model::record::{
     ServerFacts,
 };
 use smbench_protocol::NtStatus;
-use smbench_report::doc::{LoadPointDoc, MachineDoc};
+use smbench_report::doc::{LoadPointDoc, LoopDoc, MachineDoc, RunDoc};
 use smbench_report::metric::Metric;
 use smbench_report::text::height;
 use smbench_report::{FlushDoc, render, text, write_csv};
@@ -270,6 +270,22 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
         "not as recorded: read, STATUS_SUCCESS -> short: 1 time, at load points 4\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
+    }
+}
+
+/// At a rate the load point with the most arrivals is no peak.
+#[test]
+fn only_a_closed_loop_has_a_peak() {
+    for (pacing, has_peak) in [
+        (LoopDoc::Closed, true),
+        (LoopDoc::Rate, false),
+        (LoopDoc::Recorded, false),
+    ] {
+        let doc = RunDoc {
+            pacing,
+            ..document(&curve())
+        };
+        assert_eq!(render(&doc).contains("\npeak "), has_peak, "{pacing:?}");
     }
 }
 

@@ -1,0 +1,54 @@
+//! Remarks on the load points of each run that are not to be trusted in full.
+
+use crate::compare::{Pair, Place};
+use crate::units;
+
+/// A line for each run and kind of doubt.
+pub(super) fn doubts(pair: &Pair) -> Vec<String> {
+    let places = || pair.load_points.iter().chain(&pair.peak);
+    let sides: [(&str, Vec<Place>); 2] = [
+        (
+            &pair.baseline.label,
+            places().map(|held| held.baseline).collect(),
+        ),
+        (&pair.other.label, places().map(|held| held.other).collect()),
+    ];
+    let kinds = [client_limited, late, stalled];
+    let of_kind = |kind: fn(&str, &[Place]) -> Option<String>| {
+        let lines = sides.iter().map(move |(label, places)| kind(label, places));
+        lines.flatten().collect::<Vec<_>>()
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
+}
+
+fn client_limited(label: &str, places: &[Place]) -> Option<String> {
+    let at = clients(places, |place| place.generator_limited)?;
+    Some(format!(
+        "~: {label} was client-limited at {at}: its throughput is not to be trusted"
+    ))
+}
+
+fn late(label: &str, places: &[Place]) -> Option<String> {
+    let lowest = places.iter().filter_map(|place| place.noisy_from).min()?;
+    let at = clients(places, |place| place.noisy_from.is_some())?;
+    Some(format!(
+        "{} of {label} at {at} may be too high: answers were handled late",
+        lowest.and_higher()
+    ))
+}
+
+fn stalled(label: &str, places: &[Place]) -> Option<String> {
+    let at = clients(places, |place| place.stalled)?;
+    Some(format!(
+        "latencies of {label} at {at} miss a stall at the end of the window"
+    ))
+}
+
+/// The clients of the places that are so; `None` where there are none.
+fn clients(places: &[Place], is_so: impl Fn(&Place) -> bool) -> Option<String> {
+    let found = places.iter().filter(|place| is_so(place));
+    let mut clients: Vec<_> = found.map(|place| place.clients).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    (!clients.is_empty()).then(|| units::clients(&clients))
+}
