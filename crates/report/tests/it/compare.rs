@@ -131,6 +131,7 @@ fn percentiles_that_may_be_wrong_are_named_by_side() {
     let three = || passes(&[1600, 1620, 1580]);
     let mut stalled = late(three(), 8, "p999");
     stalled.load_points[0].stalled = Some(true);
+    stalled.load_points[0].stalled_ns = Some(1_500_000_000);
     let both = late(late(three(), 4, "p999"), 8, "p99");
     let compared = compared(stalled, both);
     let text = render(&compared, Depth::Overview);

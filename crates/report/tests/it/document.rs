@@ -201,7 +201,7 @@ fn back_pressure_is_a_remark_and_no_verdict_on_the_generator() {
     assert_eq!(points[1]["generator_limited"], false);
     assert_eq!(points[1]["valid"], true);
     let text = render(&doc);
-    let line = "\nheld back at 8 clients: sockets took no more 38 % of the clients' time; network or server was slow\n";
+    let line = "\nheld back at 8 clients: sockets took no more 37.5 % of the clients' time; network or server was slow\n";
     assert!(text.contains(line), "{text}");
     assert_eq!(text.matches("held back").count(), 1, "{text}");
 }
