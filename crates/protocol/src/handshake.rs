@@ -14,10 +14,10 @@ use crate::auth::Authenticator;
 use crate::connection::{Binding, Connection, Event, ProtocolError};
 use crate::frame::{Frame, Message, Messages};
 use crate::header::UNSOLICITED;
-use negotiation::Negotiation;
-
-pub use config::{Channels, Policy, SessionConfig};
+pub use crate::negotiate::Channels;
+pub use config::{Policy, SessionConfig};
 pub use error::{Demand, HandshakeError};
+use negotiation::Negotiation;
 pub use opening::{Opened, Opening};
 
 /// The result of a received message.

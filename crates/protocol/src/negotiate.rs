@@ -19,10 +19,20 @@ use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
 use crate::command::ioctl::fsctl::FSCTL_VALIDATE_NEGOTIATE_INFO;
 use crate::command::ioctl::{self, IoctlResponse};
 use crate::dialect::{Dialect, DialectRange};
-use crate::handshake::Channels;
 use crate::header::HEADER_LEN;
 use crate::setup;
 use crate::wire::{DecodeError, Reader};
+
+/// The number of connections of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Channels {
+    /// Only the connection that sets the session up.
+    #[default]
+    One,
+    /// Further connections may follow. The client asks whether the server
+    /// supports that, and keeps the session's keys for them.
+    Several,
+}
 
 /// SMB2_NEGOTIATE_SIGNING_REQUIRED.
 pub(crate) const SIGNING_REQUIRED: u16 = 2;

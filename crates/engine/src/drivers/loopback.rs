@@ -17,9 +17,9 @@ use std::thread;
 use rustix::net::RecvFlags;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_protocol::NtStatus;
 use tokio::net::TcpStream;
 
-use crate::driver::NtStatus;
 use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };

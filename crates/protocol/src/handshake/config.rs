@@ -7,6 +7,7 @@ use crate::auth::Credentials;
 use crate::credit::CreditLedger;
 use crate::crypto::NONCE_SEED_LEN;
 use crate::dialect::DialectRange;
+use crate::negotiate::Channels;
 
 /// The user's choice for signing or for encryption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,17 +20,6 @@ pub enum Policy {
     /// Never use it, or fail. The protocol has two exceptions for signing: 3.1.1
     /// signs TREE_CONNECT, and 3.0 signs the validation of the negotiation.
     Off,
-}
-
-/// The number of connections of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Channels {
-    /// Only the connection that sets the session up.
-    #[default]
-    One,
-    /// Further connections may follow. The client asks whether the server
-    /// supports that, and keeps the session's keys for them.
-    Several,
 }
 
 /// The parameters of a connection and its session.

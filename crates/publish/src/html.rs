@@ -13,7 +13,7 @@ use smbench_report::units::plain;
 use crate::plot::{Plot, SvgError};
 use crate::report::{Block, Report, Section};
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("html/style.css");
 
 /// Policy that forbids loading from anywhere, even from the page's own folder.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
