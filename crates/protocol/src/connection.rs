@@ -7,6 +7,12 @@
 //! - A response in a signed session needs a valid signature. A response in an
 //!   encrypted session must be encrypted.
 //!
+//! A request names its session by index, and its answer is judged by the session of
+//! its request, so nothing is looked up. Only an encrypted frame must find its
+//! session by id, among at most 256. A server that does not demand encryption may
+//! send breaks of an encrypted session unencrypted. Code that acts on a break must
+//! therefore tolerate a forged one.
+//!
 //! Not here: negotiation and session set-up, see [`crate::handshake`].
 
 mod cancel;

@@ -1,4 +1,7 @@
 //! A report as files in a folder.
+//!
+//! The page is written first and completely. It names the plots beside it, so that a
+//! later report replaces and removes only the files of this one.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};

@@ -5,6 +5,11 @@
 //! - [`plot`]: plots as values, and their pictures
 //! - [`to_html`], [`to_markdown`]: a report as text
 //! - [`save`]: all of it as files
+//!
+//! This is a separate crate, so that a program that only reads results does not build
+//! a plotting library. The crate plotters draws the plots. It has had users for
+//! years, and criterion builds it anyway. The crate resvg renders the same SVG as
+//! PNG.
 
 mod content;
 mod files;

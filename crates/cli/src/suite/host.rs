@@ -1,4 +1,11 @@
 //! A server of a suite: its address or its configuration, and its flush policy.
+//!
+//! A scratch Samba lives for one pass, so that no pass starts with the caches of
+//! another. Its folder is noted before anything runs in it. If the suite is killed,
+//! the next invocation ends the server and removes the folder. On a tmpfs even an
+//! honoured flush writes nothing, so tables name the storage. If the storage or the
+//! release of Samba has changed since the study began, nothing more is measured for
+//! that server.
 
 use std::path::Path;
 

@@ -5,6 +5,12 @@
 //! runtime. smb-rs does not report its waits for credits. They are therefore part
 //! of an operation's service time, and the group's count of starvation stays zero.
 //! Memory use is that of smb-rs: at least the bytes of every request in flight.
+//!
+//! smb-rs signs everything that it does not encrypt, so `--sign off` is refused. Its
+//! tasks are spawned with `tokio::spawn` and need `Send`, but run on the worker's
+//! thread. It loses the credits of interim responses. A connection therefore gets a
+//! reserve of credits beyond its window. On a server that often answers late the
+//! connection can still run dry; its client then drops out with that reason.
 
 mod calls;
 mod link;

@@ -7,6 +7,13 @@
 //! gives the reason. That costs the run nothing else: the meter is read on a thread
 //! of its own, and every read has a limit. Not here: CPU of the generator, which is
 //! in `process`.
+//!
+//! The listening process is searched for once, before the load, because the search
+//! reads every descriptor of the machine. Under load only `stat` of each process is
+//! read. The CPU time of these reads is measured on their thread. It counts neither
+//! as the generator's nor as the machine's. An exporter's CPU share is computed from
+//! its own counters, so network delay does not affect it. Counters that run much
+//! faster or slower than time are refused.
 
 mod exporter;
 mod exposition;

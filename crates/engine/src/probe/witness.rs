@@ -9,6 +9,11 @@
 //! a FLUSH must mostly see no cache flush. An fsync(2) of our own on that file must
 //! see one. If any of these steps is impossible, the finding is unknown, with the
 //! reason.
+//!
+//! Other ways were rejected. Tracing the server's system calls slows it, needs
+//! rights and misses io_uring. The written bytes in `/proc/PID/io` do not say when
+//! they reached the disk. A disk without a volatile cache counts no flushes, and the
+//! finding is then unknown.
 
 use std::fmt;
 use std::fs::{self, File};

@@ -6,6 +6,10 @@
 //! other is `smbench-fileio`, whose files are prepared once and stay. A run keeps
 //! its marker open without sharing. The server drops the open when the connection
 //! dies, and thus distinguishes a living run from a dead one.
+//!
+//! A run that has made its directory but not yet its marker looks dead to a
+//! `cleanup`. If a `cleanup` removes the directory at that instant, the run fails
+//! with a message.
 
 mod files;
 mod kept;

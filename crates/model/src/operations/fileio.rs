@@ -3,6 +3,10 @@
 //!
 //! Under load, the position is the only value that workers share. It is an atomic
 //! counter without a lock. sysbench takes a lock for each request.
+//!
+//! A fixed part of the sequence for each client would be wrong. The mode `rndrw`
+//! repeats every five requests, so some clients would only read and others only
+//! write. A run that ends by time would also have another ratio of reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

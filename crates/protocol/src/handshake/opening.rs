@@ -8,6 +8,14 @@
 //! Other sessions of the connection continue meanwhile. One request is in
 //! flight at a time, under a tag that the caller chose. The caller passes its
 //! completion back in.
+//!
+//! The signature of the final SESSION_SETUP response protects the negotiation in
+//! 3.1.1, together with that of the TREE_CONNECT response. In 3.0 and 3.0.2, and in
+//! 2.x if 3.x was offered, FSCTL_VALIDATE_NEGOTIATE_INFO protects it. That request
+//! is signed even in a session that signs nothing else. Encryption starts after the
+//! final SESSION_SETUP response, or after TREE_CONNECT if only the share demands it.
+//! Guests and anonymous users have no key, so they never sign, even if the server
+//! requires signatures of users (3.2.5.3.1).
 
 mod answer;
 mod request;

@@ -5,6 +5,9 @@
 //! success is the status of the operation. A client has one operation in flight, so
 //! the number of its slot is that of the member. Only the deletion of a tree
 //! allocates.
+//!
+//! A server may leave the rest of a frame undone after a failure. The CLOSE is then
+//! sent once more, so that nothing stays open.
 
 mod deltree;
 mod wire;

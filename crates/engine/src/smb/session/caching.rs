@@ -4,6 +4,13 @@
 //! Invariant: an acknowledgement is sent before any further operation is submitted,
 //! if the credits suffice. At most one is due for each open or lease, however many
 //! notifications a server sends.
+//!
+//! All opens of one file by one client share a lease key, so no client waits for
+//! itself. An oplock break is acknowledged only if the oplock was exclusive or batch,
+//! a lease break only if the server says that it waits. An acknowledgement that the
+//! server no longer waits for, because the file was closed meanwhile, is moot and not
+//! an error. Acknowledgements are in no sum over operations, because the workload did
+//! not ask for them.
 
 use std::collections::VecDeque;
 
