@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use smbench_report::curve::Row;
 use smbench_report::doc::LoadPointDoc;
-use smbench_report::percentile::Percentile;
 use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
@@ -253,25 +252,29 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
         ));
     }
     for server in &profile.servers {
-        let at = |is_so: fn(&Row<'_>) -> bool| {
-            let found = server.curve.rows.iter().filter(|row| is_so(row));
+        let at = |kind: Doubt| {
+            let has_kind = |row: &&Row<'_>| {
+                let of_latency = doubt::of_percentile(&row.passes, 100.0);
+                [doubt::of_throughput(row), of_latency].contains(&kind)
+            };
+            let found = server.curve.rows.iter().filter(has_kind);
             let found: Vec<_> = found.map(|row| row.clients.to_string()).collect();
             (!found.is_empty()).then(|| format!("{} at {} clients", server.name, found.join(", ")))
         };
         let kinds = [
-            at(|row| row.is_generator_limited()).map(|place| {
+            at(Doubt::ClientLimited).map(|place| {
                 format!(
                     "Ringed, ~: client-limited: {place}: its throughput is not to be trusted there. \
                      The remarks below the load points say why."
                 )
             }),
-            at(|row| Percentile::lowest_noisy(&row.passes).is_some()).map(|place| {
+            at(Doubt::LateAnswers).map(|place| {
                 format!(
                     "Answers were handled late: {place}. Response times with a ring, ^, may be too \
                      high there."
                 )
             }),
-            at(|row| row.is_stalled()).map(|place| {
+            at(Doubt::Stalled).map(|place| {
                 format!("Ringed, *: stalled: {place}: its response times miss the stall.")
             }),
         ];
