@@ -68,12 +68,10 @@ impl Results {
         let made = MadeFolders::missing(folder);
         let _tried = MadeFolders::missing(folder);
         let trial = folder.join(format!(".{stem}.{}.tmp", process::id()));
-        fs::create_dir_all(folder)
-            .and_then(|()| try_writing(&trial))
-            .map_err(|source| Failure::Io {
-                action: format!("write results to {}", folder.display()),
-                source,
-            })?;
+        in_folder(folder, || try_writing(&trial)).map_err(|source| Failure::Io {
+            action: format!("write results to {}", folder.display()),
+            source,
+        })?;
         Ok(Self {
             folder: folder.clone(),
             stem,
@@ -178,6 +176,16 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     match is_special(path) {
         true => Ok(()),
         false => try_writing(path).map_err(Failure::write(path)),
+    }
+}
+
+/// Makes `folder` and does `work` in it. Tries again once if the folder is missing then:
+/// another run that had made the same folder removed it while it was still empty.
+fn in_folder(folder: &Path, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let mut attempt = || fs::create_dir_all(folder).and_then(|()| work());
+    match attempt() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => attempt(),
+        done => done,
     }
 }
 
@@ -294,6 +302,27 @@ mod tests {
         fs::create_dir_all(&output.out).unwrap();
         drop(results);
         assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    /// Two runs may start at the same time with the same new folder.
+    #[test]
+    fn a_folder_that_another_run_removes_while_it_is_empty_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("a/b");
+        let mut others = vec![MadeFolders::missing(&new)];
+        in_folder(&new, || {
+            others.pop();
+            try_writing(&new.join("trial"))
+        })
+        .unwrap();
+        assert!(new.exists());
+        let mut attempts = 0;
+        let missing = in_folder(&new, || {
+            attempts += 1;
+            Err(io::ErrorKind::NotFound.into())
+        });
+        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(attempts, 2);
     }
 
     #[test]

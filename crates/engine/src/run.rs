@@ -21,6 +21,7 @@ mod site;
 use std::sync::Arc;
 
 use smbench_model::contents::block::Salt;
+use smbench_model::cpu::CpuSource;
 use smbench_model::operations::fileio::Sequences;
 use smbench_model::operations::replay::Replays;
 use smbench_model::operations::{Drawn, Mix, Streams};
@@ -150,7 +151,6 @@ pub fn execute_on(
         },
     )?;
     refuse_replay(plan)?;
-    server_cpu::check(&plan.server_cpu)?;
     let operations = Operations::of(streams, plan);
     let context = Context {
         plan: Arc::new(plan.clone()),
@@ -181,6 +181,16 @@ pub fn execute_on(
     concluded(record, measured)
 }
 
+/// Asks the exporter of a server's CPU time once, if there is one. Call it before
+/// [`execute`], which itself measures without CPU time if the exporter does not answer.
+/// Blocks the calling thread for 2 seconds at most.
+///
+/// # Errors
+/// [`RunError::Metrics`] if the exporter does not tell the CPU time.
+pub fn check_server_cpu(source: &CpuSource) -> Result<(), RunError> {
+    Ok(server_cpu::check(source)?)
+}
+
 fn execute_on_share(
     plan: &Plan,
     operations: Operations<impl Supplies>,
@@ -189,7 +199,6 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    server_cpu::check(&plan.server_cpu)?;
     blocking(site::run(plan, operations, observer, cancel))?
 }
 

@@ -5,6 +5,8 @@
 //! floors, the lowest first. A room uses only rooms on lower floors, and a crate
 //! only crates on lower floors. Tests may use everything.
 
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@
 mod comparisons;
 mod curves;
 mod disclosure;
+mod doubt;
 mod latency;
 mod level;
 mod methodology;

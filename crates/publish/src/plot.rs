@@ -4,7 +4,7 @@
 //!
 //! - An axis of amounts starts at zero.
 //! - A point that may not be quoted is hollow, and no line goes through it.
-//! - A point at which the generator was the limit has a ring.
+//! - A point with a doubt has a ring.
 //! - Every point, with or without a marker, shows its numbers when pointed at.
 //!
 //! Lines differ in colour and in the shape of their markers. Not here: which values
@@ -62,8 +62,8 @@ pub struct Point {
     pub spread: Option<(f64, f64)>,
     /// Whether the point may be quoted.
     pub standing: Standing,
-    /// The limit at the point.
-    pub limit: Limit,
+    /// Doubt about the value.
+    pub doubt: Doubt,
     /// Text shown when pointed at, after the name of the line.
     pub label: String,
 }
@@ -79,13 +79,38 @@ pub enum Standing {
     Invalid,
 }
 
-/// The limit at a point.
+/// Doubt about the value of a point that may be quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The server, or no known limit.
-    Server,
-    /// The machine that generated the load.
-    Generator,
+pub enum Doubt {
+    /// There is none.
+    None,
+    /// The machine that generated the load, and not the server, limited throughput.
+    ClientLimited,
+    /// The percentile may be too high, because answers were handled late.
+    LateAnswers,
+    /// The latencies miss a stall at the end of the window.
+    Stalled,
+}
+
+impl Doubt {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [
+        Self::None,
+        Self::ClientLimited,
+        Self::LateAnswers,
+        Self::Stalled,
+    ];
+
+    /// Returns the name in legends; `None` if there is no doubt.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::ClientLimited => Some("client-limited"),
+            Self::LateAnswers => Some("late answers"),
+            Self::Stalled => Some("stalled"),
+        }
+    }
 }
 
 impl Plot {

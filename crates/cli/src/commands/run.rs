@@ -195,6 +195,7 @@ fn run_one<'a>(
         ..
     } = manner;
     let mut results = Results::prepare(output, &request.plan.profile, SystemTime::now())?;
+    run::check_server_cpu(&request.plan.server_cpu)?;
     let server = match request.server {
         Server::Given(_) => None,
         Server::Embedded => {

@@ -96,6 +96,7 @@ impl<'a> Runner<'a> {
         let slots = slots(&self.suite.study);
         let planned = slots.iter().map(|&slot| self.planned(slot)).sum();
         let mut left = TimeLeft::of(planned);
+        self.check_exporters(&slots);
         for &slot in &slots {
             if self.cancel.is_cancelled() {
                 break;
@@ -139,6 +140,25 @@ impl<'a> Runner<'a> {
         }
         self.line.clear();
         self.verdict(&slots)
+    }
+
+    /// Leaves out servers whose exporter does not answer before the first pass. In later
+    /// passes, that costs only the CPU time of the server.
+    fn check_exporters(&mut self, slots: &[Slot]) {
+        for (server, host) in self.suite.hosts.iter().enumerate() {
+            let mut of_server = slots.iter().filter(|slot| slot.server == server);
+            let next = of_server.find(|slot| !self.folder.remaining(**slot).is_empty());
+            if let (Some(&slot), Err(error)) = (next, run::check_server_cpu(&host.cpu)) {
+                let failure = Failure::from(error);
+                let name = plain(&self.suite.study.servers[server].name);
+                self.tell(&format!(
+                    "{name}: {failure}; the suite goes on without this server"
+                ));
+                self.closed.push(server);
+                self.failed
+                    .push((slot, failure.exit(), failure.to_string()));
+            }
+        }
     }
 
     /// Returns the planned time of the remaining load points of a pass, ramps
@@ -212,6 +232,10 @@ impl<'a> Runner<'a> {
                 points: self.points,
             },
         };
+        if let Err(error) = run::check_server_cpu(&plan.server_cpu) {
+            let warning = format!("{place}: {error}; this pass may lack the server's CPU time");
+            self.line.suspended(|| complain(warning));
+        }
         let mut watch = Watch::new(self.line, keep, None, disclosure.clone(), self.unsaved);
         let record = run::execute(&plan, &mut watch, self.cancel);
         let closed = watch.close();

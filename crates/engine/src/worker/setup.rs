@@ -3,9 +3,6 @@
 //!
 //! Invariant: memory that a session needs only during set-up is proportional to the
 //! number of parallel set-ups, not to the total number of sessions.
-//!
-//! The rate is a pure function: groups begin at even intervals, over all workers in
-//! turn. Time that a slow server lost is not made up for by a burst.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -8,8 +8,8 @@ use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::{Measured, Profile, clients, limits, reasons};
-use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
+use super::{Measured, Profile, clients, doubt, limits, reasons};
+use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
 /// A metric of each load point.
@@ -26,6 +26,7 @@ struct Measure {
     of_row: fn(&Row<'_>) -> Option<f64>,
     of_pass: fn(&LoadPointDoc) -> Option<f64>,
     bar: Bar,
+    doubt: fn(&Row<'_>) -> Doubt,
 }
 
 /// Meaning of a bar at a point of three or more passes.
@@ -49,6 +50,7 @@ const THROUGHPUT: Measure = Measure {
     of_row: |row| Some(row.throughput_mbps),
     of_pass: |pass| Some(pass.throughput_mbps),
     bar: Bar::Confidence,
+    doubt: doubt::of_throughput,
 };
 const RATE: Measure = Measure {
     name: "operations",
@@ -60,6 +62,7 @@ const RATE: Measure = Measure {
     of_row: |row| Some(row.ops_per_s),
     of_pass: |pass| Some(pass.ops_per_s),
     bar: Bar::Confidence,
+    doubt: doubt::of_throughput,
 };
 const MEAN: Measure = Measure {
     name: "response-mean",
@@ -71,6 +74,7 @@ const MEAN: Measure = Measure {
     of_row: |row| Some(row.latency_ns?.mean),
     of_pass: |pass| Some(pass.latency_ns?.mean),
     bar: Bar::Extremes,
+    doubt: |row| doubt::of_percentile(&row.passes, 50.0),
 };
 const P99: Measure = Measure {
     name: "response-p99",
@@ -82,6 +86,7 @@ const P99: Measure = Measure {
     of_row: |row| Some(row.latency_ns?.p99 as f64),
     of_pass: |pass| Some(pass.latency_ns?.p99 as f64),
     bar: Bar::Extremes,
+    doubt: |row| doubt::of_percentile(&row.passes, 99.0),
 };
 
 /// Returns plots and tables of all servers.
@@ -138,18 +143,13 @@ fn plot(
             .collect(),
     });
     let lines: Vec<_> = lines.collect();
-    let mut points = lines.iter().flat_map(|line| &line.points);
-    let is_limited = points.any(|point| point.limit == Limit::Generator);
     Plot {
         name: format!("{stem}-{}", measure.name),
         title: format!("{}: {} by clients", profile.name, measure.title),
         x: Axis::new("clients", Quantity::Clients),
         y: Axis::new(measure.axis, measure.quantity),
+        notes: doubt::notes(&lines),
         lines,
-        notes: is_limited
-            .then(|| "with a ring: client-limited".to_owned())
-            .into_iter()
-            .collect(),
     }
 }
 
@@ -175,19 +175,20 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
             Standing::Invalid
         }
     };
-    let limit = match limits(row) {
-        Some(reasons) => {
-            label += &format!("; client-limited: {reasons}");
-            Limit::Generator
+    let doubt = (measure.doubt)(row);
+    label += &match (doubt::meaning(doubt), limits(row)) {
+        (Some(meaning), Some(reasons)) if doubt == Doubt::ClientLimited => {
+            format!("; {meaning}: {reasons}")
         }
-        None => Limit::Server,
+        (Some(meaning), _) => format!("; {meaning}"),
+        (None, _) => String::new(),
     };
     Some(Point {
         x: row.clients.into(),
         y: value,
         spread,
         standing,
-        limit,
+        doubt,
         label,
     })
 }
@@ -251,16 +252,33 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
         ));
     }
     for server in &profile.servers {
-        let limited = server.curve.rows.iter().filter(|row| limits(row).is_some());
-        let at: Vec<_> = limited.map(|row| row.clients.to_string()).collect();
-        if !at.is_empty() {
-            lines.push(format!(
-                "Ringed, ~: {} was client-limited at {} clients: its throughput is not to be \
-                 trusted there. The remarks below the load points say why.",
-                server.name,
-                at.join(", ")
-            ));
-        }
+        let at = |kind: Doubt| {
+            let has_kind = |row: &&Row<'_>| {
+                let of_latency = doubt::of_percentile(&row.passes, 100.0);
+                [doubt::of_throughput(row), of_latency].contains(&kind)
+            };
+            let found = server.curve.rows.iter().filter(has_kind);
+            let found: Vec<_> = found.map(|row| row.clients.to_string()).collect();
+            (!found.is_empty()).then(|| format!("{} at {} clients", server.name, found.join(", ")))
+        };
+        let kinds = [
+            at(Doubt::ClientLimited).map(|place| {
+                format!(
+                    "Ringed, ~: client-limited: {place}: its throughput is not to be trusted there. \
+                     The remarks below the load points say why."
+                )
+            }),
+            at(Doubt::LateAnswers).map(|place| {
+                format!(
+                    "Answers were handled late: {place}. Response times with a ring, ^, may be too \
+                     high there."
+                )
+            }),
+            at(Doubt::Stalled).map(|place| {
+                format!("Ringed, *: stalled: {place}: its response times miss the stall.")
+            }),
+        ];
+        lines.extend(kinds.into_iter().flatten());
     }
     lines
 }
@@ -279,10 +297,9 @@ fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
             .iter()
             .find(|row| row.clients == clients)?;
         let value = (measure.of_row)(row)?;
-        let mark = match (row.is_valid(), row.is_generator_limited()) {
-            (true, false) => "",
-            (true, true) => "~ ",
-            (false, _) => "! ",
+        let mark = match row.is_valid() {
+            true => doubt::mark((measure.doubt)(row)),
+            false => "! ",
         };
         let text = format!("{mark}{}", (measure.print)(value));
         Some(Cell::number(value, text))
@@ -292,17 +309,17 @@ fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
         cells.extend(servers().map(|server| Cell::or_dash(cell(server, clients))));
         cells
     });
-    let any = |is: fn(&Row<'_>) -> bool| {
-        let mut rows = servers().flat_map(|server| &server.curve.rows);
-        rows.any(is)
-    };
+    let rows_of_all = || servers().flat_map(|server| &server.curve.rows);
     let mut notes = Vec::new();
-    if any(|row| !row.is_valid()) {
+    if rows_of_all().any(|row| !row.is_valid()) {
         notes.push("!: not valid".to_owned());
     }
-    if any(|row| row.is_valid() && row.is_generator_limited()) {
-        notes.push("~: client-limited".to_owned());
-    }
+    let is_there = |doubt| rows_of_all().any(|row| row.is_valid() && (measure.doubt)(row) == doubt);
+    let doubts = Doubt::ALL.into_iter().filter(|doubt| is_there(*doubt));
+    notes.extend(doubts.filter_map(|found| {
+        let mark = doubt::mark(found).trim_end();
+        Some(format!("{mark}: {}", doubt::meaning(found)?))
+    }));
     Table {
         title: match measure.quantity {
             Quantity::Throughput => "Throughput in Mbit/s by clients".to_owned(),

@@ -6,9 +6,9 @@ use smbench_report::latency::{LatencyDoc, pool, quantile};
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::Profile;
 use super::level::Level;
-use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
+use super::{Profile, doubt};
+use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
 /// Percentiles of every distribution. Higher ones need many operations.
@@ -39,7 +39,7 @@ pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
         x: Axis::new("percentile", Quantity::Percentile),
         y: Axis::new("response time", Quantity::WideLatency),
         lines: lines.collect(),
-        notes: level.limited(),
+        notes: level.doubts(),
     });
     part.list(level.remark().into_iter().collect());
     part.table(percentile_table(&level));
@@ -52,7 +52,8 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
     let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
     let histogram = pool(ops.map(OpDoc::response));
     let count = histogram.len() as f64;
-    let (standing, limit) = (standing(row), limit(row));
+    let standing = standing(row);
+    let doubt = |percent: f64| doubt::of_percentile(&row.passes, percent);
     // 99.5, 99.9, 99.95 and so on, as long as other operations than the slowest are
     // beyond. The slowest has its own point. Quantiles are fractions of whole
     // numbers, so that they equal those of documents.
@@ -78,7 +79,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
                 y: latency,
                 spread: None,
                 standing,
-                limit,
+                doubt: doubt(part * 100.0 / all),
                 label: format!("{share} {}", units::latency(latency)),
             }
         })
@@ -89,7 +90,7 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
         y: slowest,
         spread: None,
         standing,
-        limit,
+        doubt: doubt(100.0),
         label: format!(
             "slowest of {} {}",
             units::counted(histogram.len(), "operation"),
@@ -104,15 +105,6 @@ fn standing(row: &Row<'_>) -> Standing {
     match row.is_valid() {
         true => Standing::Valid,
         false => Standing::Invalid,
-    }
-}
-
-/// Returns the limit of a row's points. As in tables, one client-limited pass is
-/// enough for a mark.
-fn limit(row: &Row<'_>) -> Limit {
-    match row.is_generator_limited() {
-        true => Limit::Generator,
-        false => Limit::Server,
     }
 }
 
@@ -167,13 +159,17 @@ type Values = fn(&SeriesDoc) -> &[Option<u64>];
 
 /// Last part of the plot's name, the plotted metric, the title of the axis, and the
 /// values.
-const COURSES: [(&str, &str, &str, Values); 2] = [
-    ("median", "median response time", "median", |series| {
+const COURSES: [(&str, &str, &str, f64, Values); 2] = [
+    ("median", "median response time", "median", 50.0, |series| {
         &series.all.p50_ns
     }),
-    ("p99", "99th percentile", "99th percentile", |series| {
-        &series.all.p99_ns
-    }),
+    (
+        "p99",
+        "99th percentile",
+        "99th percentile",
+        99.0,
+        |series| &series.all.p99_ns,
+    ),
 ];
 
 /// Returns the section with medians and 99th percentiles over a window.
@@ -188,11 +184,14 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
         .into_iter()
         .filter_map(|(server, row, series)| Some((server, row, series?)))
         .collect();
-    for (name, title, axis, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
+    for (name, title, axis, percent, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
             style: server.number,
-            points: course(series, column(series), pass, standing(row)),
+            points: {
+                let doubt = doubt::of_percentile(&[pass], *percent);
+                course(series, column(series), pass, (standing(row), doubt))
+            },
         });
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
@@ -200,7 +199,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
             x: Axis::new("time since the window opened", Quantity::Time),
             y: Axis::new(*axis, Quantity::Latency),
             lines: lines.collect(),
-            notes: level.limited(),
+            notes: level.doubts(),
         });
     }
     let mut remarks = Vec::new();
@@ -242,18 +241,14 @@ fn together(series: &SeriesDoc) -> Option<usize> {
 /// Returns a point at the end of each interval. If that exceeds [`INTERVALS_MAX`]
 /// points, each point is the maximum of several intervals, so that no outlier is
 /// lost. The last ends with the window. Points have the standing of the load point,
-/// except after a gap. They have the limit of this pass, because the plot shows no
+/// except after a gap. They have the doubt about this pass, because the plot shows no
 /// other pass.
 fn course(
     series: &SeriesDoc,
     values: &[Option<u64>],
     pass: &LoadPointDoc,
-    of_all: Standing,
+    (of_all, doubt): (Standing, Doubt),
 ) -> Vec<Point> {
-    let limit = match pass.generator_limited {
-        Some(true) => Limit::Generator,
-        _ => Limit::Server,
-    };
     let together = together(series).unwrap_or(1);
     let behind_gap = match of_all {
         Standing::Invalid => Standing::Invalid,
@@ -273,7 +268,7 @@ fn course(
             y: *latency as f64,
             spread: None,
             standing,
-            limit,
+            doubt,
             label: format!(
                 "until {}, {}",
                 units::seconds(seconds),

@@ -1,6 +1,7 @@
 //! The load at which the report shows details of each server.
 
 use smbench_report::curve::Row;
+use smbench_report::percentile::Percentile;
 
 use super::{Measured, Profile, clients};
 
@@ -60,20 +61,23 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Names the servers whose generator was the limit, a line each.
-    pub(super) fn limited(&self) -> Vec<String> {
-        let rows = self
-            .rows
-            .iter()
-            .filter(|(_, row)| row.is_generator_limited());
-        rows.map(|(server, row)| {
-            format!(
-                "{} at {}: client-limited, the throughput is not to be trusted",
-                server.name,
-                clients(row.clients)
-            )
-        })
-        .collect()
+    /// Names the servers whose percentiles may be wrong, a line for each doubt.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let of_row = |(server, row): &(&Measured<'_>, &Row<'_>)| {
+            let place = format!("{} at {}", server.name, clients(row.clients));
+            let late = Percentile::lowest_noisy(&row.passes).map(|lowest| {
+                format!(
+                    "{place}: {} may be too high, answers were handled late",
+                    lowest.and_higher()
+                )
+            });
+            let stalled = row.is_stalled();
+            let stalled = stalled
+                .then(|| format!("{place}: percentiles miss a stall at the end of the window"));
+            [late, stalled]
+        };
+        let lines = self.rows.iter().flat_map(of_row);
+        lines.flatten().collect()
     }
 
     /// Explains why servers are at different loads; `None` if they are not.

@@ -10,7 +10,7 @@ use super::Profile;
 use crate::report::{Block, Section};
 
 /// Definitions of the numbers, which are the same in every report.
-const DEFINITIONS: [&str; 8] = [
+const DEFINITIONS: [&str; 9] = [
     "A load point is a number of clients, each an authenticated SMB session of its own. All of \
      them are connected before the load begins. Only what completes in the measured window \
      counts.",
@@ -24,8 +24,10 @@ const DEFINITIONS: [&str; 8] = [
      point of that curve.",
     "A load point at which a client was lost, or which failed otherwise, is not valid. It is \
      marked ! in tables and hollow in plots; it is in no mean and never the peak.",
-    "A load point is marked ~ in tables and has a ring in plots where it is client-limited: the \
-     machine that generated the load, and not the server, limited its throughput.",
+    "A load point is marked ~ in tables of throughput and has a ring in its plots where it is \
+     client-limited: the machine that generated the load, and not the server, limited it.",
+    "Response times have a ring in plots where they may be wrong: too high where answers were \
+     handled late (^ in tables), too low where they miss a stall at the end of the window (*).",
     "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
      the line through them rises or falls by at most 10 %.",
 ];

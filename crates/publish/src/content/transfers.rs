@@ -7,8 +7,8 @@ use smbench_report::published::{CpuOf, Efficiency};
 use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 
-use super::{Profile, clients, limits, results};
-use crate::plot::{Axis, Limit, Line, Plot, Point, Quantity, Standing};
+use super::{Profile, clients, doubt, limits, results};
+use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 
 /// A metric of each size.
@@ -123,11 +123,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>])
         })
     });
     let lines: Vec<_> = lines.collect();
-    let mut notes = Vec::new();
-    let mut points = lines.iter().flat_map(|line| &line.points);
-    if points.any(|point| point.limit == Limit::Generator) {
-        notes.push("with a ring: client-limited".to_owned());
-    }
+    let mut notes = doubt::notes(&lines);
     if is_mixed {
         notes.push(
             "CPU of processes is less than that of a whole machine: P/E of the two do not compare"
@@ -160,19 +156,19 @@ fn point(found: &Found<'_>, measure: &Measure) -> Option<Point> {
         clients(found.clients),
         (measure.print)(value)
     );
-    let limit = match &found.limits {
+    let doubt = match &found.limits {
         Some(reasons) => {
             label += &format!("; client-limited: {reasons}");
-            Limit::Generator
+            Doubt::ClientLimited
         }
-        None => Limit::Server,
+        None => Doubt::None,
     };
     Some(Point {
         x: found.bytes.into(),
         y: value,
         spread: None,
         standing: Standing::Valid,
-        limit,
+        doubt,
         label,
     })
 }

@@ -3,7 +3,7 @@
 //! Numbers have full precision, units are in the column names, and a missing value
 //! is an empty field.
 
-use super::{Limit, Plot, Quantity, Standing};
+use super::{Doubt, Plot, Quantity, Standing};
 
 impl Plot {
     /// Returns a header line and the rows. The columns are the name of the line, x,
@@ -24,6 +24,7 @@ impl Plot {
             "high",
             "valid",
             "generator_limited",
+            "latency_doubt",
         ])?;
         for line in &self.lines {
             for point in &line.points {
@@ -35,7 +36,11 @@ impl Plot {
                     point.spread.map(|(low, _)| end(low)).unwrap_or_default(),
                     point.spread.map(|(_, high)| end(high)).unwrap_or_default(),
                     (point.standing != Standing::Invalid).to_string(),
-                    (point.limit == Limit::Generator).to_string(),
+                    (point.doubt == Doubt::ClientLimited).to_string(),
+                    match point.doubt {
+                        Doubt::None | Doubt::ClientLimited => String::new(),
+                        doubt => doubt.name().unwrap_or_default().to_owned(),
+                    },
                 ])?;
             }
         }

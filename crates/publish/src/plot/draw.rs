@@ -16,7 +16,7 @@ use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPAR
 
 use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
-use super::{Limit, Line, Plot, Point, Standing};
+use super::{Doubt, Line, Plot, Point, Standing};
 
 /// Number of plotters' pixels per pixel of the plot.
 pub(super) const FINE: i32 = 8;
@@ -146,9 +146,9 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
                 Standing::Invalid => Filling::Hollow,
                 Standing::Valid | Standing::AfterGap => Filling::Solid,
             };
-            let surround = match point.limit {
-                Limit::Server => Surround::Free,
-                Limit::Generator => Surround::Ring,
+            let surround = match point.doubt {
+                Doubt::None => Surround::Free,
+                Doubt::ClientLimited | Doubt::LateAnswers | Doubt::Stalled => Surround::Ring,
             };
             let marker = Marker {
                 style: line.style,
@@ -190,10 +190,10 @@ fn marked(line: &Line) -> impl Iterator<Item = &Point> {
     // Different lines over the same points have their markers at different points.
     let first = line.style % every;
     let points = line.points.iter().enumerate();
-    let is_limited = |point: &Point| point.limit == Limit::Generator;
-    let is_all_limited = line.points.iter().all(is_limited);
+    let is_doubtful = |point: &Point| point.doubt != Doubt::None;
+    let is_all_doubtful = line.points.iter().all(is_doubtful);
     let is_special = move |point: &Point| {
-        point.standing == Standing::Invalid || (is_limited(point) && !is_all_limited)
+        point.standing == Standing::Invalid || (is_doubtful(point) && !is_all_doubtful)
     };
     points
         .filter(move |(at, point)| is_special(point) || at % every == first)
@@ -244,8 +244,10 @@ impl Legend {
         {
             entries.push(of_points(Filling::Hollow, Surround::Free, "not valid"));
         }
-        if plot.points().any(|point| point.limit == Limit::Generator) {
-            entries.push(of_points(Filling::Solid, Surround::Ring, "client-limited"));
+        for doubt in Doubt::ALL {
+            let is_there = plot.points().any(|point| point.doubt == doubt);
+            let name = doubt.name().filter(|_| is_there);
+            entries.extend(name.map(|name| of_points(Filling::Solid, Surround::Ring, name)));
         }
         let longest = entries.iter().map(|entry| entry.name.chars().count());
         let longest = longest.max().unwrap_or(0);
@@ -348,12 +350,12 @@ mod tests {
 
     #[test]
     fn a_line_that_is_limited_all_along_has_no_more_markers_than_others() {
-        let point = |limit| Point {
+        let point = |doubt| Point {
             x: 0.0,
             y: 0.0,
             spread: None,
             standing: Standing::Valid,
-            limit,
+            doubt,
             label: String::new(),
         };
         let count = |points: Vec<Point>| {
@@ -364,10 +366,10 @@ mod tests {
             };
             marked(&line).count()
         };
-        let mut points = vec![point(Limit::Server); 64];
+        let mut points = vec![point(Doubt::None); 64];
         assert_eq!(count(points.clone()), 16);
-        points[1] = point(Limit::Generator);
+        points[1] = point(Doubt::ClientLimited);
         assert_eq!(count(points), 17);
-        assert_eq!(count(vec![point(Limit::Generator); 64]), 16);
+        assert_eq!(count(vec![point(Doubt::ClientLimited); 64]), 16);
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use maud::{PreEscaped, html};
 
 use super::draw::{DrawError, Drawing, FINE, draw};
-use super::{Limit, Plot, Standing, palette};
+use super::{Plot, Standing, palette};
 
 /// Radius in pixels around a point in which the pointer selects it.
 const REACH: i32 = 9;
@@ -102,10 +102,10 @@ impl Plot {
                     Standing::Valid | Standing::AfterGap => "valid",
                     Standing::Invalid => "invalid",
                 };
-                let limit = (point.limit == Limit::Generator).then_some("generator");
+                let doubt = point.doubt.name();
                 let circle = html! {
                     circle class="point" data-line=(number) data-x=(point.x) data-y=(point.y)
-                        data-standing=(standing) data-limit=[limit] cx=(x) cy=(y) r=(REACH * FINE) fill-opacity="0" {
+                        data-standing=(standing) data-doubt=[doubt] cx=(x) cy=(y) r=(REACH * FINE) fill-opacity="0" {
                         title { (line.name) ": " (point.label) }
                     }
                 };

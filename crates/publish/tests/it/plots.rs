@@ -2,7 +2,7 @@
 
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
-use smbench_publish::plot::{Axis, Limit, Line, Plot, Point, Quantity, Rasterizer, Standing};
+use smbench_publish::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Rasterizer, Standing};
 use smbench_publish::report;
 use smbench_report::doc::ServerCpuDoc;
 use smbench_report::latency::{Hdr, pool};
@@ -91,9 +91,9 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
     let limits: Vec<_> = plot.lines[0]
         .points
         .iter()
-        .map(|point| point.limit)
+        .map(|point| point.doubt)
         .collect();
-    assert_eq!(limits, [Limit::Server, Limit::Generator]);
+    assert_eq!(limits, [Doubt::None, Doubt::ClientLimited]);
     let label = &plot.lines[0].points[1].label;
     assert!(
         label.ends_with("; client-limited: no reason given"),
@@ -109,15 +109,52 @@ fn points_that_the_generator_limited_have_a_ring_and_a_caption() {
         circles.partition(|node| node.attribute("class") == Some("point"));
     let limits: Vec<_> = data
         .iter()
-        .map(|node| node.attribute("data-limit"))
+        .map(|node| node.attribute("data-doubt"))
         .collect();
-    assert_eq!(limits, [None, Some("generator")]);
+    assert_eq!(limits, [None, Some("client-limited")]);
     // One ring is around its point, the other in the legend.
     let radius =
         |node: &roxmltree::Node<'_, '_>| node.attribute("r").unwrap().parse::<u32>().unwrap();
     let marker = drawn.iter().map(radius).min().unwrap();
     assert_eq!(drawn.iter().filter(|node| radius(node) > marker).count(), 2);
     assert!(svg.contains("client-limited"));
+}
+
+/// Late answers leave throughput alone, and a client-limited point has right percentiles.
+#[test]
+fn percentiles_that_may_be_wrong_have_a_ring_in_plots_of_response_times() {
+    let mut limited = point(1, 1, 41.0, 400_000);
+    limited.generator_limited = Some(true);
+    let mut late = point(8, 1, 300.0, 400_000);
+    late.latency_noise_ns.insert("p99".to_owned(), 300_000);
+    let mut stalled = point(4, 1, 200.0, 400_000);
+    stalled.stalled = Some(true);
+    let study = study(&[("NAS", run(vec![limited, stalled, late]))]);
+    let doubts = |name: &str| {
+        let plot = plot(&study, &format!("01-file-server-{name}"));
+        let points = plot.lines[0].points.iter();
+        (points.map(|point| point.doubt).collect::<Vec<_>>(), plot)
+    };
+    let (throughput, plot) = doubts("throughput");
+    assert_eq!(throughput, [Doubt::ClientLimited, Doubt::None, Doubt::None]);
+    assert_eq!(plot.notes, ["with a ring: client-limited"]);
+    let (mean, _) = doubts("response-mean");
+    assert_eq!(mean, [Doubt::None, Doubt::Stalled, Doubt::None]);
+    let (p99, plot) = doubts("response-p99");
+    assert_eq!(p99, [Doubt::None, Doubt::Stalled, Doubt::LateAnswers]);
+    let words = "with a ring: percentiles may be too high, answers were handled late";
+    assert_eq!(plot.notes[0], words);
+    assert!(plot.to_svg().unwrap().contains("late answers"));
+    let (distribution, plot) = doubts("percentiles");
+    let certain = distribution.iter().filter(|doubt| **doubt == Doubt::None);
+    assert_eq!(certain.count(), 6, "up to p95");
+    assert_eq!(distribution.last(), Some(&Doubt::LateAnswers));
+    assert_eq!(
+        plot.notes,
+        ["NAS at 8 clients: p99 and higher may be too high, answers were handled late"]
+    );
+    let is_late = |name: &str| doubts(name).0.contains(&Doubt::LateAnswers);
+    assert_eq!(["time-median", "time-p99"].map(is_late), [false, true]);
 }
 
 #[test]
@@ -206,7 +243,7 @@ fn simple() -> Plot {
         y,
         spread: None,
         standing,
-        limit: Limit::Server,
+        doubt: Doubt::None,
         label: String::new(),
     };
     Plot {
@@ -400,7 +437,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
         ]
     );
     let smallest = &throughput.lines[0].points[0];
-    assert_eq!(smallest.limit, Limit::Generator);
+    assert_eq!(smallest.doubt, Doubt::ClientLimited);
     assert!(
         smallest
             .label

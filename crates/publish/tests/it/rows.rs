@@ -17,11 +17,11 @@ fn rows(study: &Study, name: &str) -> Vec<String> {
 #[test]
 fn the_points_of_a_plot_are_rows() {
     let throughput = rows(&full(), "01-file-server-throughput");
-    let header = "line,clients,throughput_mbps,low,high,valid,generator_limited";
+    let header = "line,clients,throughput_mbps,low,high,valid,generator_limited,latency_doubt";
     assert_eq!(throughput[0], header);
-    let row = "\"Samba, honours flushes\",8,305,300,310,true,false";
+    let row = "\"Samba, honours flushes\",8,305,300,310,true,false,";
     assert_eq!(throughput[2], row);
-    let row = "\"Samba, ignores them\",16,20,,,false,false";
+    let row = "\"Samba, ignores them\",16,20,,,false,false,";
     assert_eq!(throughput[6], row);
     assert_eq!(throughput.len(), 1 + 6);
     let percentiles = rows(&full(), "01-file-server-percentiles");
@@ -36,10 +36,12 @@ fn rows_tell_where_the_generator_was_the_limit() {
         let mut measured = point(8, 1, 300.0, 400_000);
         measured.generator_limited = Some(is_limited);
         let study = study(&[("NAS", run(vec![measured]))]);
-        for name in ["throughput", "percentiles", "time-median", "time-p99"] {
+        let of_throughput = ("throughput", is_limited);
+        let of_latency = ["percentiles", "time-median", "time-p99"].map(|name| (name, false));
+        for (name, is_marked) in [of_throughput].into_iter().chain(of_latency) {
             let rows = rows(&study, &format!("01-file-server-{name}"));
             assert!(rows.len() > 1, "{name}");
-            let end = format!(",true,{is_limited}");
+            let end = format!(",true,{is_marked},");
             for row in &rows[1..] {
                 assert!(row.ends_with(&end), "{name}: {row}");
             }

@@ -294,9 +294,8 @@ impl fmt::Display for Judgement {
             write!(f, ", {server} with {}", self.profile)?;
         }
         let interval = self.change.low_percent.zip(self.change.high_percent);
-        match interval.filter(|_| self.change.noise == Some(Noise::Passes)) {
-            Some((low, high)) => write!(f, " (95 % interval {})", changes(low, high))?,
-            None => {}
+        if let Some((low, high)) = interval.filter(|_| self.change.noise == Some(Noise::Passes)) {
+            write!(f, " (95 % interval {})", changes(low, high))?;
         }
         self.doubts
             .iter()

@@ -77,16 +77,11 @@ impl Shape {
 pub fn load_points(curve: &Curve<'_>) -> Table {
     let shape = Shape::of(curve);
     let mut notes = shape.notes();
-    let any = |is: fn(&Row<'_>) -> bool| {
-        curve
-            .rows
-            .iter()
-            .any(|row| row.invalid.is_empty() && is(row))
-    };
-    if any(|row| row.is_generator_limited()) {
+    let valid = || curve.rows.iter().filter(|row| row.invalid.is_empty());
+    if valid().any(Row::is_generator_limited) {
         notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
     }
-    if any(|row| row.is_stalled()) {
+    if valid().any(Row::is_stalled) {
         notes.push("*: stalled at the end of the window, the latencies miss it".to_owned());
     }
     Table {

@@ -254,14 +254,9 @@ async fn bounded<T>(
     doing: &str,
     work: impl Future<Output = Result<T, SessionError>>,
 ) -> Result<T, SessionError> {
-    let limit = endpoint.limits().setup;
-    match timeout(limit, work).await {
+    match timeout(endpoint.limits().setup, work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(SessionError::Timeout {
-            doing: doing.to_owned(),
-            at: endpoint.at(),
-            limit,
-        }),
+        Err(_) => Err(endpoint.timed_out(doing)),
     }
 }
 

@@ -34,6 +34,9 @@ pub(crate) struct Endpoint {
     pub(super) target: Arc<Target>,
     options: SessionOptions,
     pub(super) limits: Limits,
+    /// The limit of set-up requests that the user gave, which [`Self::impatient`]
+    /// shortens.
+    given_setup: Duration,
     pub(super) credit_target: u16,
     /// Maximum number of credits in use on one connection.
     credit_cap: Option<u16>,
@@ -83,6 +86,7 @@ impl Endpoint {
             addresses,
             target: Arc::new(target.clone()),
             options,
+            given_setup: limits.setup,
             limits,
             credit_target,
             credit_cap: None,
@@ -402,11 +406,15 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn timed_out(&self, doing: &str) -> SessionError {
+    pub(crate) fn timed_out(&self, doing: &str) -> SessionError {
         SessionError::Timeout {
             doing: doing.to_owned(),
             at: self.at(),
             limit: self.limits.setup,
+            remedy: match self.limits.setup == self.given_setup {
+                true => "; --setup-timeout sets the limit",
+                false => "",
+            },
         }
     }
 

@@ -136,7 +136,7 @@ pub enum SessionError {
     /// The server did not answer a set-up request.
     #[error(
         "failed to {doing} on {at}: no answer within {}; check that an SMB server runs there and is \
-         not overloaded; --setup-timeout sets the limit",
+         not overloaded{remedy}",
         humantime::format_duration(*.limit)
     )]
     Timeout {
@@ -146,6 +146,9 @@ pub enum SessionError {
         at: String,
         /// Time that the client waited.
         limit: Duration,
+        /// The option that sets the limit, worded to follow the message; empty if no
+        /// option does.
+        remedy: &'static str,
     },
     /// The connection broke.
     #[error("failed to {doing} on {at}: {source}")]

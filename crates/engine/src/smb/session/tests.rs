@@ -32,6 +32,8 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     let stream = std::mem::replace(&mut session.stream, silent.await.unwrap());
     let patience = session.endpoint.limits;
     session.endpoint.limits.setup = Duration::from_millis(10);
+    let shortened = session.endpoint.timed_out("ask").to_string();
+    assert!(!shortened.contains("--setup-timeout"), "{shortened}");
     let silence = echo(&mut session).await.err().unwrap();
     assert!(matches!(silence, SessionError::Timeout { .. }));
     let advice = "no answer within 10ms; check that an SMB server runs there";
@@ -39,6 +41,11 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
 
     session.stream = stream;
     session.endpoint.limits = patience;
+    let usual = session.endpoint.timed_out("ask").to_string();
+    assert!(
+        usual.ends_with("; --setup-timeout sets the limit"),
+        "{usual}"
+    );
     let other = echo(&mut session).await.err().unwrap();
     assert!(matches!(other, SessionError::OutOfStep { .. }));
 
