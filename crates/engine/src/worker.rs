@@ -15,6 +15,7 @@ pub(crate) mod pace;
 pub(crate) mod replay;
 pub(crate) mod schedule;
 pub(crate) mod setup;
+pub(crate) mod setup_rate;
 pub(crate) mod shared;
 pub(crate) mod slot;
 pub(crate) mod standing;

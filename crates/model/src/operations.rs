@@ -21,12 +21,12 @@
 //! [`OpStream::next`] does not allocate and does no floating-point arithmetic.
 
 pub mod fileio;
-pub mod replay;
-
 mod mix;
 mod own;
 #[doc(hidden)]
 pub mod pattern;
+pub mod replay;
+mod shares;
 
 use std::sync::Arc;
 

@@ -44,7 +44,8 @@ use crate::smb::share::{self, Workspace};
 use crate::worker::assignment::{Assignment, Means, Outcome};
 use crate::worker::board::{Board, Desk};
 use crate::worker::schedule::Schedule;
-use crate::worker::setup::{Pace, open_group};
+use crate::worker::setup::open_group;
+use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supplies;
 use crate::worker::timeline::Over;
@@ -175,7 +176,7 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
         clients: 2,
         clients_before: 0,
         groups: plan.connections.groups(2).collect(),
-        pace: Pace::new(clock::now(), None, 1, (0, 1)),
+        pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
         cpu: None,
         board: Arc::clone(&board),
         number: 0,

@@ -26,7 +26,7 @@ use crate::run::{Observer, health};
 use crate::worker::assignment::{Assignment, Outcome, Report};
 use crate::worker::board::Board;
 use crate::worker::schedule::Schedule;
-use crate::worker::setup::Pace;
+use crate::worker::setup_rate::SetupRate;
 pub(crate) use crate::worker::under_load::UnderLoad;
 use crew::{Crew, Observed, tell};
 use failed::failed;
@@ -219,7 +219,7 @@ fn spawn_workers(
                 .skip(worker)
                 .step_by(wanted)
                 .collect(),
-            pace: Pace::new(
+            pace: SetupRate::new(
                 begin,
                 context.plan.setup_rate,
                 context.plan.connections.sessions_per_connection,

@@ -13,6 +13,7 @@
 
 mod files;
 mod kept;
+mod names;
 mod prepare;
 mod remove;
 mod replay;
@@ -26,15 +27,11 @@ use crate::smb::session::{Endpoint, Session, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join, open};
 pub(crate) use kept::{prepare_kept, remove_kept};
+use names::{DIRECTORY_PREFIX, MARKER};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 use remove::{remove_afresh, remove_claimed};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};
-
-const DIRECTORY_PREFIX: &str = "smbench-";
-/// Digits of [`crate::smb::session::random_u64`] in hexadecimal.
-const DIRECTORY_DIGITS: usize = 16;
-const MARKER: &str = "smbench.run";
 
 /// The directory of one run, and the session that holds it.
 pub(crate) struct Workspace {

@@ -14,7 +14,7 @@ use crate::machine::cancel::Cancel;
 use crate::smb::session::SessionError;
 use crate::worker::board::Board;
 use crate::worker::figures::Figures;
-use crate::worker::setup::Pace;
+use crate::worker::setup_rate::SetupRate;
 use crate::worker::under_load::UnderLoad;
 
 /// Instructions for one worker.
@@ -32,7 +32,7 @@ pub(crate) struct Assignment {
     /// Numbers of this worker's clients; each group shares a driver.
     pub(crate) groups: Vec<Box<[u32]>>,
     /// When the worker may begin each group.
-    pub(crate) pace: Pace,
+    pub(crate) pace: SetupRate,
     /// CPU to which the worker is pinned, if it is.
     pub(crate) cpu: Option<usize>,
     pub(crate) board: Arc<Board>,

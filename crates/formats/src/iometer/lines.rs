@@ -173,3 +173,26 @@ impl Lines {
         }
     }
 }
+
+/// Returns the whole numbers of a line. Any text may separate them.
+pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
+    let words = text.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
+    match numbers.len() >= expected && !text.contains('-') {
+        true => Ok(numbers),
+        false => Err(Problem::at(
+            at,
+            format!("`{text}` has not the {expected} whole numbers that are expected here"),
+        )),
+    }
+}
+
+/// Returns the first word of a line.
+pub(super) fn word(text: &str) -> &str {
+    text.split([',', ' ', '\t']).next().unwrap_or_default()
+}
+
+/// Converts a count to u32; a larger one becomes the maximum.
+pub(super) fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

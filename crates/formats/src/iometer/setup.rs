@@ -8,7 +8,7 @@ use smbench_model::bounds::OUTSTANDING_MAX;
 use smbench_model::lists::clients::CLIENTS_MAX;
 use smbench_model::units::Size;
 
-use super::lines::{Lines, Problem, begins};
+use super::lines::{Lines, Problem, begins, numbers, small, word};
 use super::workers::Managers;
 use super::{Config, Note, Setup};
 
@@ -61,24 +61,6 @@ impl Cycle {
     }
 }
 
-/// Returns the whole numbers of a line. Any text may separate them.
-pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
-    let words = text.split(|c: char| !c.is_ascii_digit());
-    let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
-    match numbers.len() >= expected && !text.contains('-') {
-        true => Ok(numbers),
-        false => Err(Problem::at(
-            at,
-            format!("`{text}` has not the {expected} whole numbers that are expected here"),
-        )),
-    }
-}
-
-/// Returns the first word of a line.
-pub(super) fn word(text: &str) -> &str {
-    text.split([',', ' ', '\t']).next().unwrap_or_default()
-}
-
 fn step_kind(text: &str) -> StepKind {
     // Old versions write it as a number.
     let kind = text.split([' ', '\t']).next_back().unwrap_or_default();
@@ -86,11 +68,6 @@ fn step_kind(text: &str) -> StepKind {
         true => StepKind::Exponential,
         false => StepKind::Linear,
     }
-}
-
-/// Converts a count to u32; a larger one becomes the maximum.
-pub(super) fn small(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl Reader {

@@ -6,9 +6,8 @@ use smbench_model::access::SECTOR_BYTES;
 use smbench_model::units::Size;
 
 use super::Note;
-use super::lines::{Lines, Problem, begins};
+use super::lines::{Lines, Problem, begins, numbers, small, word};
 use super::profile::FILE_BYTES;
-use super::setup::{numbers, small, word};
 
 const SECTION: &str = "'MANAGER LIST";
 /// The data pattern that is not random. The other patterns are random, and

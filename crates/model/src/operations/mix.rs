@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::pattern::Lines;
+use super::shares::{CERTAIN, thresholds};
 use super::{Cursor, Operation};
 use crate::access::Access;
 use crate::action::{Action, Range};
@@ -11,10 +12,6 @@ use crate::kind::OpKind;
 use crate::random::{GOLDEN_GAMMA, below, draw};
 use crate::trace::Trace;
 use crate::workload::{Requests, Workload, is_reader};
-
-/// The scaled probability of 100 %. Draws of 63 bits are compared with scaled
-/// probabilities, so that 0 % never happens and 100 % always happens.
-pub(super) const CERTAIN: u64 = 1 << 63;
 
 /// The first offset of locks past the end. No file is as large, and these locks
 /// still end below 2^63.
@@ -345,26 +342,6 @@ impl Mix {
             offset: slot % largest.slots * u64::from(largest.bytes),
         }
     }
-}
-
-/// Returns the sums of shares of `total`, scaled for comparison with draws.
-pub(super) fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
-    let mut sum = 0.0;
-    let mut below: Vec<u64> = shares
-        .map(|share| {
-            sum += share;
-            scaled(sum / total)
-        })
-        .collect();
-    // A rounding error can move the sum of the shares away from 1.
-    if let Some(last) = below.last_mut() {
-        *last = CERTAIN;
-    }
-    below
-}
-
-fn scaled(share: f64) -> u64 {
-    (share * CERTAIN as f64) as u64
 }
 
 fn pick(key: u64, index: u64, purpose: Purpose) -> u64 {

@@ -5,7 +5,7 @@
 //! The beginnings of bursts, and the offsets of sequential requests, are folds over
 //! the earlier ones.
 
-use super::mix::{CERTAIN, thresholds};
+use super::shares::{CERTAIN, thresholds};
 use super::{Cursor, Operation};
 use crate::Nanos;
 use crate::access::AccessLine;

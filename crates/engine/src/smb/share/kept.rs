@@ -20,18 +20,14 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
 use super::files::{join, list, open};
+use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::prepare::{Job, Manner};
 use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
-use super::{Fate, MARKER, Workspace, too_little};
+use super::{Fate, Workspace, too_little};
 use crate::machine::cancel::Cancel;
 use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
 use manifest::{manifest, write_manifest};
-
-/// Name of the directory, below the target's path.
-pub(crate) const FILEIO_DIRECTORY: &str = "smbench-fileio";
-/// Name of the manifest in the directory.
-pub(super) const MANIFEST: &str = "fileio.json";
 
 /// Whether a missing directory is created.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::files::{Kind, delete, join, list, open};
-use super::kept::{FILEIO_DIRECTORY, MANIFEST};
+use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
+use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
-use super::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, MARKER, REPLAY_DIRECTORY};
 use crate::smb::session::{Endpoint, Session, SessionError};
 
 /// Number of retries, and the delay between them, while a directory is not empty

@@ -7,9 +7,10 @@ use smbench_protocol::command::read::{ReadRequest, ReadResponse};
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
 
-use super::{MANIFEST, Sizes};
+use super::Sizes;
 use crate::smb::session::{Session, SessionError};
-use crate::smb::share::{MARKER, Workspace, join, open};
+use crate::smb::share::names::{MANIFEST, MARKER};
+use crate::smb::share::{Workspace, join, open};
 
 /// Reads the manifest. Fails if it is missing, or if it describes other files than
 /// those of `test`. A directory without any written file has no manifest.
