@@ -89,7 +89,7 @@ impl ClientLimited {
 fn client_limited(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     let mut limited = doc.load_points.iter().filter_map(|point| {
         let reason = point.generator.as_ref()?.reason.as_deref()?;
-        Some((point.clients, reason))
+        point.is_client_limited().then_some((point.clients, reason))
     });
     let (clients, reason) = limited.next()?;
     let message = format!(

@@ -256,7 +256,7 @@ impl Table {
     /// row, or anywhere in a table of that server alone.
     fn figures_of(&self, server: &str) -> bool {
         let is_figure = |cell: &String| {
-            cell.trim_start_matches(['~', ' '])
+            cell.trim_start_matches(['~', '^', '*', ' '])
                 .starts_with(|c: char| c.is_ascii_digit())
         };
         let column = self.header.iter().position(|name| name == server);
@@ -273,7 +273,7 @@ impl Table {
 /// Returns all tables of a report, with the bold title above each.
 fn tables(markdown: &str) -> Vec<Table> {
     let cells = |line: &str| -> Vec<String> {
-        let line = line.replace("\\~", "~");
+        let line = line.replace("\\~", "~").replace("\\*", "*");
         let inner = line.trim_matches('|').split(" | ");
         inner.map(|cell| cell.trim().to_owned()).collect()
     };

@@ -68,6 +68,8 @@ pub(super) struct CpuUsers {
 /// Shares of all CPUs of this machine, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CpuShares {
+    /// The generator itself.
+    pub(super) client: f64,
     /// The processes of the server.
     pub(super) server: f64,
     /// Programs other than the server and the generator. Time that a hypervisor gave to
@@ -91,6 +93,7 @@ impl CpuUsers {
             let client = (client.cpu_user + client.cpu_system).as_secs_f64() / all_s;
             let server = used.busy.as_secs_f64() / all_s;
             CpuShares {
+                client,
                 server,
                 others: (busy - client - server).max(0.0),
             }
@@ -98,16 +101,38 @@ impl CpuUsers {
         Self { server, shares }
     }
 
-    /// Whether programs other than the server had the CPUs that a worker waited for, as far
-    /// as that is known. On a machine with many CPUs a few per cent of them are enough for
-    /// that, so their use is also compared with the server's.
-    fn are_others(&self) -> Option<bool> {
-        let CpuShares { server, others } = match self.server {
-            Whereabouts::Elsewhere => return Some(true),
-            Whereabouts::Here => self.shares?,
+    /// Returns who had the CPU that a worker waited for.
+    fn had_it(&self) -> HadIt {
+        let shares = match self.server {
+            Whereabouts::Elsewhere => return HadIt::Others,
+            Whereabouts::Here => self.shares,
         };
-        Some(others > OTHERS_MAX || others > server)
+        match shares {
+            None => HadIt::Unknown,
+            Some(CpuShares {
+                client,
+                server,
+                others,
+            }) if client > server + others => HadIt::Generator,
+            // On a machine with many CPUs a few per cent of them are enough.
+            Some(CpuShares { server, others, .. }) if others > OTHERS_MAX || others > server => {
+                HadIt::Others
+            }
+            Some(_) => HadIt::Server,
+        }
     }
+}
+
+/// The user of a CPU that a worker waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HadIt {
+    /// Other threads of the generator.
+    Generator,
+    /// The server under test, on this machine.
+    Server,
+    /// Other programs.
+    Others,
+    Unknown,
 }
 
 /// The verdict on a load point, from the workers and the CPUs.
@@ -129,7 +154,7 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
         let ran = percent(worker.cpu_share);
         return Verdict {
             limited: Some(format!(
-                "thread {thread} ran {ran} of the time; use more threads or machines"
+                "thread {thread} ran {ran} of the time; add threads or machines"
             )),
             shared_cpus: None,
         };
@@ -137,10 +162,11 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
     let Some(shortage) = shortage(generator) else {
         return Verdict::default();
     };
-    let (limited, shared_cpus) = match users.are_others() {
-        Some(true) => (Some(format!("{shortage}; others had it")), None),
-        Some(false) => (None, Some(format!("{shortage}; the server had it"))),
-        None => (None, Some(format!("{shortage}; who had it is unknown"))),
+    let (limited, shared_cpus) = match users.had_it() {
+        HadIt::Generator => (Some(format!("{shortage}; its other threads had it")), None),
+        HadIt::Others => (Some(format!("{shortage}; others had it")), None),
+        HadIt::Server => (None, Some(format!("{shortage}; the server had it"))),
+        HadIt::Unknown => (None, Some(format!("{shortage}; who had it is unknown"))),
     };
     Verdict {
         limited,
@@ -150,18 +176,26 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
 
 /// Describes how a worker lacked a CPU; `None` if none did.
 fn shortage(generator: &GeneratorRecord) -> Option<String> {
-    let workers = generator.workers.iter().enumerate();
-    let waits =
-        workers.filter_map(|(thread, worker)| Some((thread, worker, worker.waiting_share?)));
-    let Some((thread, worker, waiting)) = waits.max_by(|one, other| one.2.total_cmp(&other.2))
-    else {
+    let workers = || generator.workers.iter().enumerate();
+    let is_known = workers().any(|(_, worker)| worker.waiting_share.is_some());
+    if !is_known {
         let busy = generator.machine_busy?;
-        let is_full = !generator.workers.is_empty() && busy > MACHINE_BUSY_MAX;
+        let is_full = workers().len() > 0 && busy > MACHINE_BUSY_MAX;
         return is_full.then(|| format!("CPUs were busy {} of the time", percent(busy)));
-    };
-    (waiting > WAITED_MAX || worker.cpu_share + waiting > BUSY_MAX).then(|| {
-        let waited = percent(waiting);
-        format!("thread {thread} waited for a CPU {waited} of the time")
+    }
+    let (thread, cpu, waiting) = workers()
+        .filter_map(|(thread, worker)| Some((thread, worker.cpu_share, worker.waiting_share?)))
+        .filter(|(_, cpu, waiting)| *waiting > WAITED_MAX || cpu + waiting > BUSY_MAX)
+        .max_by(|one, other| one.2.total_cmp(&other.2))?;
+    Some(match waiting > WAITED_MAX {
+        true => format!(
+            "thread {thread} lacked a CPU {} of the time",
+            percent(waiting)
+        ),
+        false => format!(
+            "thread {thread} ran or lacked a CPU {} of the time",
+            percent(cpu + waiting)
+        ),
     })
 }
 
@@ -265,7 +299,11 @@ mod tests {
     fn here(server: f64, others: f64) -> CpuUsers {
         CpuUsers {
             server: Whereabouts::Here,
-            shares: Some(CpuShares { server, others }),
+            shares: Some(CpuShares {
+                client: 0.2,
+                server,
+                others,
+            }),
         }
     }
 
@@ -288,7 +326,7 @@ mod tests {
     fn a_saturated_worker_is_the_limit_wherever_the_server_is() {
         // Also beside one that waited longer than this one ran.
         let workers = || vec![worker(0.93, Some(0.0)), worker(0.50, Some(0.48))];
-        let reason = "thread 0 ran 93 % of the time; use more threads or machines";
+        let reason = "thread 0 ran 93 % of the time; add threads or machines";
         for users in [ELSEWHERE, here(0.5, 0.0), UNKNOWN] {
             let (limited, shared) = verdict(workers(), Some(0.99), users);
             assert_eq!((limited.as_deref(), shared), (Some(reason), None));
@@ -299,8 +337,8 @@ mod tests {
     fn a_starved_worker_is_judged_by_who_had_the_cpu() {
         // The second has the least time to spare, the first waited most.
         let workers = || vec![worker(0.24, Some(0.49)), worker(0.85, Some(0.02))];
-        let waited = "thread 0 waited for a CPU 49 % of the time";
-        for users in [ELSEWHERE, here(0.5, 0.34), here(0.005, 0.016)] {
+        let waited = "thread 0 lacked a CPU 49 % of the time";
+        for users in [ELSEWHERE, here(0.5, 0.34), here(0.1, 0.15)] {
             let (limited, shared) = verdict(workers(), Some(0.77), users);
             assert_eq!(limited.unwrap(), format!("{waited}; others had it"));
             assert_eq!(shared, None);
@@ -311,6 +349,30 @@ mod tests {
         let (limited, shared) = verdict(workers(), Some(0.77), UNKNOWN);
         assert_eq!(limited, None);
         assert_eq!(shared.unwrap(), format!("{waited}; who had it is unknown"));
+    }
+
+    #[test]
+    fn threads_that_keep_each_other_from_the_cpus_are_the_generators_own_limit() {
+        let many = vec![worker(0.24, Some(0.7)), worker(0.24, Some(0.7))];
+        let users = CpuUsers {
+            server: Whereabouts::Here,
+            shares: Some(CpuShares {
+                client: 0.95,
+                server: 0.04,
+                others: 0.01,
+            }),
+        };
+        let (limited, shared) = verdict(many, Some(1.0), users);
+        assert!(limited.unwrap().ends_with("; its other threads had it"));
+        assert_eq!(shared, None);
+    }
+
+    #[test]
+    fn a_worker_without_time_to_spare_is_found_beside_one_that_waited_longer() {
+        let workers = vec![worker(0.85, Some(0.06)), worker(0.10, Some(0.09))];
+        let (limited, _) = verdict(workers, Some(0.6), ELSEWHERE);
+        let reason = "thread 0 ran or lacked a CPU 91 % of the time; others had it";
+        assert_eq!(limited.unwrap(), reason);
     }
 
     #[test]

@@ -310,16 +310,14 @@ impl<S: Supply> Member<S> {
     /// Ends the action of a slot. The load model decides when the slot becomes
     /// free.
     pub(super) fn release(&mut self, slot: u32, now: Nanos) {
+        if self.is_paced {
+            self.punctuality.answered += u64::from(self.is_counted(now));
+        }
         if self.is_retired {
             return;
         }
         match &mut self.pace {
-            Pace::Closed => self.free.push(slot),
-            Pace::Rate(_) | Pace::Recorded(_) => {
-                let (open, close) = self.window;
-                self.punctuality.answered += u64::from(open <= now && now < close);
-                self.free.push(slot);
-            }
+            Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
             Pace::Bursts(bursts) => {
                 bursts.can_send(now);
                 self.free.push(slot);

@@ -28,8 +28,7 @@ pub(super) fn of_percentile(passes: &[&LoadPointDoc], percent: f64) -> Doubt {
 
 /// Returns whether the latencies of any pass miss a stall at the end of its window.
 fn is_stalled(passes: &[&LoadPointDoc]) -> bool {
-    let mut passes = passes.iter();
-    passes.any(|pass| pass.stalled == Some(true) && !pass.misses_rate())
+    passes.iter().any(|pass| pass.stall_ns().is_some())
 }
 
 /// Returns the mark of a number in a table.

@@ -11,13 +11,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use smbench_model::plan::{Caching, LoadModel, Verify};
+use smbench_model::plan::{Caching, LoadModel, Plan, Verify};
 use smbench_model::record::{
     CachingRecord, ClientUsage, Direction, Failure, GeneratorRecord, LatencyNoise, LoadPointRecord,
     OpKind, OpRecord, OpTotals, Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord,
     Tally, Verification,
 };
 
+use super::point::STALL_NS_MIN;
 use super::{
     CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DropoutDoc, FailureDoc, FairnessDoc,
     FlushDoc, GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc,
@@ -56,13 +57,14 @@ impl RunDoc {
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
         let asked = record.plan.caching != Caching::None;
         let paced = record.plan.load.is_paced();
+        let is_at_rate = is_at_rate(&record.plan);
         let verified = record.plan.verify == Verify::ReadBack;
         let load_points: Vec<_> = record
             .load_points
             .iter()
             .map(|point| LoadPointDoc {
                 caching: asked.then(|| caching(point.ops.caching())),
-                offered: paced.then(|| offered(point, &record.plan.load)),
+                offered: paced.then(|| offered(point, is_at_rate)),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| verification(point.ops.verification())),
@@ -212,9 +214,6 @@ fn stall(record: &LoadPointRecord, longest_ns: u64) -> Option<u64> {
     (took > STALL_NS_MIN && took > longest_ns.saturating_mul(2)).then_some(took)
 }
 
-/// A shorter stall is usual on any machine.
-const STALL_NS_MIN: u64 = 10_000_000;
-
 fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64> {
     let named = |noise: &LatencyNoise| {
         let permille = (noise.quantile * 1000.0).round() as u64;
@@ -262,16 +261,33 @@ const RATE_MISSED_SHARE: f64 = 0.01;
 /// the end of the window leaves this many unsent.
 const RATE_MISSED_S: f64 = 0.1;
 
-fn offered(record: &LoadPointRecord, load: &LoadModel) -> OfferedDoc {
+/// Returns whether a plan asks for a rate that can be judged. A load that ends with a
+/// number of operations leaves the arrivals after the last one uncounted.
+fn is_at_rate(plan: &Plan) -> bool {
+    let by_count = plan
+        .workload
+        .fileio()
+        .is_some_and(|test| test.events.is_some())
+        || plan
+            .workload
+            .replay()
+            .is_some_and(|replay| replay.loops.is_some());
+    matches!(plan.load, LoadModel::Rate { .. }) && !by_count
+}
+
+fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc {
     let punctuality = record.punctuality;
     let ops_per_s = per_second(punctuality.due as f64, record.window);
     let missing = punctuality.due.saturating_sub(punctuality.answered) as f64;
-    let allowed = (punctuality.due as f64 * RATE_MISSED_SHARE).max(ops_per_s * RATE_MISSED_S);
+    // One that is in flight at the end may not be made up for by one at the beginning.
+    let shortest_s = record.ops.window_all().service.min() as f64 / 1e9;
+    let in_flight = ops_per_s * (RATE_MISSED_S + shortest_s) + 1.0;
+    let allowed = (punctuality.due as f64 * RATE_MISSED_SHARE).max(in_flight);
     OfferedDoc {
         operations: punctuality.due,
         ops_per_s,
         answered: Some(punctuality.answered),
-        rate_missed: matches!(load, LoadModel::Rate { .. }).then_some(missing > allowed),
+        rate_missed: is_at_rate.then_some(missing > allowed),
         late: punctuality.late,
         dropped: punctuality.dropped,
         unanswered: punctuality.unanswered,

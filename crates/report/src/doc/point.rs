@@ -177,6 +177,9 @@ pub struct OfferedDoc {
     pub delay_ns_max: u64,
 }
 
+/// A shorter stall is usual on any machine.
+pub(crate) const STALL_NS_MIN: u64 = 10_000_000;
+
 /// Meaning of the reason why the generator was the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OldReason {
@@ -208,10 +211,13 @@ impl LoadPointDoc {
 
     /// Returns whether the generator limited the throughput. Releases that did not
     /// judge stalls also said so of late answers and of a server on the same machine
-    /// that had the CPUs.
+    /// that had the CPUs. Where a rate was reached, its throughput is what was asked for.
     #[must_use]
     pub fn is_client_limited(&self) -> bool {
-        self.generator_limited == Some(true) && self.old_reason() == OldReason::Limited
+        let reached = self
+            .offered
+            .is_some_and(|offered| offered.rate_missed == Some(false));
+        self.generator_limited == Some(true) && self.old_reason() == OldReason::Limited && !reached
     }
 
     /// Returns what the reason of `generator` meant in the release that wrote it.
@@ -234,7 +240,7 @@ impl LoadPointDoc {
         let longest = self.latency_ns.map_or(0, |latency| latency.max);
         let old = || {
             self.unanswered_ns_max
-                .filter(|&waited| waited / 2 > longest)
+                .filter(|&waited| waited > STALL_NS_MIN && waited / 2 > longest)
         };
         match self.stalled {
             Some(_) => self.stalled_ns,

@@ -81,13 +81,19 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
             .filter_map(|point| Some((point, find(point, &doc.plan)?)))
             .collect();
         let points: Vec<_> = findings.iter().map(|(point, _)| *point).collect();
-        let worst = findings
+        let are_several = points
+            .iter()
+            .any(|point| point.clients != points[0].clients);
+        let (worst, finding) = findings
             .into_iter()
             .max_by(|(_, one), (_, other)| one.weight.total_cmp(&other.weight))?;
         Some(Caution {
             name,
             places: places(&points, &doc.load_points),
-            text: worst.1.text,
+            text: match are_several {
+                true => format!("at {}, {}", worst.clients, finding.text),
+                false => finding.text,
+            },
         })
     };
     KINDS.iter().filter_map(caution).collect()
@@ -124,10 +130,11 @@ pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
 }
 
 /// Highest number of runs of load points that are named.
-const RUNS_MAX: usize = 4;
+const RUNS_MAX: usize = 2;
 
 fn client_limited(point: &LoadPointDoc) -> Option<Finding> {
-    let reason = reason_meant_as(point, OldReason::Limited)?;
+    let reason =
+        reason_meant_as(point, OldReason::Limited).filter(|_| point.is_client_limited())?;
     Some(Finding {
         weight: worst_share(point),
         text: reason,
@@ -150,13 +157,17 @@ fn reason_meant_as(point: &LoadPointDoc, meaning: OldReason) -> Option<String> {
     (point.old_reason() == meaning).then(|| plain(reason))
 }
 
-/// Returns the largest share of the window in which a worker ran, or waited for a CPU: the
-/// figure that reasons name.
+/// Returns the largest share of the window in which a worker waited for a CPU. If none
+/// waited for long, it is the share in which one ran: the figure that reasons name.
 fn worst_share(point: &LoadPointDoc) -> f64 {
     let generator = point.generator.iter();
     generator
         .flat_map(|generator| &generator.workers)
-        .map(|worker| worker.cpu_share.max(worker.waiting_share.unwrap_or(0.0)))
+        .map(|worker| match (worker.cpu_share, worker.waiting_share) {
+            // A worker that was never idle is worse than any that waited.
+            (ran, _) if ran > 0.9 => 1.0 + ran,
+            (_, waited) => waited.unwrap_or(0.0),
+        })
         .fold(0.0, f64::max)
 }
 
@@ -192,11 +203,12 @@ fn latency_noise(point: &LoadPointDoc) -> Option<Finding> {
     };
     let by = |late: u64| latency(late as f64);
     let text = match first == last {
-        true => format!("{} and up may be too high, by {}", name(first), by(**least)),
+        true => format!("{} may be {} too high", name(first), by(**least)),
         false => format!(
-            "{} and up may be too high, by {} to {}",
+            "{} may be {} too high, {} {}",
             name(first),
             by(**least),
+            name(last),
             by(**most)
         ),
     };

@@ -20,17 +20,8 @@ pub fn missed_rate(doc: &RunDoc) -> Option<String> {
 /// none for a load without due times.
 #[must_use]
 pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
-    let missed = missed_rate(doc).map(|missed| {
-        let limited = doc
-            .load_points
-            .iter()
-            .any(|point| point.misses_rate() && point.is_client_limited());
-        let advice = match limited {
-            true => "smbench was client-limited and could not send them",
-            false => "lower --rate, or raise --clients or --outstanding",
-        };
-        format!("{missed}; latencies are mostly time in a growing queue: {advice}")
-    });
+    let missed = missed_rate(doc)
+        .map(|missed| format!("{missed}; lower --rate, or raise --clients or --outstanding"));
     let nearly = points_by_share(doc, |point, share| {
         !point.misses_rate() && share < REACHED_SHARE
     });
@@ -90,9 +81,13 @@ fn worst_of(points: &[&LoadPointDoc], doc: &RunDoc) -> Option<String> {
         .iter()
         .min_by(|one, other| reached(one).total_cmp(&reached(other)))?;
     let (offered, share) = (worst.offered?, reached(worst));
+    let clients = |point: &LoadPointDoc| counted(point.clients.into(), "client");
     let at_worst = match points {
         [_] => String::new(),
-        _ => format!(" at {}", counted(worst.clients.into(), "client")),
+        _ if doc.load_points.iter().any(|point| point.repeat > 1) => {
+            format!(" at {}, pass {}", clients(worst), worst.repeat)
+        }
+        _ => format!(" at {}", clients(worst)),
     };
     Some(format!(
         "{}: {} of {} operations/s ({}){at_worst}",
@@ -114,7 +109,7 @@ fn sent_late(doc: &RunDoc) -> Option<String> {
     let (point, offered) = doc
         .load_points
         .iter()
-        .filter(|point| !point.misses_rate())
+        .filter(|point| point.valid && !point.misses_rate())
         .filter_map(|point| Some((point, point.offered?)))
         .filter(|(_, offered)| amiss(offered) > 0.0)
         .max_by(|(_, one), (_, other)| amiss(one).total_cmp(&amiss(other)))?;

@@ -410,7 +410,7 @@ fn cpu_of_server_and_generator_have_the_same_columns() {
 
 #[test]
 fn a_client_limited_load_point_is_marked_and_explained_once() {
-    let reason = "thread 0 ran 97 % of the time; use more threads or machines";
+    let reason = "thread 0 ran 97 % of the time; add threads or machines";
     let limited = |clients, repeat| {
         let mut limited = point(clients, repeat, 1600);
         limited.generator.limited = Some(reason.to_owned());
@@ -437,7 +437,7 @@ fn a_client_limited_load_point_is_marked_and_explained_once() {
       client 0: connection reset by the server
     ");
     assert_eq!(text.matches("client-limited at").count(), 1, "{text}");
-    assert!(text.contains("\nclient-limited at 16, 24 clients: thread 0 ran 97 %"));
+    assert!(text.contains("\nclient-limited at 16, 24 clients: at 24, thread 0 ran 97 %"));
     assert!(
         text.lines().all(|line| line.chars().count() <= 100),
         "{text}"
@@ -448,7 +448,7 @@ fn a_client_limited_load_point_is_marked_and_explained_once() {
 /// Throughput stays valid in both cases, so no row is marked.
 #[test]
 fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
-    let shared = "thread 0 waited for a CPU 67 % of the time; the server had it";
+    let shared = "thread 0 lacked a CPU 67 % of the time; the server had it";
     let blurred = |clients, repeat, late_us: u64| {
         let mut point = point(clients, repeat, 1600);
         point.generator.shared_cpus = Some(shared.to_owned());
@@ -477,9 +477,9 @@ fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
     assert_eq!(
         text::cautions(&doc),
         [
-            "latency noise at 4 to 16 clients: p95 and up may be too high, by 400 us to 1.20 ms",
-            "shared CPUs at 4 to 16 clients: thread 0 waited for a CPU 67 % of the time; the server \
-             had it",
+            "latency noise at 4 to 16 clients: at 8, p95 may be 400 us too high, p99.9 1.20 ms",
+            "shared CPUs at 4 to 16 clients: at 16, thread 0 lacked a CPU 67 % of the time; the \
+             server had it",
         ]
     );
     assert!(!render(&doc).contains('~'));
@@ -498,7 +498,7 @@ fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
 fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let doubtful = |clients| {
         let mut doubtful = point(clients, 1, 1600);
-        let waited = "thread 10 waited for a CPU 100 % of the time; who had it is unknown";
+        let waited = "thread 10 lacked a CPU 100 % of the time; who had it is unknown";
         doubtful.generator.shared_cpus = Some(waited.to_owned());
         let noise = |quantile| LatencyNoise {
             quantile,
@@ -517,8 +517,9 @@ fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let cautions = cautions.split_once("\n\n").unwrap().0;
     let cautions: Vec<_> = cautions.lines().skip(1).collect();
     assert_snapshot!(cautions.join("\n"), @"
-    latency noise at all load points: p99 and up may be too high, by 400 ms to 400 ms
-    shared CPUs at all load points: thread 10 waited for a CPU 100 % of the time; who had it is unknown
+    latency noise at all load points: at 20, p99 may be 400 ms too high, p99.9 400 ms
+    shared CPUs at all load points: at 20, thread 10 lacked a CPU 100 % of the time; who had it is
+      unknown
     also held back, starved of credits: the result has the load points
     ");
 }
