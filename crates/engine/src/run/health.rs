@@ -166,7 +166,7 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
         HadIt::Generator => (Some(format!("{shortage}; its other threads had it")), None),
         HadIt::Others => (Some(format!("{shortage}; others had it")), None),
         HadIt::Server => (None, Some(format!("{shortage}; the server had it"))),
-        HadIt::Unknown => (None, Some(format!("{shortage}; who had it is unknown"))),
+        HadIt::Unknown => (None, Some(format!("{shortage}; cause unknown"))),
     };
     Verdict {
         limited,
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(shared.unwrap(), format!("{waited}; the server had it"));
         let (limited, shared) = verdict(workers(), Some(0.77), UNKNOWN);
         assert_eq!(limited, None);
-        assert_eq!(shared.unwrap(), format!("{waited}; who had it is unknown"));
+        assert_eq!(shared.unwrap(), format!("{waited}; cause unknown"));
     }
 
     #[test]

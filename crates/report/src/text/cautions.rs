@@ -100,7 +100,7 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
 }
 
 /// Names load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`, `at 9
-/// of 16 load points`.
+/// of 16 points`.
 pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
     let clients = |points: &mut dyn Iterator<Item = &LoadPointDoc>| {
         let mut clients: Vec<_> = points.map(|point| point.clients).collect();
@@ -125,7 +125,7 @@ pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
     match (&these[..], runs.len()) {
         ([1], _) => "at 1 client".to_owned(),
         (_, ..=RUNS_MAX) => format!("at {} clients", runs.join(", ")),
-        _ => format!("at {} of {} load points", these.len(), all.len()),
+        _ => format!("at {} of {} points", these.len(), all.len()),
     }
 }
 

@@ -498,7 +498,7 @@ fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
 fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let doubtful = |clients| {
         let mut doubtful = point(clients, 1, 1600);
-        let waited = "thread 10 lacked a CPU 100 % of the time; who had it is unknown";
+        let waited = "thread 10 lacked a CPU 100 % of the time; cause unknown";
         doubtful.generator.shared_cpus = Some(waited.to_owned());
         let noise = |quantile| LatencyNoise {
             quantile,
@@ -518,8 +518,7 @@ fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let cautions: Vec<_> = cautions.lines().skip(1).collect();
     assert_snapshot!(cautions.join("\n"), @"
     latency noise at all load points: at 20, p99 may be 400 ms too high, p99.9 400 ms
-    shared CPUs at all load points: at 20, thread 10 lacked a CPU 100 % of the time; who had it is
-      unknown
+    shared CPUs at all load points: at 20, thread 10 lacked a CPU 100 % of the time; cause unknown
     also held back, starved of credits: the result has the load points
     ");
 }
