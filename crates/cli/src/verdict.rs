@@ -137,6 +137,7 @@ mod tests {
         let mut doc = valid_run();
         assert_eq!(judge(&doc), None);
         assert_eq!(ClientLimited::given(true).judge(&doc), None);
+        doc.load_points[1].generator_limited = Some(true);
         let generator = doc.load_points[1].generator.as_mut().unwrap();
         generator.reason = Some("thread 0 ran 97 % of the time".to_owned());
         let (exit, message) = ClientLimited::given(true).judge(&doc).unwrap();
