@@ -129,6 +129,7 @@ fn percentiles_that_may_be_wrong_have_a_ring_in_plots_of_response_times() {
     late.latency_noise_ns.insert("p99".to_owned(), 300_000);
     let mut stalled = point(4, 1, 200.0, 400_000);
     stalled.stalled = Some(true);
+    stalled.stalled_ns = Some(1_500_000_000);
     let study = study(&[("NAS", run(vec![limited, stalled, late]))]);
     let doubts = |name: &str| {
         let plot = plot(&study, &format!("01-file-server-{name}"));
