@@ -6,27 +6,17 @@
 
 mod handles;
 mod paths;
+mod record;
 
 use std::time::Duration;
 
 use smbench_protocol::NtStatus;
 
 use super::population::{Made, Names};
-use super::step::{Handle, PAUSE_MAX, STATUSES_MAX, Step, StepError};
-use super::{NO_HANDLE, RECORDS_MAX, Record, Summary, Trace, Verb};
-use crate::bounds::REQUEST_BYTES_MAX;
+use super::step::{Handle, Step, StepError};
+use super::{RECORDS_MAX, Record, Summary, Trace, Verb};
 use handles::Handles;
-use paths::{Paths, clean};
-
-/// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
-const DIRECTORY_FILE: u32 = 1;
-/// CreateDisposition values (MS-SMB2 2.2.13). FILE_OPEN and FILE_OVERWRITE create
-/// nothing; FILE_OPEN_IF may. All others end with an empty file.
-const OPEN: u8 = 1;
-const OPEN_IF: u8 = 3;
-const OVERWRITE: u8 = 4;
-/// Limit of offsets. Locks must end below it (MS-SMB2 3.3.5.14), and files too.
-const OFFSET_MAX: u64 = 1 << 63;
+use paths::Paths;
 
 /// Collects the operations of a trace.
 #[doc(hidden)]
@@ -62,205 +52,9 @@ impl Builder {
             self.pass_to(at)?;
         }
         self.names.pass();
-        let went_well = status == NtStatus::SUCCESS;
-        let mut record = Record {
-            verb: step.verb(),
-            class: 0,
-            status: self.status(status)?,
-            subject: 0,
-            offset: 0,
-            length: 0,
-            extra: 0,
-        };
-        match *step {
-            Step::Create {
-                path,
-                options,
-                disposition,
-                handle,
-            } => {
-                if disposition > 5 {
-                    return Err(StepError::Disposition(disposition));
-                }
-                let (path, node) = self.path(path)?;
-                record.subject = path;
-                record.length = options;
-                record.class = disposition;
-                record.extra = NO_HANDLE;
-                if went_well {
-                    let made = match options & DIRECTORY_FILE {
-                        0 => Made::File(0),
-                        _ => Made::Directory,
-                    };
-                    match disposition {
-                        OPEN => self.names.found(node, made),
-                        OVERWRITE => {
-                            self.names.found(node, made);
-                            self.names.created(node);
-                        }
-                        OPEN_IF => self.names.found_or_made(node, made),
-                        _ => self.names.created(node),
-                    }
-                    self.close_stale(handle)?;
-                    record.extra = self.handles.take(handle, node)?;
-                } else {
-                    self.missed(node, status);
-                }
-            }
-            Step::Close(handle) => {
-                record.subject = self.handles.slot(handle, went_well)?;
-                self.handles.close(handle);
-            }
-            Step::Read {
-                handle,
-                offset,
-                length,
-                returned: moved,
-            }
-            | Step::Write {
-                handle,
-                offset,
-                length,
-                written: moved,
-            } => {
-                self.range(offset, length)?;
-                record = Record {
-                    subject: self.handles.slot(handle, went_well)?,
-                    offset,
-                    length,
-                    extra: moved,
-                    ..record
-                };
-                let node = self.handles.get(handle).map(|open| open.node);
-                let (end, length) = (offset + u64::from(moved), u64::from(length));
-                match (step, node) {
-                    (Step::Read { .. }, Some(node)) if moved > 0 => self.names.read_to(node, end),
-                    (Step::Write { .. }, Some(node)) => self.names.written_to(node, end),
-                    _ => {}
-                }
-                match step {
-                    Step::Read { .. } => self.summary.bytes_read += length,
-                    _ => self.summary.bytes_written += length,
-                }
-            }
-            Step::Flush(handle) => record.subject = self.handles.slot(handle, went_well)?,
-            Step::Lock {
-                handle,
-                offset,
-                length,
-            }
-            | Step::Unlock {
-                handle,
-                offset,
-                length,
-            } => {
-                self.end(offset, length)?;
-                record = Record {
-                    subject: self.handles.slot(handle, went_well)?,
-                    offset,
-                    length,
-                    ..record
-                };
-            }
-            Step::Unlink(path) | Step::Rmdir(path) => {
-                let (path, node) = self.path(path)?;
-                record.subject = path;
-                match went_well {
-                    true => {
-                        let made = match step {
-                            Step::Rmdir(_) => Made::Directory,
-                            _ => Made::File(0),
-                        };
-                        self.names.found(node, made);
-                        self.names.vanished(node);
-                    }
-                    false => self.missed(node, status),
-                }
-            }
-            Step::Rename { from, to } => {
-                let ((from, source), (to, target)) = (self.path(from)?, self.path(to)?);
-                record.subject = from;
-                record.extra = to;
-                match went_well {
-                    true => {
-                        self.names.found(source, Made::File(0));
-                        self.names.renamed(source, target);
-                    }
-                    false => self.missed(source, status),
-                }
-            }
-            Step::Mkdir(path) => {
-                let (path, node) = self.path(path)?;
-                record.subject = path;
-                match went_well {
-                    true => self.names.created(node),
-                    false => self.missed(node, status),
-                }
-            }
-            Step::Deltree(path) => {
-                let (path, node) = self.path(path)?;
-                record.subject = path;
-                if went_well {
-                    self.names.vanished(node);
-                }
-            }
-            Step::QueryPath { path, class } => {
-                let (path, node) = self.path(path)?;
-                record.subject = path;
-                record.class = class;
-                match went_well {
-                    true => self.names.found(node, Made::File(0)),
-                    false => self.missed(node, status),
-                }
-            }
-            Step::QueryFile { handle, class } => {
-                record.subject = self.handles.slot(handle, went_well)?;
-                record.class = class;
-            }
-            Step::QueryFs { class } => record.class = class,
-            Step::SetFile { handle, class } => {
-                record.subject = self.handles.slot(handle, went_well)?;
-                record.class = class;
-                if let Some(open) = self.handles.get(handle) {
-                    record.offset = self.names.end(open.node);
-                    if let Some(made) = self.names.made(open.node) {
-                        self.sized.push((self.records.len(), made));
-                    }
-                }
-            }
-            Step::Find {
-                pattern,
-                class,
-                most,
-            } => {
-                let pattern = clean(pattern)?;
-                let (directory, pattern) = pattern.rsplit_once('\\').unwrap_or(("", &pattern));
-                let (directory, node) = self.path(directory)?;
-                record.subject = directory;
-                record.extra = self.path(pattern)?.0;
-                record.class = class;
-                record.length = most;
-                match status {
-                    NtStatus::SUCCESS | NtStatus::NO_SUCH_FILE => {
-                        self.names.found(node, Made::Directory);
-                    }
-                    _ => self.missed(node, status),
-                }
-            }
-            Step::Sleep(pause) if pause > PAUSE_MAX => return Err(StepError::Pause(pause)),
-            Step::Sleep(pause) => {
-                let at = self.records.len() as u32;
-                // A pause is at most a day, which a u64 of nanoseconds holds many
-                // times over.
-                let pause = pause.as_nanos() as u64;
-                match self.pauses.last_mut() {
-                    Some((before, sum)) if *before == at => *sum = sum.saturating_add(pause),
-                    _ => self.pauses.push((at, pause)),
-                }
-            }
-        }
+        let record = self.record(step, status)?;
         *self.summary.operations.entry(record.verb).or_default() += 1;
-        if !matches!(step, Step::Sleep(_)) {
+        if record.verb != Verb::Sleep {
             if at.is_some() {
                 self.times.push(self.elapsed(at));
             }
@@ -350,41 +144,6 @@ impl Builder {
         }
     }
 
-    /// Notes a failed look-up. If only the name was missing, its parent exists.
-    fn missed(&mut self, node: u32, status: NtStatus) {
-        if status == NtStatus::OBJECT_NAME_NOT_FOUND {
-            self.names.parent_found(node);
-        }
-    }
-
-    fn range(&self, offset: u64, length: u32) -> Result<(), StepError> {
-        match u64::from(length) <= REQUEST_BYTES_MAX {
-            true => self.end(offset, length),
-            false => Err(StepError::TooLarge(length)),
-        }
-    }
-
-    #[expect(clippy::unused_self, reason = "as the others are called")]
-    fn end(&self, offset: u64, length: u32) -> Result<(), StepError> {
-        let end = offset.checked_add(length.into());
-        end.filter(|&end| end < OFFSET_MAX)
-            .map(|_| ())
-            .ok_or(StepError::TooFar)
-    }
-
-    fn status(&mut self, status: NtStatus) -> Result<u16, StepError> {
-        let known = self.statuses.iter().position(|&known| known == status);
-        let at = match known {
-            Some(at) => at,
-            None if self.statuses.len() < STATUSES_MAX => {
-                self.statuses.push(status);
-                self.statuses.len() - 1
-            }
-            None => return Err(StepError::TooManyStatuses),
-        };
-        Ok(at as u16)
-    }
-
     /// Returns the path with this name, and its node.
     fn path(&mut self, name: &str) -> Result<(u32, u32), StepError> {
         self.paths.find(name, &mut self.names)
@@ -396,13 +155,8 @@ impl Builder {
             return Ok(());
         };
         let record = Record {
-            verb: Verb::Close,
-            class: 0,
-            status: self.status(NtStatus::SUCCESS)?,
             subject: open.slot,
-            offset: 0,
-            length: 0,
-            extra: 0,
+            ..self.blank(Verb::Close, NtStatus::SUCCESS)?
         };
         if let Some(&last) = self.times.last() {
             self.times.push(last);
