@@ -158,12 +158,12 @@ impl<S: Supply> Clients<S> {
     /// operation for lack of credits or of a session.
     pub(super) fn waiting_since(&self) -> Option<Nanos> {
         let members = self.members.iter();
-        members.filter_map(Member::waiting_since).min()
+        members.filter_map(|member| member.waits.since()).min()
     }
 
     /// Returns whether the session of any client takes no requests.
     pub(super) fn is_any_shut_out(&self) -> bool {
-        self.members.iter().any(Member::is_shut_out)
+        self.members.iter().any(|member| member.waits.is_shut_out())
     }
 
     /// Returns the operation in flight that has waited longest.

@@ -1,8 +1,10 @@
 //! One client: its next operations, and the data that it writes.
 
+mod punctual;
+mod waits;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::hint;
 use std::sync::Arc;
 
 use smbench_model::Nanos;
@@ -15,11 +17,10 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{Phase, Punctuality};
 
 use crate::drivers::dropped::Dropped;
-use crate::worker::orders::Orders;
-use crate::worker::pace::{LATE, Pace};
+use crate::worker::pace::Pace;
 use crate::worker::schedule::Schedule;
-use crate::worker::slot::Slot;
 use crate::worker::supply::Supply;
+use waits::Waits;
 
 /// A slot to be served.
 #[derive(Clone, Copy)]
@@ -67,15 +68,11 @@ pub(super) struct Member<S> {
     pub(super) continuing: VecDeque<u32>,
     /// An operation that was drawn but not sent yet.
     drawn: Option<Operation>,
-    /// Start of the current lack of credits.
-    starved_since: Option<Nanos>,
-    pub(crate) starved: Nanos,
+    pub(super) waits: Waits,
     /// Number of operations completed without error in the window.
     pub(super) completed: u64,
     /// Sum of the service times of those operations.
     pub(super) busy: Nanos,
-    /// Start of the time since when the session takes no requests.
-    shut_out_since: Option<Nanos>,
     /// Generation of the last write; only used without verification.
     generation: u32,
     pub(super) ledger: Option<Box<Ledger>>,
@@ -105,11 +102,9 @@ impl<S: Supply> Member<S> {
             punctuality: Punctuality::NONE,
             continuing: VecDeque::new(),
             drawn: None,
-            starved_since: None,
-            starved: Nanos(0),
+            waits: Waits::NONE,
             completed: 0,
             busy: Nanos(0),
-            shut_out_since: None,
             generation: 0,
             ledger,
         }
@@ -219,94 +214,6 @@ impl<S: Supply> Member<S> {
         }
     }
 
-    /// Ends the window at `end` at the latest, because the run was cancelled then.
-    pub(super) fn cut_window(&mut self, end: Nanos) {
-        self.window.1 = self.window.1.min(end);
-    }
-
-    fn is_counted(&self, due: Nanos) -> bool {
-        let (open, close) = self.window;
-        open <= due && due < close
-    }
-
-    fn count(&mut self, due: Nanos, delay: Nanos) {
-        if self.is_counted(due) {
-            self.punctuality.due += 1;
-            self.punctuality.late += u64::from(delay > LATE);
-            self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
-        }
-    }
-
-    /// Discards arrivals that have waited too long. Recorded operations are never
-    /// discarded, because later operations depend on them.
-    #[inline]
-    pub(super) fn give_up_overdue(&mut self, now: Nanos) {
-        if matches!(self.pace, Pace::Rate(_)) {
-            self.give_up_before(now.since(self.patience), now);
-        }
-    }
-
-    /// Discards all actions that were due before the load ended at `end` and have
-    /// not been served.
-    pub(super) fn give_up_rest(&mut self, end: Nanos) {
-        self.give_up_before(end, end);
-        let (open, close) = self.window;
-        if let Pace::Recorded(instants) = &self.pace
-            && let Some((count, first)) = instants.left_between(open, close.min(end))
-        {
-            self.punctuality.due += count;
-            self.punctuality.dropped += count;
-            self.leave_unanswered(count, first, end);
-        }
-    }
-
-    /// Discards, at `now`, the unserved arrivals that were due before `until`.
-    fn give_up_before(&mut self, until: Nanos, now: Nanos) {
-        while let Pace::Rate(arrivals) = &mut self.pace
-            && arrivals.next() < until
-        {
-            let due = arrivals.take();
-            if self.is_counted(due) {
-                self.punctuality.due += 1;
-                self.punctuality.dropped += 1;
-                self.leave_unanswered(1, due, now);
-            }
-        }
-    }
-
-    /// Counts an operation that was due in the window but not answered in it. `now`
-    /// is the instant of its answer, or of the end if there is none. An action
-    /// counts once, with the first request that was not answered in the window. In
-    /// a closed loop, an operation counts if it was in flight when the window
-    /// closed, whenever it was sent.
-    pub(super) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
-        let (_, close) = self.window;
-        let is_in_flight = slot.sent < close && close <= now;
-        if is_in_flight {
-            let longest = &mut self.punctuality.in_flight_max;
-            *longest = (*longest).max(now.since(slot.sent));
-        }
-        if !self.is_paced {
-            if is_in_flight {
-                self.leave_unanswered(1, slot.sent, now);
-            }
-        } else if self.is_counted(slot.due) && self.is_counted(slot.intended) {
-            self.leave_unanswered(1, slot.intended, now);
-        }
-    }
-
-    /// Counts `count` operations as unanswered; the first was due at `first`.
-    fn leave_unanswered(&mut self, count: u64, first: Nanos, now: Nanos) {
-        let kept = &mut self.punctuality;
-        kept.unanswered += count;
-        kept.unanswered_max = kept.unanswered_max.max(now.since(first));
-    }
-
-    /// Returns how punctually due operations were sent and answered.
-    pub(crate) const fn punctuality(&self) -> Punctuality {
-        self.punctuality
-    }
-
     /// Ends the action of a slot. The load model decides when the slot becomes
     /// free.
     pub(super) fn release(&mut self, slot: u32, now: Nanos) {
@@ -377,41 +284,6 @@ impl<S: Supply> Member<S> {
     /// Returns whether such an operation is still waiting.
     pub(super) const fn has_unsent(&self) -> bool {
         self.drawn.is_some()
-    }
-
-    /// Records that a due operation could not be sent for lack of credits.
-    pub(super) fn starve(&mut self, now: Nanos) {
-        self.starved_since.get_or_insert(now);
-    }
-
-    /// Records that a due operation could not be sent because the session has
-    /// expired.
-    pub(super) fn shut_out(&mut self, now: Nanos) {
-        self.shut_out_since.get_or_insert(now);
-    }
-
-    /// Returns the instant since which a due operation cannot be sent, for lack of
-    /// credits or of a session.
-    pub(super) fn waiting_since(&self) -> Option<Nanos> {
-        self.starved_since.or(self.shut_out_since)
-    }
-
-    pub(super) const fn is_shut_out(&self) -> bool {
-        self.shut_out_since.is_some()
-    }
-
-    /// Records that the session takes requests again, or that none is due any more.
-    pub(super) const fn let_in(&mut self) {
-        self.shut_out_since = None;
-    }
-
-    /// Ends the lack of credits at `now`.
-    #[inline]
-    pub(super) fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
-        if let Some(since) = self.starved_since.take() {
-            hint::cold_path();
-            self.starved = self.starved + orders.window_between(since, now);
-        }
     }
 
     /// Returns the ledger's epoch at the instant when a read is sent; only with

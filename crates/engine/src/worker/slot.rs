@@ -55,6 +55,30 @@ impl Slot {
 }
 
 impl Slot {
+    /// Puts an operation in flight. `due` and `intended` are its instants. Returns
+    /// whether it is submitted again, so that it was in flight all the time.
+    #[inline]
+    pub(super) fn fill(
+        &mut self,
+        operation: Operation,
+        (due, intended): (Nanos, Nanos),
+        epoch: Option<Epoch>,
+        now: Nanos,
+    ) -> bool {
+        let is_again = self.state == SlotState::Expired;
+        *self = Self {
+            member: self.member,
+            operation,
+            due,
+            intended,
+            sent: if is_again { self.sent } else { now },
+            epoch,
+            moved: 0,
+            state: SlotState::InFlight,
+        };
+        is_again
+    }
+
     /// Returns the error for a request that did not end within `limit`.
     pub(super) const fn stalled(&self, limit: Nanos) -> Dropped {
         let kind = self.operation.kind.name();

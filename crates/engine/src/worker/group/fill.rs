@@ -9,7 +9,6 @@ use crate::drivers::driver::{Busy, Call, Driver, Scratch};
 use crate::drivers::turns::after;
 use crate::worker::member::DueFor;
 use crate::worker::orders::Orders;
-use crate::worker::slot::{Slot, SlotState};
 use crate::worker::supply::Supply;
 
 /// The reason why no further operation was submitted.
@@ -86,7 +85,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             let of_slot = &slots[slot as usize];
             // An action has one due instant. Each of its further requests has its
             // own intended instant.
-            let (due_at, intended) = match due.what {
+            let instants = match due.what {
                 DueFor::Further => (of_slot.due, of_slot.intended),
                 DueFor::Next => (now, now),
                 DueFor::Rested(at) | DueFor::Arrival(at) => (at, at),
@@ -118,46 +117,21 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 if !matches!(due.what, DueFor::Further) {
                     member.keep(operation);
                 }
-                match busy {
-                    Busy::Credits => member.starve(now),
-                    Busy::Room | Busy::Session => member.end_starvation(now, orders),
-                }
-                match busy {
-                    Busy::Session => member.shut_out(now),
-                    Busy::Room | Busy::Credits => member.let_in(),
-                }
+                member.waits.begin(busy, now, orders);
                 return match busy {
                     Busy::Room => Filled::UpToBacklog,
                     Busy::Credits | Busy::Session => Filled::AsPlanned,
                 };
             }
-            member.end_starvation(now, orders);
-            member.let_in();
+            member.waits.end(now, orders);
             member.served(due, now);
-            let slot = &mut slots[slot as usize];
-            // An operation submitted again was in flight all the time.
-            let sent = match slot.state {
-                SlotState::Expired => slot.sent,
-                _ => {
-                    self.clients.in_flight += 1;
-                    now
-                }
-            };
-            *slot = Slot {
-                member: at,
-                operation,
-                due: due_at,
-                intended,
-                sent,
-                epoch: member.epoch(&operation),
-                moved: 0,
-                state: SlotState::InFlight,
-            };
+            let epoch = member.epoch(&operation);
+            let is_again = slots[slot as usize].fill(operation, instants, epoch, now);
+            self.clients.in_flight += u32::from(!is_again);
         }
         if !may_begin {
             hint::cold_path();
-            member.end_starvation(now, orders);
-            member.let_in();
+            member.waits.end(now, orders);
         }
         Filled::AsPlanned
     }

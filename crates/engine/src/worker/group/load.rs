@@ -62,7 +62,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         self.held_back.end();
         let end = now.min(orders.schedule.stop);
         for member in &mut self.clients.members {
-            member.end_starvation(now, orders);
+            member.waits.end(now, orders);
             member.cut_window(orders.cancel.at());
             member.give_up_rest(end);
         }
@@ -77,7 +77,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         };
         for member in &self.clients.members {
             figures.served += u32::from(member.completed > 0);
-            figures.starved = figures.starved + member.starved;
+            figures.starved = figures.starved + member.waits.starved;
             figures.unsent += u32::from(member.has_unsent());
             figures.punctuality = figures.punctuality + member.punctuality();
             figures.fairness.add(member.completed, member.busy);

@@ -1,0 +1,98 @@
+//! Counts how punctually the operations of a client were sent and answered.
+
+use smbench_model::Nanos;
+use smbench_model::record::Punctuality;
+
+use super::Member;
+use crate::worker::pace::{LATE, Pace};
+use crate::worker::slot::Slot;
+
+impl<S> Member<S> {
+    /// Ends the window at `end` at the latest, because the run was cancelled then.
+    pub(crate) fn cut_window(&mut self, end: Nanos) {
+        self.window.1 = self.window.1.min(end);
+    }
+
+    pub(super) fn is_counted(&self, due: Nanos) -> bool {
+        let (open, close) = self.window;
+        open <= due && due < close
+    }
+
+    pub(super) fn count(&mut self, due: Nanos, delay: Nanos) {
+        if self.is_counted(due) {
+            self.punctuality.due += 1;
+            self.punctuality.late += u64::from(delay > LATE);
+            self.punctuality.delay_max = self.punctuality.delay_max.max(delay);
+        }
+    }
+
+    /// Discards arrivals that have waited too long. Recorded operations are never
+    /// discarded, because later operations depend on them.
+    #[inline]
+    pub(crate) fn give_up_overdue(&mut self, now: Nanos) {
+        if matches!(self.pace, Pace::Rate(_)) {
+            self.give_up_before(now.since(self.patience), now);
+        }
+    }
+
+    /// Discards all actions that were due before the load ended at `end` and have
+    /// not been served.
+    pub(crate) fn give_up_rest(&mut self, end: Nanos) {
+        self.give_up_before(end, end);
+        let (open, close) = self.window;
+        if let Pace::Recorded(instants) = &self.pace
+            && let Some((count, first)) = instants.left_between(open, close.min(end))
+        {
+            self.punctuality.due += count;
+            self.punctuality.dropped += count;
+            self.leave_unanswered(count, first, end);
+        }
+    }
+
+    /// Discards, at `now`, the unserved arrivals that were due before `until`.
+    fn give_up_before(&mut self, until: Nanos, now: Nanos) {
+        while let Pace::Rate(arrivals) = &mut self.pace
+            && arrivals.next() < until
+        {
+            let due = arrivals.take();
+            if self.is_counted(due) {
+                self.punctuality.due += 1;
+                self.punctuality.dropped += 1;
+                self.leave_unanswered(1, due, now);
+            }
+        }
+    }
+
+    /// Counts an operation that was due in the window but not answered in it. `now`
+    /// is the instant of its answer, or of the end if there is none. An action
+    /// counts once, with the first request that was not answered in the window. In
+    /// a closed loop, an operation counts if it was in flight when the window
+    /// closed, whenever it was sent.
+    pub(crate) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
+        let (_, close) = self.window;
+        let is_in_flight = slot.sent < close && close <= now;
+        if is_in_flight {
+            let longest = &mut self.punctuality.in_flight_max;
+            *longest = (*longest).max(now.since(slot.sent));
+        }
+        if !self.is_paced {
+            if is_in_flight {
+                self.leave_unanswered(1, slot.sent, now);
+            }
+        } else if self.is_counted(slot.due) && self.is_counted(slot.intended) {
+            self.leave_unanswered(1, slot.intended, now);
+        }
+    }
+
+    /// Counts `count` operations as unanswered; the first was due at `first`.
+    fn leave_unanswered(&mut self, count: u64, first: Nanos, now: Nanos) {
+        let kept = &mut self.punctuality;
+        kept.unanswered += count;
+        kept.unanswered_max = kept.unanswered_max.max(now.since(first));
+    }
+
+    /// Returns how punctually due operations were sent and answered.
+    pub(crate) const fn punctuality(&self) -> Punctuality {
+        self.punctuality
+    }
+}

@@ -1,0 +1,68 @@
+//! Waits of a client that has a due operation but cannot send it.
+
+use std::hint;
+
+use smbench_model::Nanos;
+
+use crate::drivers::driver::Busy;
+use crate::worker::orders::Orders;
+
+/// Waits for credits and for the session.
+pub(crate) struct Waits {
+    /// Start of the current lack of credits.
+    starved_since: Option<Nanos>,
+    /// Sum of the lacks of credits within the window.
+    pub(crate) starved: Nanos,
+    /// Start of the time since when the session takes no requests.
+    shut_out_since: Option<Nanos>,
+}
+
+impl Waits {
+    /// No wait so far.
+    pub(super) const NONE: Self = Self {
+        starved_since: None,
+        starved: Nanos(0),
+        shut_out_since: None,
+    };
+
+    /// Records why a due operation could not be sent at `now`.
+    pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, orders: &Orders) {
+        match busy {
+            Busy::Credits => {
+                self.starved_since.get_or_insert(now);
+            }
+            Busy::Room | Busy::Session => self.end_starvation(now, orders),
+        }
+        match busy {
+            Busy::Session => {
+                self.shut_out_since.get_or_insert(now);
+            }
+            Busy::Room | Busy::Credits => self.shut_out_since = None,
+        }
+    }
+
+    /// Ends all waits at `now`: an operation was sent, or none is due any more.
+    #[inline]
+    pub(crate) fn end(&mut self, now: Nanos, orders: &Orders) {
+        self.end_starvation(now, orders);
+        self.shut_out_since = None;
+    }
+
+    #[inline]
+    fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
+        if let Some(since) = self.starved_since.take() {
+            hint::cold_path();
+            self.starved = self.starved + orders.window_between(since, now);
+        }
+    }
+
+    /// Returns the start of the current wait.
+    pub(crate) fn since(&self) -> Option<Nanos> {
+        self.starved_since.or(self.shut_out_since)
+    }
+
+    /// Returns whether the session takes no requests.
+    pub(crate) const fn is_shut_out(&self) -> bool {
+        self.shut_out_since.is_some()
+    }
+}
