@@ -45,9 +45,12 @@ use pattern::Walk;
 pub struct Operation {
     /// The kind of request.
     pub kind: OpKind,
-    /// Index of its action in its [`Mix`].
-    pub action: u8,
-    /// The file's index among the client's files, or among the shared files.
+    /// Index of its action in its [`Mix`]. In a replay each record of the trace is
+    /// an action.
+    pub action: u32,
+    /// The file's index among the client's files, or among the shared files. In a
+    /// replay these are the files that the trace has open at the same time; an
+    /// operation without a handle has the index after them.
     pub file: u32,
     /// First byte; 0 for a request without a range of a file.
     pub offset: u64,
@@ -135,6 +138,13 @@ impl OpStream {
             stream.next();
         }
         stream
+    }
+
+    /// Returns the mix that it draws from.
+    #[inline]
+    #[must_use]
+    pub fn mix(&self) -> &Mix {
+        &self.mix
     }
 
     /// Returns the first request of drawn action number `index` of `client`. It

@@ -52,6 +52,24 @@ pub struct Record {
     pub extra: u32,
 }
 
+impl Record {
+    /// Returns the handle that it uses or makes; [`NO_HANDLE`] if there is none.
+    pub(crate) const fn handle(&self) -> u32 {
+        match self.verb {
+            Verb::Create => self.extra,
+            Verb::Close
+            | Verb::Read
+            | Verb::Write
+            | Verb::Flush
+            | Verb::Lock
+            | Verb::Unlock
+            | Verb::QueryFile
+            | Verb::SetFile => self.subject,
+            _ => NO_HANDLE,
+        }
+    }
+}
+
 /// The recorded operations of a client, in their order.
 #[derive(Clone)]
 pub struct Trace {

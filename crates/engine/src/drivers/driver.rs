@@ -69,6 +69,20 @@ pub struct Answer<'a> {
     pub data: Option<&'a [u8]>,
 }
 
+impl Answer<'_> {
+    /// Makes an answer that moves no data.
+    #[must_use]
+    pub const fn bare(slot: u32, extent: Extent, status: NtStatus) -> Self {
+        Self {
+            slot,
+            extent,
+            status,
+            moved: 0,
+            data: None,
+        }
+    }
+}
+
 /// How much of an answer has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {

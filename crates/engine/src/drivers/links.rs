@@ -36,7 +36,7 @@ struct Link {
 }
 
 /// The connections of a group. Each carries every session of the group.
-pub(super) struct Links {
+pub(crate) struct Links {
     links: Box<[Link]>,
     /// Index of the connection for the current call.
     chosen: usize,

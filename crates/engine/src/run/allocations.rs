@@ -185,8 +185,9 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
         mix: Arc::clone(mix),
         plan: Arc::clone(plan),
     };
+    let encoders = supplies.clone();
     let means = Means {
-        connector: native::Connect(site),
+        connector: native::Connect(site, move |site: &Site| encoders.encoder(site)),
         supplies,
     };
     let groups = runtime.block_on(async {

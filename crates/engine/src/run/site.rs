@@ -90,10 +90,15 @@ pub(super) async fn run(
             });
             let context = Context {
                 hire: match plan.driver {
-                    DriverKind::Native => hiring(Means {
-                        connector: native::Connect(site),
-                        supplies,
-                    }),
+                    DriverKind::Native => {
+                        let encoders = supplies.clone();
+                        hiring(Means {
+                            connector: native::Connect(site, move |site: &Site| {
+                                encoders.encoder(site)
+                            }),
+                            supplies,
+                        })
+                    }
                     #[cfg(feature = "smb-rs")]
                     DriverKind::SmbRs => hiring(Means {
                         connector: smb_rs::Connect(site),

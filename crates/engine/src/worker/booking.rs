@@ -6,11 +6,10 @@
 //! is in [`super::group`].
 
 use std::hint;
-use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
-use smbench_model::operations::{Mix, Went};
+use smbench_model::operations::Went;
 use smbench_model::record::{Failure, Recorder, Times};
 use smbench_model::sessions::Caching;
 
@@ -19,8 +18,7 @@ use crate::drivers::dropped::Dropped;
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::member::Member;
 use crate::worker::orders::Orders;
-use crate::worker::replay;
-use crate::worker::slot::{Slot, SlotState, Unfit, judge};
+use crate::worker::slot::{Slot, SlotState, Unfit};
 use crate::worker::supply::Supply;
 
 /// Sum over operations of their time in flight within the window. In Little's law
@@ -47,7 +45,6 @@ impl InFlight {
 pub(super) struct Clients<S> {
     pub(super) members: Box<[Member<S>]>,
     pub(super) slots: Box<[Slot]>,
-    mix: Arc<Mix>,
     pub(crate) in_flight: u32,
     in_flight_time: InFlight,
 }
@@ -98,7 +95,7 @@ pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: A
 impl<S: Supply> Clients<S> {
     /// Makes the clients of a group. Each member gets `outstanding` consecutive
     /// slots.
-    pub(crate) fn new(mut members: Vec<Member<S>>, outstanding: u32, mix: &Arc<Mix>) -> Self {
+    pub(crate) fn new(mut members: Vec<Member<S>>, outstanding: u32) -> Self {
         let mut slots = Vec::with_capacity(members.len() * outstanding as usize);
         for (at, member) in members.iter_mut().enumerate() {
             let first = slots.len() as u32;
@@ -108,7 +105,6 @@ impl<S: Supply> Clients<S> {
         Self {
             members: members.into_boxed_slice(),
             slots: slots.into_boxed_slice(),
-            mix: Arc::clone(mix),
             in_flight: 0,
             in_flight_time: InFlight::default(),
         }
@@ -185,10 +181,9 @@ impl<S: Supply> Clients<S> {
             return Err(Dropped::Unasked(answer.slot));
         };
         let member = &mut self.members[slot.member];
-        let kind = slot.operation.kind;
         // An interim answer normally means that the final answer follows. For a
         // CHANGE_NOTIFY the interim answer completes the server's work.
-        if answer.extent == Extent::Interim && kind != OpKind::ChangeNotify {
+        if answer.extent == Extent::Interim && slot.operation.kind != OpKind::ChangeNotify {
             hint::cold_path();
             return Ok(());
         }
@@ -211,40 +206,7 @@ impl<S: Supply> Clients<S> {
         }
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
-            let judged = match self.mix.trace() {
-                None => judge(slot, answer, member.ledger.as_deref_mut())?,
-                Some(trace) => {
-                    let judged = replay::judge(trace, &slot.operation, answer)?;
-                    judged.map(|()| None).map_err(Unfit::Recorded)
-                }
-            };
-            if let Ok(Some(verdict)) = judged {
-                recorder.verified(verdict);
-            }
-            match judged {
-                Ok(_) if answer.extent == Extent::Part => {}
-                Ok(_) => {
-                    let times = Times {
-                        service: now.since(slot.sent),
-                        response: now.since(slot.intended),
-                    };
-                    recorder.success(kind, slot.moved, times);
-                    member.completed += in_window;
-                    member.busy = member.busy + Nanos(times.service.0 * in_window);
-                }
-                Err(unfit) => {
-                    hint::cold_path();
-                    slot.state = SlotState::Failing;
-                    match unfit {
-                        Unfit::Answer(failure) => recorder.failure(kind, failure),
-                        Unfit::Recorded(difference) => recorder.difference(difference),
-                        Unfit::Data(mismatch) => {
-                            let place = (member.number, slot.operation.file);
-                            recorder.wrong_data(kind, place, &mismatch);
-                        }
-                    }
-                }
-            }
+            record(member, slot, answer, (now, in_window), recorder)?;
         }
         if answer.extent == Extent::Part {
             return Ok(());
@@ -259,11 +221,8 @@ impl<S: Supply> Clients<S> {
             (_, Extent::Interim) => Went::Pending,
             _ => Went::Well,
         };
-        let next = match self.mix.trace() {
-            None => self.mix.after(&slot.operation, went),
-            Some(trace) => replay::after(trace, &slot.operation, answer.status),
-        };
-        match next {
+        let operations = &member.operations;
+        match operations.after(&slot.operation, went, answer.status) {
             Some(next) => {
                 slot.operation = next;
                 slot.intended = now;
@@ -277,4 +236,47 @@ impl<S: Supply> Clients<S> {
         }
         Ok(())
     }
+}
+
+/// Checks an answer, or a part of one, and records the operation with its last part
+/// or with its first failure.
+#[inline]
+fn record<S: Supply>(
+    member: &mut Member<S>,
+    slot: &mut Slot,
+    answer: &Answer<'_>,
+    (now, in_window): (Nanos, u64),
+    recorder: &mut Recorder,
+) -> Result<(), Dropped> {
+    let kind = slot.operation.kind;
+    let ledger = member.ledger.as_deref_mut();
+    let judged = member.operations.judge(slot, answer, ledger)?;
+    if let Ok(Some(verdict)) = judged {
+        recorder.verified(verdict);
+    }
+    match judged {
+        Ok(_) if answer.extent == Extent::Part => {}
+        Ok(_) => {
+            let times = Times {
+                service: now.since(slot.sent),
+                response: now.since(slot.intended),
+            };
+            recorder.success(kind, slot.moved, times);
+            member.completed += in_window;
+            member.busy = member.busy + Nanos(times.service.0 * in_window);
+        }
+        Err(unfit) => {
+            hint::cold_path();
+            slot.state = SlotState::Failing;
+            match unfit {
+                Unfit::Answer(failure) => recorder.failure(kind, failure),
+                Unfit::Recorded(difference) => recorder.difference(difference),
+                Unfit::Data(mismatch) => {
+                    let place = (member.number, slot.operation.file);
+                    recorder.wrong_data(kind, place, &mismatch);
+                }
+            }
+        }
+    }
+    Ok(())
 }

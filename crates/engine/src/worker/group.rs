@@ -18,11 +18,9 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::hint;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use smbench_model::Nanos;
-use smbench_model::operations::Mix;
 use smbench_model::sessions::Caching;
 use tokio::time::Sleep;
 
@@ -63,19 +61,14 @@ pub(crate) struct Group<D, S> {
 
 impl<D: Driver, S: Supply> Group<D, S> {
     /// Makes a group. Each member gets `outstanding` consecutive slots.
-    pub(super) fn new(
-        driver: D,
-        members: Vec<Member<S>>,
-        outstanding: u32,
-        mix: &Arc<Mix>,
-    ) -> Self {
+    pub(super) fn new(driver: D, members: Vec<Member<S>>, outstanding: u32) -> Self {
         Self {
             driver,
             number: 0,
             granted: Vec::new(),
             breaks: 0,
             acknowledged: Vec::new(),
-            clients: Clients::new(members, outstanding, mix),
+            clients: Clients::new(members, outstanding),
             turn: 0,
             held_back: HeldBack::default(),
             timer: None,

@@ -47,7 +47,7 @@ pub(super) struct Member<S> {
     pub(crate) number: u32,
     run: u32,
     salt: Salt,
-    operations: S,
+    pub(super) operations: S,
     pace: Pace,
     /// Whether the clock makes actions due. If so, response times count from the
     /// due instant.

@@ -1,45 +1,89 @@
-//! Compares the answers of a replay with the recorded ones, and decides what
-//! follows.
+//! The supply of a replay: the operations of a trace, their recorded answers, and
+//! what follows from a difference.
 //!
 //! An operation that was recorded to fail, and fails with the same status, is a
 //! success here. A difference is counted, and the client continues as if there was
 //! none.
 
+use std::sync::Arc;
+
+use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
-use smbench_model::operations::Operation;
-use smbench_model::record::{Difference, Failure};
-use smbench_model::trace::{NO_HANDLE, Record, Trace, Verb};
+use smbench_model::operations::replay::{Player, Replays};
+use smbench_model::operations::{Operation, Went};
+use smbench_model::record::{Difference, Failure, Phase};
+use smbench_model::trace::{NO_HANDLE, Record, Verb};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
-use crate::worker::slot::ends_session;
+use crate::drivers::native::replay::TraceEncoder;
+use crate::drivers::site::Site;
+use crate::smb::session::SessionError;
+use crate::worker::slot::{Judged, Slot, Unfit, ends_session};
+use crate::worker::supply::{Supplies, Supply};
 
-/// Checks whether an answer is the recorded one.
-pub(super) fn judge(
-    trace: &Trace,
-    operation: &Operation,
-    answer: &Answer<'_>,
-) -> Result<Result<(), Difference>, Dropped> {
-    if ends_session(answer) {
-        return Err(Dropped::SessionEnded(answer.status));
+impl Supplies for Replays {
+    type Supply = Player;
+    type Encoder = TraceEncoder;
+
+    fn of_client(&self, client: u32) -> Player {
+        self.player(client)
     }
-    let record = record(trace, operation);
-    // The close of a file that was opened against the record has no record of its
-    // own, so it must succeed.
-    let recorded = match is_stray_close(record, operation) {
-        true => NtStatus::SUCCESS,
-        false => trace.recorded(record),
-    };
-    let seen = match seen(record, answer) {
-        Failure::Status(status) if status == recorded => return Ok(Ok(())),
-        seen => seen,
-    };
-    Ok(Err(Difference {
-        kind: operation.kind,
-        recorded: Some(recorded),
-        seen,
-    }))
+
+    fn encoder(&self, site: &Site) -> Result<TraceEncoder, SessionError> {
+        TraceEncoder::new(site, Arc::clone(self.trace()))
+    }
+}
+
+impl Supply for Player {
+    fn next(&mut self, _: Phase) -> Option<Operation> {
+        Iterator::next(self)
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    /// Checks whether an answer is the recorded one.
+    fn judge(&self, slot: &Slot, answer: &Answer<'_>, _: Option<&mut Ledger>) -> Judged {
+        if ends_session(answer) {
+            return Err(Dropped::SessionEnded(answer.status));
+        }
+        let kind = slot.operation.kind;
+        let record = self.record(&slot.operation);
+        // The close of a file that was opened against the record has no record of
+        // its own, so it must succeed.
+        let recorded = match (record.verb, kind) {
+            (Verb::Create, OpKind::Close) => NtStatus::SUCCESS,
+            _ => self.trace().recorded(record),
+        };
+        Ok(match seen(record, answer) {
+            Failure::Status(status) if status == recorded => Ok(None),
+            seen => Err(Unfit::Recorded(Difference {
+                kind,
+                recorded: Some(recorded),
+                seen,
+            })),
+        })
+    }
+
+    /// Returns the close of a file that was opened although the record says that
+    /// the open failed. Closing it keeps later operations independent of the
+    /// difference.
+    fn after(&self, last: &Operation, _: Went, status: NtStatus) -> Option<Operation> {
+        let is_stray = last.kind == OpKind::Create
+            && status == NtStatus::SUCCESS
+            && self.record(last).extra == NO_HANDLE;
+        is_stray.then_some(Operation {
+            kind: OpKind::Close,
+            ..*last
+        })
+    }
+
+    fn fault(&self) -> Dropped {
+        unreachable!("all that a trace holds can be sent")
+    }
 }
 
 /// Translates an answer into the terms of the recorded protocol.
@@ -66,24 +110,4 @@ fn seen(record: &Record, answer: &Answer<'_>) -> Failure {
         }
         status => Failure::Status(status),
     }
-}
-
-/// Returns the close of a file that was opened although the record says that the
-/// open failed. Closing it keeps later operations independent of the difference.
-pub(crate) fn after(trace: &Trace, last: &Operation, status: NtStatus) -> Option<Operation> {
-    let record = record(trace, last);
-    let is_stray =
-        last.kind == OpKind::Create && record.extra == NO_HANDLE && status == NtStatus::SUCCESS;
-    is_stray.then_some(Operation {
-        kind: OpKind::Close,
-        ..*last
-    })
-}
-
-fn is_stray_close(record: &Record, operation: &Operation) -> bool {
-    operation.kind == OpKind::Close && record.verb == Verb::Create
-}
-
-fn record<'a>(trace: &'a Trace, operation: &Operation) -> &'a Record {
-    &trace.records[operation.file as usize]
 }

@@ -149,5 +149,5 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
             Member::new(number, writes, operations, ledger)
         })
         .collect();
-    Ok(opened.map(|driver| Group::new(driver, members, plan.outstanding, &worker.mix)))
+    Ok(opened.map(|driver| Group::new(driver, members, plan.outstanding)))
 }

@@ -16,7 +16,7 @@ use crate::drivers::dropped::Dropped;
 
 /// A place for one action of a client, with its current request.
 #[derive(Clone, Copy)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     /// Index of the client in its group.
     pub(super) member: usize,
     pub(super) operation: Operation,
@@ -112,7 +112,7 @@ impl Slot {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SlotState {
+pub(crate) enum SlotState {
     Free,
     InFlight,
     /// In flight, but a part of its answer was wrong; the failure is counted.
@@ -132,23 +132,23 @@ impl SlotState {
 }
 
 /// The reason why an answer is wrong.
-pub(super) enum Unfit {
+pub(crate) enum Unfit {
     Answer(Failure),
     Data(Mismatch),
     Recorded(Difference),
 }
 
+/// The result of a check: the verdict on verified data, if there was any, or the
+/// reason why the answer is wrong. The error ends the client.
+pub(crate) type Judged = Result<Result<Option<Verdict>, Unfit>, Dropped>;
+
 /// Error text for an external driver that returns no data for reads under
 /// verification.
 const UNSEEN: &str = "the driver did not hand out the data that was to be verified";
 
-/// Checks an answer, or a part of one. Returns the verdict on verified data, if
-/// there was any. The slot must already count the bytes that the answer moved.
-pub(super) fn judge(
-    slot: &Slot,
-    answer: &Answer<'_>,
-    ledger: Option<&mut Ledger>,
-) -> Result<Result<Option<Verdict>, Unfit>, Dropped> {
+/// Checks an answer, or a part of one. The slot must already count the bytes that
+/// the answer moved.
+pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
     let Operation {
         kind,
         file,

@@ -6,15 +6,22 @@ use std::sync::Arc;
 use smbench_model::action::Range;
 use smbench_model::contents::Verify;
 use smbench_model::contents::block::BLOCK_BYTES;
+use smbench_model::contents::verify::Ledger;
 use smbench_model::files::FileSet;
 use smbench_model::operations::fileio::{self, Sequences};
-use smbench_model::operations::replay::{Player, Replays};
-use smbench_model::operations::{Drawn, Mix, OpStream, Operation, Stream, Streams};
+use smbench_model::operations::{Drawn, Mix, OpStream, Operation, Stream, Streams, Went};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, Phase};
+use smbench_protocol::NtStatus;
 
+use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::guest::{Part, in_guest};
+use crate::drivers::native::encode::Encode;
+use crate::drivers::native::request::MixEncoder;
+use crate::drivers::site::Site;
+use crate::smb::session::SessionError;
+use crate::worker::slot::{self, Judged, Slot};
 
 /// The operations of one client.
 pub(crate) trait Supply: 'static {
@@ -33,6 +40,15 @@ pub(crate) trait Supply: 'static {
         false
     }
 
+    /// Checks an answer, or a part of one.
+    fn judge(&self, slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
+        slot::judge(slot, answer, ledger)
+    }
+
+    /// Returns the request after one with this result and status. Returns `None`
+    /// when the action ends.
+    fn after(&self, last: &Operation, went: Went, status: NtStatus) -> Option<Operation>;
+
     /// Returns why the next operation cannot be sent.
     fn fault(&self) -> Dropped;
 }
@@ -40,6 +56,8 @@ pub(crate) trait Supply: 'static {
 /// The operations of all clients.
 pub(crate) trait Supplies: Clone + Send + 'static {
     type Supply: Supply;
+    /// Encodes its operations for the native driver.
+    type Encoder: Encode;
 
     /// Returns the source for the clients of one load point, shared by all workers.
     fn of_load_point(&self) -> Self {
@@ -47,11 +65,18 @@ pub(crate) trait Supplies: Clone + Send + 'static {
     }
 
     fn of_client(&self, client: u32) -> Self::Supply;
+
+    /// Returns the encoder of a group of clients.
+    fn encoder(&self, site: &Site) -> Result<Self::Encoder, SessionError>;
 }
 
 impl Supply for OpStream {
     fn next(&mut self, _: Phase) -> Option<Operation> {
         Some(Self::next(self))
+    }
+
+    fn after(&self, last: &Operation, went: Went, _: NtStatus) -> Option<Operation> {
+        self.mix().after(last, went)
     }
 
     fn fault(&self) -> Dropped {
@@ -61,31 +86,14 @@ impl Supply for OpStream {
 
 impl Supplies for Drawn {
     type Supply = OpStream;
+    type Encoder = MixEncoder;
 
     fn of_client(&self, client: u32) -> OpStream {
         Streams::of_client(self, client)
     }
-}
 
-impl Supply for Player {
-    fn next(&mut self, _: Phase) -> Option<Operation> {
-        Iterator::next(self)
-    }
-
-    fn is_over(&self) -> bool {
-        true
-    }
-
-    fn fault(&self) -> Dropped {
-        unreachable!("all that a trace holds can be sent")
-    }
-}
-
-impl Supplies for Replays {
-    type Supply = Player;
-
-    fn of_client(&self, client: u32) -> Player {
-        self.player(client)
+    fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
+        MixEncoder::new(site)
     }
 }
 
@@ -102,6 +110,10 @@ impl Supply for fileio::Player {
         Self::close(self)
     }
 
+    fn after(&self, _: &Operation, _: Went, _: NtStatus) -> Option<Operation> {
+        None
+    }
+
     fn fault(&self) -> Dropped {
         unreachable!("all of a test can be sent")
     }
@@ -109,6 +121,7 @@ impl Supply for fileio::Player {
 
 impl Supplies for Sequences {
     type Supply = fileio::Player;
+    type Encoder = MixEncoder;
 
     fn of_load_point(&self) -> Self {
         Self::of_load_point(self)
@@ -116,6 +129,10 @@ impl Supplies for Sequences {
 
     fn of_client(&self, _: u32) -> fileio::Player {
         self.player()
+    }
+
+    fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
+        MixEncoder::new(site)
     }
 }
 
@@ -157,7 +174,7 @@ impl Bounds {
             offset,
             length,
         } = *operation;
-        let Some(of_action) = self.mix.actions().get(usize::from(action)) else {
+        let Some(of_action) = self.mix.actions().get(action as usize) else {
             let actions = self.mix.actions().len();
             return Some(format!("action {action}, but the plan has {actions}"));
         };
@@ -221,6 +238,7 @@ impl<T: Streams> Foreign<T> {
 
 impl<T: Streams> Supplies for Foreign<T> {
     type Supply = Checked<T::Stream>;
+    type Encoder = MixEncoder;
 
     fn of_client(&self, client: u32) -> Self::Supply {
         Checked {
@@ -228,6 +246,10 @@ impl<T: Streams> Supplies for Foreign<T> {
             bounds: Arc::clone(&self.bounds),
             fault: None,
         }
+    }
+
+    fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
+        MixEncoder::new(site)
     }
 }
 
@@ -243,6 +265,10 @@ impl<S: Stream> Supply for Checked<S> {
         let operation = in_guest(Part::Stream, || self.stream.next());
         self.fault = self.bounds.fault(&operation);
         self.fault.is_none().then_some(operation)
+    }
+
+    fn after(&self, last: &Operation, went: Went, _: NtStatus) -> Option<Operation> {
+        self.bounds.mix.after(last, went)
     }
 
     fn fault(&self) -> Dropped {

@@ -139,7 +139,7 @@ proptest! {
         let mut open: HashMap<u32, u32> = HashMap::new();
         let turns = trace.len() * 2;
         for operation in Replays::new(Replay::new(Arc::clone(&trace)), seed).of_client(client).take(turns) {
-            let record = trace.records[operation.file as usize];
+            let record = trace.records[operation.action as usize];
             let went_well = trace.recorded(&record) == NtStatus::SUCCESS;
             match record.verb {
                 Verb::Create => {

@@ -37,10 +37,10 @@ struct Shared {
 
 /// Indices of the mix's actions; `None` for an action that does not occur.
 struct Actions {
-    read: Option<u8>,
-    write: Option<u8>,
-    flush: Option<u8>,
-    final_flush: Option<u8>,
+    read: Option<u32>,
+    write: Option<u32>,
+    flush: Option<u32>,
+    final_flush: Option<u32>,
 }
 
 impl Sequences {
@@ -49,7 +49,7 @@ impl Sequences {
         let action = |kind| {
             let mut actions = mix.actions().iter();
             let at = actions.position(|action| action.first() == kind);
-            at.map(|at| at as u8)
+            at.map(|at| at as u32)
         };
         let shared = Shared {
             sequence: Sequence::new(test, seed),
@@ -134,7 +134,7 @@ impl Player {
     }
 }
 
-const fn flush(kind: OpKind, action: u8, file: u32) -> Operation {
+const fn flush(kind: OpKind, action: u32, file: u32) -> Operation {
     Operation {
         kind,
         action,

@@ -10,7 +10,6 @@ use crate::action::{Action, Range};
 use crate::files::{FileSet, Scope};
 use crate::kind::OpKind;
 use crate::random::{GOLDEN_GAMMA, below, draw};
-use crate::trace::Trace;
 use crate::workload::{Requests, Workload, is_reader};
 
 /// The first offset of locks past the end. No file is as large, and these locks
@@ -32,8 +31,6 @@ pub struct Mix {
     pub(super) turns: Turns,
     /// The readers and writers, if clients are divided.
     roles: Option<Roles>,
-    /// The trace, if the workload is a replay.
-    trace: Option<Arc<Trace>>,
     /// Whether a FLUSH follows each write.
     flushes_each_write: bool,
 }
@@ -43,7 +40,7 @@ pub struct Mix {
 pub(super) struct Drawn {
     /// Upper bound of draws of this action or an earlier one.
     below: u64,
-    pub(super) action: u8,
+    pub(super) action: u32,
     pub(super) kind: OpKind,
     pub(super) range: Range,
 }
@@ -72,7 +69,7 @@ struct Roles {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FlushRule {
     pub(super) every_writes: u32,
-    pub(super) action: u8,
+    pub(super) action: u32,
 }
 
 /// The result of a request of an action.
@@ -120,8 +117,7 @@ impl Mix {
     pub fn new(workload: &Workload) -> Arc<Self> {
         let shares = workload.drawn();
         let below = thresholds(shares.iter().map(|(_, share)| *share), 1.0);
-        // The index fits: a plan has at most OPERATIONS_MAX actions.
-        let drawn: Vec<_> = (0u8..)
+        let drawn: Vec<_> = (0..)
             .zip(shares.iter().zip(below))
             .map(|(at, ((action, _), below))| Drawn {
                 below,
@@ -132,7 +128,7 @@ impl Mix {
             .collect();
         let flush = workload.flush_every_writes().map(|every_writes| FlushRule {
             every_writes,
-            action: drawn.len() as u8,
+            action: drawn.len() as u32,
         });
         let sizes = || workload.sizes.iter().filter(|size| size.weight > 0.0);
         let total: f64 = sizes().map(|size| size.weight).sum();
@@ -160,7 +156,6 @@ impl Mix {
                 .collect(),
             access: workload.access,
             files: workload.files,
-            trace: workload.replay().map(|replay| Arc::clone(&replay.trace)),
         };
         let roles = match workload.requests {
             Requests::Divided { readers_percent } => Some(Roles {
@@ -217,18 +212,11 @@ impl Mix {
         }
     }
 
-    /// Returns the trace, if the workload is a replay.
-    #[inline]
-    #[must_use]
-    pub fn trace(&self) -> Option<&Trace> {
-        self.trace.as_deref()
-    }
-
     /// Returns the action that an operation belongs to.
     #[inline]
     #[must_use]
     pub fn action(&self, operation: &Operation) -> &Action {
-        &self.actions[usize::from(operation.action)]
+        &self.actions[operation.action as usize]
     }
 
     /// Returns the first request of the first action that begins with this kind, on
@@ -248,7 +236,7 @@ impl Mix {
             .position(|action| action.first() == kind)?;
         Some(Operation {
             kind,
-            action: action as u8,
+            action: action as u32,
             file,
             offset,
             length,

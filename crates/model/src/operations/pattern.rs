@@ -23,8 +23,8 @@ pub struct Lines {
     /// Bytes of the largest request or reply.
     pub(super) largest: u32,
     /// Indices of the actions of the mix that reads and writes belong to.
-    read: u8,
-    write: u8,
+    read: u32,
+    write: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +93,7 @@ fn pick(key: u64, index: u64, purpose: Purpose) -> u64 {
 impl Lines {
     /// Prepares the lines. `read` and `write` are the actions that requests belong
     /// to.
-    pub(super) fn new(lines: &[AccessLine], read: u8, write: u8) -> Self {
+    pub(super) fn new(lines: &[AccessLine], read: u32, write: u32) -> Self {
         let weighted = || lines.iter().filter(|line| line.weight > 0.0);
         let total: f64 = weighted().map(|line| line.weight).sum();
         let part = |percent: f64| (percent / 100.0 * CERTAIN as f64) as u64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::operations::Operation;
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
-use crate::trace::{Record, Trace};
+use crate::trace::{Record, Trace, Verb};
 use crate::workload::{Replay, Timing};
 
 /// The operations of all clients of a replay.
@@ -19,6 +19,11 @@ impl Replays {
     #[must_use]
     pub const fn new(replay: Replay, seed: u64) -> Self {
         Self { replay, seed }
+    }
+
+    /// Returns the trace.
+    pub const fn trace(&self) -> &Arc<Trace> {
+        &self.replay.trace
     }
 
     /// Returns the player of `client` (from 0) at its first operation.
@@ -67,14 +72,23 @@ impl Iterator for Player {
         if self.at == self.end {
             self.begin_episode()?;
         }
-        let record = &self.trace.records[self.at as usize];
-        let operation = operation(record, self.at);
+        let operation = operation(&self.trace, self.at);
         self.at += 1;
         operation
     }
 }
 
 impl Player {
+    /// Returns the trace that it plays.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Returns the record of an operation.
+    pub fn record(&self, operation: &Operation) -> &Record {
+        &self.trace.records[operation.action as usize]
+    }
+
     fn episodes(&self) -> u64 {
         self.trace.episodes.len() as u64
     }
@@ -120,18 +134,18 @@ const fn gcd(one: u64, other: u64) -> u64 {
     }
 }
 
-/// Returns record number `at` as an operation. Its `file` is the number of the
-/// record.
-fn operation(record: &Record, at: u32) -> Option<Operation> {
-    let kind = record.verb.kind()?;
-    let (offset, length) = match kind.direction() {
-        Some(_) => (record.offset, record.length),
-        None => (0, 0),
+/// Returns record number `at` as an operation.
+fn operation(trace: &Trace, at: u32) -> Option<Operation> {
+    let record = &trace.records[at as usize];
+    let (offset, length) = match record.verb {
+        Verb::Read | Verb::Write | Verb::Lock | Verb::Unlock => (record.offset, record.length),
+        _ => (0, 0),
     };
     Some(Operation {
-        kind,
-        action: 0,
-        file: at,
+        kind: record.verb.kind()?,
+        action: at,
+        // `NO_HANDLE` becomes the index after the last handle.
+        file: record.handle().min(trace.handles),
         offset,
         length,
     })

@@ -16,7 +16,7 @@ use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, DecodeError, FileId, NtStatus};
 
-use super::Place;
+use super::group::Place;
 use crate::drivers::driver::{Answer, Extent};
 
 /// Converts a completion into an answer, and keeps the open that it created in
@@ -50,13 +50,7 @@ fn answer<'a>(
     extent: Extent,
     place: Option<&mut Place>,
 ) -> Result<Answer<'a>, DecodeError> {
-    let bare = Answer {
-        slot: done.tag,
-        extent,
-        status: done.status,
-        moved: 0,
-        data: None,
-    };
+    let bare = Answer::bare(done.tag, extent, done.status);
     if done.status != NtStatus::SUCCESS {
         return Ok(bare);
     }

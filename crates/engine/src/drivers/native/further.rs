@@ -14,9 +14,12 @@ use smbench_protocol::{
     Completion, Connection, HandshakeError, NtStatus, Opened, Opening, ProtocolError, SessionIndex,
 };
 
-use super::{Native, Place};
+use super::Native;
+use super::encode::To;
+use super::group::{GroupState, Place};
 use crate::drivers::driver::{Answer, Busy, Call, Extent, Scratch};
 use crate::drivers::dropped::Dropped;
+use crate::drivers::links::Links;
 use crate::machine::clock;
 
 /// A session of a slot, in addition to that of its client.
@@ -31,10 +34,15 @@ enum Stage {
     Standing(SessionIndex),
 }
 
-impl Native {
+impl<E> GroupState<E> {
     /// Begins a log-on with the credentials of the client's own session.
-    pub(super) fn log_on(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), Busy> {
-        let (link, session) = self.links.chosen_session();
+    pub(super) fn log_on(
+        &mut self,
+        links: &mut Links,
+        call: &Call,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Busy> {
+        let (link, session) = links.chosen_session();
         if !session.connection.affords(&[1]) {
             return Err(Busy::Credits);
         }
@@ -58,26 +66,33 @@ impl Native {
     }
 
     /// Sends LOGOFF, which also ends the tree connect.
-    pub(super) fn log_off(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let further = &self.places[call.slot as usize].further;
+    pub(super) fn log_off(&self, to: To<'_>) -> Result<(), NoCredit> {
+        let further = &self.places[to.tag as usize].further;
         let Some(Stage::Standing(session)) = further.as_ref().map(|further| &further.stage) else {
             unreachable!("only a session that stands is logged off");
         };
-        let connection = self.links.connection();
-        connection.request(*session, Command::Logoff, 1, call.slot, out, |out| {
-            out.extend_from_slice(&EMPTY_BODY);
-        })
+        let to = To {
+            session: *session,
+            ..to
+        };
+        to.request(Command::Logoff, |out| out.extend_from_slice(&EMPTY_BODY))
     }
 
+    /// Returns the number of the connection of a slot's further session.
+    pub(super) fn link_of_further(&self, slot: u32) -> usize {
+        let further = &self.places[slot as usize].further;
+        further.as_ref().map_or(0, |further| further.link)
+    }
+}
+
+impl<E> Native<E> {
     /// Continues the log-ons that wait for credits, as far as credits allow.
     #[cold]
     pub(super) fn resume_log_ons(&mut self, scratch: &mut Scratch) {
-        let Self {
-            unfinished,
-            places,
-            links,
-            ..
-        } = self;
+        let Self { links, group, .. } = self;
+        let GroupState {
+            unfinished, places, ..
+        } = group;
         unfinished.retain(|&slot| {
             let further = &mut places[slot as usize].further;
             let Some(Further {
@@ -91,12 +106,6 @@ impl Native {
             let (connection, out) = links.chosen(scratch);
             opening.resume(connection, out) == Opened::Unfinished
         });
-    }
-
-    /// Returns the number of the connection of a slot's further session.
-    pub(super) fn link_of_further(&self, slot: u32) -> usize {
-        let further = &self.places[slot as usize].further;
-        further.as_ref().map_or(0, |further| further.link)
     }
 }
 
@@ -118,13 +127,7 @@ pub(super) fn answered(
     done: &Completion<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Came, Dropped> {
-    let answer = |status| Answer {
-        slot: done.tag,
-        extent: Extent::Final,
-        status,
-        moved: 0,
-        data: None,
-    };
+    let answer = |status| Answer::bare(done.tag, Extent::Final, status);
     let Some(Further { link, stage }) = place.further.take() else {
         return Ok(Came::To(answer(done.status)));
     };
@@ -150,10 +153,7 @@ pub(super) fn answered(
         Err(HandshakeError::Refused { status, .. })
             if status == NtStatus::NETWORK_SESSION_EXPIRED =>
         {
-            return Ok(Came::To(Answer {
-                extent: Extent::Expired,
-                ..answer(status)
-            }));
+            return Ok(Came::To(Answer::bare(done.tag, Extent::Expired, status)));
         }
         Err(HandshakeError::Refused { status, .. }) => return Ok(Came::To(answer(status))),
         Err(HandshakeError::Protocol(error)) => return Err(error.into()),

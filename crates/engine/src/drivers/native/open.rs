@@ -8,15 +8,14 @@ use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
-};
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
 use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
-use super::{Held, Place};
+use super::group::{Held, Place};
+use super::request::create;
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
@@ -87,33 +86,27 @@ pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     }
 }
 
-/// Makes a place for each slot of these clients, one client after the other.
+/// Makes a place for each slot of a client; none if no action needs it.
 pub(super) async fn places(
     site: &Site,
-    clients: &[u32],
+    client: u32,
     session: &mut Session,
-) -> Result<Box<[Place]>, SessionError> {
+) -> Result<Vec<Place>, SessionError> {
     let actions = site.mix.actions();
-    if site.mix.trace().is_some() {
-        return Ok(clients.iter().map(|_| Place::default()).collect());
-    }
-    if actions.iter().all(is_plain) {
-        return Ok(Box::default());
-    }
-    let uses_scratch = actions.iter().any(Action::uses_scratch);
     let mut places = Vec::new();
-    for &client in clients {
-        for slot in 0..site.plan.outstanding {
-            let mut place = Place::default();
-            if uses_scratch {
-                let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
-                make_kept(actions, &paths, session).await?;
-                place.paths = wire_names(&paths)?;
-            }
-            places.push(place);
-        }
+    if actions.iter().all(is_plain) {
+        return Ok(places);
     }
-    Ok(places.into_boxed_slice())
+    for slot in 0..site.plan.outstanding {
+        let mut place = Place::default();
+        if actions.iter().any(Action::uses_scratch) {
+            let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
+            make_kept(actions, &paths, session).await?;
+            place.paths = wire_names(&paths)?;
+        }
+        places.push(place);
+    }
+    Ok(places)
 }
 
 /// Returns whether an action is a single request that needs no state.
@@ -171,7 +164,7 @@ async fn make_kept(
                 &CreateRequest {
                     disposition: Disposition::OpenIf,
                     options: kind,
-                    ..request(path, access::FILE_READ_ATTRIBUTES)
+                    ..create::open(path, access::FILE_READ_ATTRIBUTES)
                 },
             )
             .await?;
@@ -200,7 +193,7 @@ async fn open_files(
                     options: options::FILE_NON_DIRECTORY_FILE,
                     oplock,
                     contexts: lease.as_slice(),
-                    ..request(path, desired_access)
+                    ..create::open(path, desired_access)
                 },
             )
             .await?;
@@ -257,7 +250,7 @@ pub(super) async fn open_directory(
             &format!("open directory '{path}'"),
             &CreateRequest {
                 options: options::FILE_DIRECTORY_FILE,
-                ..request(
+                ..create::open(
                     path,
                     access::FILE_LIST_DIRECTORY
                         | access::FILE_READ_ATTRIBUTES
@@ -267,19 +260,6 @@ pub(super) async fn open_directory(
         )
         .await?;
     Ok(opened.file_id)
-}
-
-fn request(path: &str, desired_access: u32) -> CreateRequest<'_> {
-    CreateRequest {
-        name: path,
-        desired_access,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
-        options: 0,
-        oplock: OplockLevel::None,
-        contexts: &[],
-    }
 }
 
 /// Returns the rights for the files held open.

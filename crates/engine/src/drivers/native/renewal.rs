@@ -12,7 +12,8 @@ use std::task::{Context, Poll};
 use smbench_model::Nanos;
 use smbench_protocol::{Credentials, NtStatus, Reauthentication, SessionIndex};
 
-use super::{Held, Native};
+use super::Native;
+use super::group::Held;
 use crate::drivers::driver::{Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::smb::session::SessionError;
@@ -107,13 +108,13 @@ impl From<SessionError> for Dropped {
     }
 }
 
-impl Native {
+impl<E> Native<E> {
     /// Returns the error for a session whose reauthentication was refused.
     #[cold]
     pub(super) fn refused(&mut self, refused: &Refused, scratch: &mut Scratch) -> Dropped {
         let Refused { member, status } = *refused;
         let (first, _) = self.links.first(scratch);
-        let used = &self.held[member].credentials;
+        let used = &self.group.held[member].credentials;
         first.not_renewed(used, status).into()
     }
 
@@ -124,8 +125,8 @@ impl Native {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), Dropped> {
-        for Renewal { member, stage, .. } in &mut self.renewals.0 {
-            let held = &mut self.held[*member];
+        for Renewal { member, stage, .. } in &mut self.group.renewals.0 {
+            let held = &mut self.group.held[*member];
             if let Stage::Found = stage {
                 let (first, _) = self.links.first(scratch);
                 *stage = Stage::Fetching(Box::pin(first.renewal(&held.credentials)));
@@ -143,8 +144,8 @@ impl Native {
     /// Sends requests that are ready, as far as credits allow.
     #[cold]
     pub(super) fn send_renewals(&mut self, scratch: &mut Scratch) -> Result<(), Dropped> {
-        for Renewal { member, stage, .. } in &mut self.renewals.0 {
-            let held = &self.held[*member];
+        for Renewal { member, stage, .. } in &mut self.group.renewals.0 {
+            let held = &self.group.held[*member];
             let (first, out) = self.links.first(scratch);
             if !first.connection.affords(&[1]) {
                 break;

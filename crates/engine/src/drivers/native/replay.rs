@@ -1,4 +1,4 @@
-//! Encodes the operations of a trace, and processes their answers.
+//! Encodes the operations of a trace as requests, and follows their answers.
 //!
 //! SMB1 did some operations by name in one request. SMB2 needs a CREATE and a CLOSE
 //! around them. All three are sent in one frame, and its first status that is not a
@@ -12,101 +12,78 @@
 mod deltree;
 mod wire;
 
+use std::sync::Arc;
+
 use smbench_model::kind::OpKind;
-use smbench_model::trace::{NO_HANDLE, Record, Trace, Verb};
+use smbench_model::operations::Operation;
+use smbench_model::trace::{NO_HANDLE, Record, Template, Trace};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
-use smbench_protocol::command::flush::FlushRequest;
-use smbench_protocol::command::lock::{LockElement, LockRequest, lock_flags};
-use smbench_protocol::command::read::ReadRequest;
+use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
-use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Completion, Connection, FileId, NtStatus, SessionIndex};
+use smbench_protocol::{Completion, Connection, FileId, NtStatus};
 
+use super::encode::{Encode, To};
+use super::group::{GroupState, Held, Place};
 use super::open::open_directory;
-use super::{Native, Place};
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
+use crate::drivers::links::Links;
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
 use deltree::{Deltree, Next};
-use wire::{To, close, deletion, existing, listing, query, recorded, set};
+use wire::{deletion, existing, listing, query, recorded, set};
 
-/// Charges of the longest frame: CREATE, another request, CLOSE.
-pub(super) const FRAME_CHARGES: [u16; 3] = [1; 3];
 /// Maximum length of the directory's name in UTF-16 units. It leaves room for any
 /// name below it.
 const ROOT_UNITS_MAX: usize = 16_000;
 
-/// State of the replaying clients of a group.
-pub(super) struct Replay {
+/// Encodes the operations of a trace.
+pub(crate) struct TraceEncoder {
+    trace: Arc<Trace>,
     /// The directory of all clients, with a backslash at the end.
     root: WireName,
-    players: Box<[Player]>,
+    /// State of each member.
+    players: Vec<Player>,
     /// Buffers for the names in a request.
     name: WireName,
     other: WireName,
 }
 
 /// State of one client.
-pub(super) struct Player {
+struct Player {
     /// The number that replaces the 1 in `client1`.
     number: WireName,
-    /// The directory of all clients, for queries about its file system.
-    directory: FileId,
-    /// Open files, indexed by the handle of the trace.
-    handles: Box<[Handle]>,
+    /// Oplocks of the open files.
+    levels: Box<[OplockLevel]>,
     current: Option<Current>,
-}
-
-/// An open file and its oplock.
-#[derive(Clone, Copy, Default)]
-struct Handle {
-    open: FileId,
-    level: OplockLevel,
+    /// The tree that the operation in flight deletes.
+    deltree: Option<Box<Deltree>>,
 }
 
 /// An operation in flight.
 struct Current {
-    record: Record,
+    operation: Operation,
     /// Whether its frame contains a CLOSE.
     closes: bool,
     /// Whether the CLOSE was sent again.
     is_closing: bool,
     /// First status of its frame that is not a success.
     status: NtStatus,
-    deltree: Option<Box<Deltree>>,
 }
 
-/// Creates the files and opens the directory that a client needs at the start.
-pub(crate) async fn open(
-    site: &Site,
-    trace: &Trace,
-    client: u32,
-    session: &mut Session,
-) -> Result<Player, SessionError> {
-    let root = join(&site.directory, REPLAY_DIRECTORY);
-    populate(session, &root, client, trace, site.salt).await?;
-    let number = (u64::from(client) + 1).to_string();
-    Ok(Player {
-        number: wire_name(&number)?,
-        directory: open_directory(session, &root).await?,
-        handles: vec![Handle::default(); trace.handles as usize].into_boxed_slice(),
-        current: None,
-    })
-}
-
-impl Replay {
-    pub(crate) fn new(site: &Site, players: Vec<Player>) -> Result<Self, SessionError> {
+impl TraceEncoder {
+    pub(crate) fn new(site: &Site, trace: Arc<Trace>) -> Result<Self, SessionError> {
         let root = join(&site.directory, REPLAY_DIRECTORY) + "\\";
         match root.encode_utf16().count() <= ROOT_UNITS_MAX {
             true => Ok(Self {
+                trace,
                 root: wire_name(&root)?,
-                players: players.into_boxed_slice(),
+                players: Vec::new(),
                 name: WireName::default(),
                 other: WireName::default(),
             }),
@@ -123,232 +100,80 @@ fn wire_name(name: &str) -> Result<WireName, SessionError> {
     })
 }
 
-impl Native {
-    /// Appends the request of a replayed call, or its frame of several requests.
-    pub(super) fn encode_recorded(
+impl Encode for TraceEncoder {
+    /// Creates the files and opens the directory that a client needs at the start.
+    async fn prepare(
         &mut self,
+        site: &Site,
+        client: u32,
+        session: &mut Session,
+        held: &mut Held,
+    ) -> Result<Vec<Place>, SessionError> {
+        let root = join(&site.directory, REPLAY_DIRECTORY);
+        populate(session, &root, client, &self.trace, site.salt).await?;
+        held.directory = open_directory(session, &root).await?;
+        // The last place is for operations without a handle. At most a file that
+        // was opened against the record is open there, until its own close.
+        let handles = self.trace.handles as usize + 1;
+        held.files = vec![FileId::default(); handles].into_boxed_slice();
+        let number = (u64::from(client) + 1).to_string();
+        self.players.push(Player {
+            number: wire_name(&number)?,
+            levels: vec![OplockLevel::None; handles].into_boxed_slice(),
+            current: None,
+            deltree: None,
+        });
+        Ok(vec![Place::default()])
+    }
+
+    fn encode(
+        group: &mut GroupState<Self>,
+        links: &mut Links,
         call: &Call,
         out: &mut Vec<u8>,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        let Self {
-            links,
-            mix,
-            held,
-            places,
-            replay,
-            cache,
-            ..
-        } = self;
-        let (Some(trace), Some(replay)) = (mix.trace(), replay) else {
-            unreachable!("a replay has a trace");
+        let operation = &call.operation;
+        let record = group.encoder.trace.records[operation.action as usize];
+        let (to, file) = (group.to(links, call, out), group.held_file(call));
+        group.places[call.slot as usize].asks_to_cache = false;
+        let sent = match operation.kind {
+            OpKind::Read => to.read(file, operation, 0),
+            OpKind::Write => to.write(file, operation, 0, data),
+            OpKind::Flush => to.flush(file),
+            OpKind::Close => to.close(file),
+            OpKind::Lock => {
+                let flags = lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY;
+                to.lock(file, operation, flags)
+            }
+            OpKind::Unlock => to.lock(file, operation, lock_flags::UNLOCK),
+            OpKind::Create => group.create_recorded(call, &record, to),
+            OpKind::QueryFile => to.query(&query(&record, file)),
+            OpKind::QueryFs => to.query(&query(&record, group.held[call.member].directory)),
+            OpKind::SetFile => to.set(&set(&record, file)),
+            _ => group.frame_recorded(call, &record, to),
         };
-        let Replay {
-            root,
-            players,
-            name,
-            other,
-        } = &mut **replay;
-        let place = &mut places[call.slot as usize];
-        let player = &mut players[call.member];
-        let record = trace.records[call.operation.file as usize];
-        let is_stray = call.operation.kind == OpKind::Close && record.verb == Verb::Create;
-        let handle = match (is_stray, record.subject) {
-            (true, _) => place.open,
-            (false, NO_HANDLE) => FileId::default(),
-            (false, handle) => {
-                let handle = player.handles.get(handle as usize);
-                handle.map_or_else(FileId::default, |handle| handle.open)
-            }
-        };
-        let to = To {
-            connection: links.connection(),
-            session: held[call.member].session,
-            tag: call.slot,
-            out,
-        };
-        let path = |name: &mut WireName, path: u32| {
-            let parts = trace.paths[path as usize].parts(root, &player.number);
-            name.set_joined(parts)
-                .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
-        };
-        place.asks_to_cache = false;
-        let mut deltree = None;
-        let verb = match is_stray {
-            true => Verb::Close,
-            false => record.verb,
-        };
-        let sent = match verb {
-            Verb::Read => {
-                let request = ReadRequest {
-                    file_id: handle,
-                    offset: record.offset,
-                    length: record.length,
-                    minimum_count: 0,
-                    flags: 0,
-                };
-                to.connection
-                    .read(to.session, to.tag, &request, to.out)
-                    .map(|()| 1)
-            }
-            Verb::Write => {
-                let request = WriteRequest {
-                    file_id: handle,
-                    offset: record.offset,
-                    length: record.length,
-                    flags: 0,
-                };
-                to.connection
-                    .write(to.session, to.tag, &request, to.out, data)
-                    .map(|()| 1)
-            }
-            Verb::Flush => {
-                let request = FlushRequest { file_id: handle };
-                to.request(Command::Flush, |out| request.encode(out))
-                    .map(|()| 1)
-            }
-            Verb::Create => {
-                path(name, record.subject);
-                let is_file = record.length & options::FILE_DIRECTORY_FILE == 0;
-                let (oplock, lease) = match is_file && record.extra != NO_HANDLE {
-                    true => cache.request(call.member, Object::File(record.subject)),
-                    false => (OplockLevel::None, None),
-                };
-                place.asks_to_cache = oplock != OplockLevel::None;
-                let request = CreateRequest {
-                    oplock,
-                    contexts: lease.as_slice(),
-                    ..recorded(&record, name)
-                };
-                to.request(Command::Create, |out| request.encode(out))
-                    .map(|()| 1)
-            }
-            Verb::Close => {
-                let request = close(handle);
-                to.request(Command::Close, |out| request.encode(out))
-                    .map(|()| 1)
-            }
-            Verb::Lock | Verb::Unlock => {
-                let locks = [LockElement {
-                    offset: record.offset,
-                    length: record.length.into(),
-                    flags: match verb {
-                        Verb::Unlock => lock_flags::UNLOCK,
-                        _ => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
-                    },
-                }];
-                let request = LockRequest {
-                    file_id: handle,
-                    sequence: 0,
-                    locks: &locks,
-                };
-                let encode = |out: &mut Vec<u8>| {
-                    // Encoding a single range cannot fail.
-                    let _ = request.encode(out);
-                };
-                to.request(Command::Lock, encode).map(|()| 1)
-            }
-            Verb::QueryFile => {
-                let request = query(&record, handle);
-                to.request(Command::QueryInfo, |out| request.encode(out))
-                    .map(|()| 1)
-            }
-            Verb::QueryFs => {
-                let request = query(&record, player.directory);
-                to.request(Command::QueryInfo, |out| request.encode(out))
-                    .map(|()| 1)
-            }
-            Verb::SetFile => {
-                let request = set(&record, handle);
-                to.request(Command::SetInfo, |out| request.encode(out))
-                    .map(|()| 1)
-            }
-            Verb::QueryPath => {
-                path(name, record.subject);
-                let create = existing(name, access::FILE_READ_ATTRIBUTES);
-                let query = query(&record, FileId::RELATED);
-                to.frame_of(&create, Command::QueryInfo, |out| query.encode(out))
-            }
-            Verb::Find => {
-                path(name, record.subject);
-                // A pattern is not below the run's directory, so it gets no prefix.
-                let pattern = trace.paths[record.extra as usize].pattern(&player.number);
-                other
-                    .set_joined(pattern)
-                    .unwrap_or_else(|_| unreachable!("its length has been looked at"));
-                to.list(name, &listing(&record, other))
-            }
-            Verb::Unlink => {
-                path(name, record.subject);
-                to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE))
-            }
-            Verb::Rmdir => {
-                path(name, record.subject);
-                to.touch(&deletion(name, options::FILE_DIRECTORY_FILE))
-            }
-            Verb::Mkdir => {
-                path(name, record.subject);
-                to.touch(&CreateRequest {
-                    disposition: Disposition::Create,
-                    options: options::FILE_DIRECTORY_FILE,
-                    ..existing(name, access::FILE_READ_ATTRIBUTES)
-                })
-            }
-            Verb::Rename => {
-                path(name, record.subject);
-                path(other, record.extra);
-                let create = existing(name, access::DELETE);
-                let set = SetInfoRequest {
-                    file_id: FileId::RELATED,
-                    info: SetInfo::Rename {
-                        to: other,
-                        existing: Existing::Keep,
-                    },
-                };
-                to.frame_of(&create, Command::SetInfo, |out| set.encode(out))
-            }
-            Verb::Deltree => {
-                path(name, record.subject);
-                let begun = Box::new(Deltree::of(name.to_string()));
-                let sent = begun.send(to, name);
-                deltree = Some(begun);
-                sent
-            }
-            Verb::Sleep => unreachable!("a pause is no operation"),
-        };
-        place.due = sent.map_err(|NoCredit| Busy::Credits)?;
-        player.current = Some(Current {
-            closes: place.due > 1,
-            record,
+        sent.map_err(|NoCredit| Busy::Credits)?;
+        group.encoder.players[call.member].current = Some(Current {
+            operation: *operation,
+            closes: group.places[call.slot as usize].due > 1,
             is_closing: false,
             status: NtStatus::SUCCESS,
-            deltree,
         });
         Ok(())
     }
-}
 
-impl Replay {
-    /// Returns the client that has a file open, and the file's oplock.
-    pub(super) fn find(&mut self, open: FileId) -> Option<(usize, &mut OplockLevel)> {
-        let players = self.players.iter_mut().enumerate();
-        let mut handles =
-            players.flat_map(|(at, player)| player.handles.iter_mut().map(move |one| (at, one)));
-        let (at, handle) = handles.find(|(_, handle)| handle.open == open)?;
-        Some((at, &mut handle.level))
-    }
-
-    /// Processes an answer, or a part of one, and sends the requests that follow
-    /// from it. Returns the answer for the loop once all parts have arrived.
-    pub(super) fn answered<'a>(
-        &mut self,
+    fn answered<'a>(
+        group: &mut GroupState<Self>,
         answer: Answer<'a>,
         done: &Completion<'_>,
-        place: &mut Place,
-        (connection, session): (&mut Connection, SessionIndex),
+        connection: &mut Connection,
         out: &mut Vec<u8>,
     ) -> Result<Option<Answer<'a>>, Dropped> {
-        let Some(player) = self.players.get_mut(done.tag as usize) else {
+        // A client has one slot.
+        let member = done.tag as usize;
+        let encoder = &mut group.encoder;
+        let Some(player) = encoder.players.get_mut(member) else {
             return Ok(Some(answer));
         };
         let Some(current) = &mut player.current else {
@@ -361,7 +186,7 @@ impl Replay {
         if current.status == NtStatus::SUCCESS {
             current.status = answer.status;
         }
-        if let (Some(deltree), Command::QueryDirectory) = (&mut current.deltree, done.command)
+        if let (Some(deltree), Command::QueryDirectory) = (&mut player.deltree, done.command)
             && answer.status == NtStatus::SUCCESS
         {
             deltree.found(done.message())?;
@@ -369,9 +194,10 @@ impl Replay {
         if answer.extent == Extent::Part {
             return Ok(None);
         }
+        let (place, held) = (&mut group.places[member], &mut group.held[member]);
         let to = To {
             connection,
-            session,
+            session: held.session,
             tag: done.tag,
             out,
         };
@@ -380,20 +206,18 @@ impl Replay {
         let is_open = place.open != FileId::default();
         if current.closes && is_open && !current.is_closing {
             current.is_closing = true;
-            let request = close(place.open);
-            to.request(Command::Close, |out| request.encode(out))
+            to.close(place.open)
                 .map_err(|NoCredit| Dropped::NoCredits)?;
             return Ok(None);
         }
         if current.closes {
             place.open = FileId::default();
         }
-        if let Some(deltree) = &mut current.deltree {
+        if let Some(deltree) = &mut player.deltree {
             match deltree.go_on(current.status) {
                 Next::Send => {
-                    place.due = deltree
-                        .send(to, &mut self.name)
-                        .map_err(|NoCredit| Dropped::NoCredits)?;
+                    let sent = deltree.send(to, &mut encoder.name);
+                    place.due = sent.map_err(|NoCredit| Dropped::NoCredits)?;
                     current.status = NtStatus::SUCCESS;
                     current.is_closing = false;
                     return Ok(None);
@@ -401,22 +225,125 @@ impl Replay {
                 Next::End(status) => current.status = status,
             }
         }
-        let (record, status) = (current.record, current.status);
-        player.current = None;
-        match record.verb {
-            Verb::Create if record.extra != NO_HANDLE => {
-                player.handles[record.extra as usize] = Handle {
-                    open: std::mem::take(&mut place.open),
-                    level: place.level,
-                };
+        let (Operation { kind, file, .. }, status) = (current.operation, current.status);
+        (player.current, player.deltree) = (None, None);
+        match kind {
+            OpKind::Create => {
+                held.files[file as usize] = std::mem::take(&mut place.open);
+                player.levels[file as usize] = place.level;
             }
-            Verb::Close => {
-                if let Some(handle) = player.handles.get_mut(record.subject as usize) {
-                    *handle = Handle::default();
-                }
-            }
+            OpKind::Close => held.files[file as usize] = FileId::default(),
             _ => {}
         }
         Ok(Some(Answer { status, ..answer }))
+    }
+
+    fn holder<'a>(
+        &'a mut self,
+        open: FileId,
+        held: &[Held],
+        _: &'a mut [Place],
+    ) -> Option<(usize, &'a mut OplockLevel)> {
+        let mut players = self.players.iter_mut().zip(held).enumerate();
+        players.find_map(|(member, (player, held))| {
+            let handle = held.files.iter().position(|file| *file == open)?;
+            Some((member, &mut player.levels[handle]))
+        })
+    }
+}
+
+/// Composes a name below `root` for the client with this number.
+fn compose(name: &mut WireName, template: &Template, root: &WireName, number: &WireName) {
+    name.set_joined(template.parts(root, number))
+        .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
+}
+
+impl GroupState<TraceEncoder> {
+    fn create_recorded(
+        &mut self,
+        call: &Call,
+        record: &Record,
+        to: To<'_>,
+    ) -> Result<(), NoCredit> {
+        let TraceEncoder {
+            trace,
+            root,
+            players,
+            name,
+            ..
+        } = &mut self.encoder;
+        let path = &trace.paths[record.subject as usize];
+        compose(name, path, root, &players[call.member].number);
+        let is_file = record.length & options::FILE_DIRECTORY_FILE == 0;
+        let (oplock, lease) = match is_file && record.extra != NO_HANDLE {
+            true => self
+                .cache
+                .request(call.member, Object::File(record.subject)),
+            false => (OplockLevel::None, None),
+        };
+        self.places[call.slot as usize].asks_to_cache = oplock != OplockLevel::None;
+        to.create(&CreateRequest {
+            oplock,
+            contexts: lease.as_slice(),
+            ..recorded(record, name)
+        })
+    }
+
+    /// Encodes an operation by name: CREATE, in most cases another request, and
+    /// CLOSE in one frame.
+    fn frame_recorded(&mut self, call: &Call, record: &Record, to: To<'_>) -> Result<(), NoCredit> {
+        let TraceEncoder {
+            trace,
+            root,
+            players,
+            name,
+            other,
+        } = &mut self.encoder;
+        let player = &mut players[call.member];
+        let paths = |path: u32| &trace.paths[path as usize];
+        compose(name, paths(record.subject), root, &player.number);
+        let due = match call.operation.kind {
+            OpKind::QueryPath => {
+                let create = existing(name, access::FILE_READ_ATTRIBUTES);
+                let query = query(record, FileId::RELATED);
+                to.frame_of(&create, Command::QueryInfo, |out| query.encode(out))
+            }
+            OpKind::FindFirst => {
+                // A pattern is not below the run's directory, so it gets no prefix.
+                let pattern = paths(record.extra).pattern(&player.number);
+                other
+                    .set_joined(pattern)
+                    .unwrap_or_else(|_| unreachable!("its length has been looked at"));
+                to.list_by_name(name, &listing(record, other))
+            }
+            OpKind::Unlink => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
+            OpKind::Rmdir => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
+            OpKind::Mkdir => to.touch(&CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_DIRECTORY_FILE,
+                ..existing(name, access::FILE_READ_ATTRIBUTES)
+            }),
+            OpKind::RenamePath => {
+                compose(other, paths(record.extra), root, &player.number);
+                let create = existing(name, access::DELETE);
+                let set = SetInfoRequest {
+                    file_id: FileId::RELATED,
+                    info: SetInfo::Rename {
+                        to: other,
+                        existing: Existing::Keep,
+                    },
+                };
+                to.frame_of(&create, Command::SetInfo, |out| set.encode(out))
+            }
+            OpKind::Deltree => {
+                let begun = Box::new(Deltree::of(name.to_string()));
+                let sent = begun.send(to, name);
+                player.deltree = Some(begun);
+                sent
+            }
+            other => unreachable!("no trace holds a {}", other.name()),
+        };
+        self.places[call.slot as usize].due = due?;
+        Ok(())
     }
 }

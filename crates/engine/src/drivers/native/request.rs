@@ -1,34 +1,40 @@
-//! Encodes operations as requests. Nothing here allocates: names are encoded and
-//! files are opened before the load begins.
+//! Encodes the operations of a mix as requests. Nothing here allocates: names are
+//! encoded and files are opened before the load begins.
 
 pub(crate) mod create;
 pub(crate) mod info;
 
+use std::sync::Arc;
+
 use smbench_model::action::Action;
 use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
-use smbench_model::operations::Operation;
-use smbench_protocol::command::close::CloseRequest;
+use smbench_model::operations::{Mix, Operation};
+use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
-use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::ioctl::copy_chunk::{CopyChunk, CopyChunkRequest};
 use smbench_protocol::command::ioctl::{IoctlRequest, fsctl};
-use smbench_protocol::command::lock::{LockElement, LockRequest, lock_flags};
-use smbench_protocol::command::read::{ReadRequest, read_flags};
-use smbench_protocol::command::write::{WriteRequest, write_flags};
+use smbench_protocol::command::lock::lock_flags;
+use smbench_protocol::command::read::read_flags;
+use smbench_protocol::command::write::write_flags;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Connection, FileId, SessionIndex};
+use smbench_protocol::{Completion, Connection, FileId};
 
-use super::Native;
-use super::replay::FRAME_CHARGES;
-use crate::drivers::driver::{Busy, Call};
+use super::encode::{Encode, To, read};
+use super::group::{GroupState, Held, Place};
+use super::open;
+use crate::drivers::driver::{Answer, Busy, Call};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::links::Links;
+use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
+use crate::smb::session::{self, Session, SessionError};
 use create::Name;
 
 /// Number of requests in a frame of CREATE, another request, CLOSE.
-const FRAME_REQUESTS: u8 = 3;
+pub(super) const FRAME_REQUESTS: u8 = 3;
 /// Bytes that every server copies at a time, and the maximum number of such chunks
 /// in one request.
 const CHUNK_LEN: u32 = 1 << 20;
@@ -37,72 +43,138 @@ const CHUNKS_MAX: usize = 8;
 /// for.
 const INTERFACES_LEN: u32 = 64 * 1024;
 
-impl Native {
-    /// Appends the request of a call, or its frame of several requests.
-    pub(super) fn encode(
+/// Encodes the operations of a mix.
+pub(crate) struct MixEncoder {
+    mix: Arc<Mix>,
+    /// Search pattern of each action of the mix; empty if no action lists a
+    /// directory.
+    patterns: Box<[WireName]>,
+    /// Name of the share, for further tree connects.
+    share: WireName,
+    /// Size of each file in bytes.
+    file_size: u64,
+    unique: Unique,
+}
+
+/// Unique names for durable handles.
+struct Unique {
+    seed: u64,
+    count: u64,
+}
+
+impl Unique {
+    fn next_guid(&mut self) -> [u8; 16] {
+        self.count += 1;
+        let guid = u128::from(self.seed) << 64 | u128::from(self.count);
+        guid.to_le_bytes()
+    }
+}
+
+impl MixEncoder {
+    pub(crate) fn new(site: &Site) -> Result<Self, SessionError> {
+        Ok(Self {
+            mix: Arc::clone(&site.mix),
+            patterns: open::patterns(site)?,
+            share: open::share(site)?,
+            file_size: site.plan.workload.files.size,
+            unique: Unique {
+                seed: session::random_u64(),
+                count: 0,
+            },
+        })
+    }
+}
+
+impl Encode for MixEncoder {
+    async fn prepare(
         &mut self,
+        site: &Site,
+        client: u32,
+        session: &mut Session,
+        _: &mut Held,
+    ) -> Result<Vec<Place>, SessionError> {
+        open::places(site, client, session).await
+    }
+
+    fn encode(
+        group: &mut GroupState<Self>,
+        links: &mut Links,
         call: &Call,
         out: &mut Vec<u8>,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        if self.replay.is_some() {
-            return self.encode_recorded(call, out, data);
-        }
-        match call.operation.kind {
+        let operation = &call.operation;
+        match operation.kind {
             OpKind::Read => {
-                let request = self.read_request(call, self.held_file(call));
-                let (connection, session) = self.connection(call);
-                connection.read(session, call.slot, &request, out)
+                let (file, flags) = (group.held_file(call), group.read_flags(operation));
+                group.to(links, call, out).read(file, operation, flags)
             }
             OpKind::Write => {
-                let request = self.write_request(call);
-                let (connection, session) = self.connection(call);
-                connection.write(session, call.slot, &request, out, data)
+                let (file, flags) = (group.held_file(call), group.write_flags(operation));
+                let to = group.to(links, call, out);
+                to.write(file, operation, flags, data)
             }
             OpKind::Flush | OpKind::FinalFlush => {
-                let request = FlushRequest {
-                    file_id: self.held_file(call),
-                };
-                self.request(Command::Flush, call, out, |out| request.encode(out))
+                let file = group.held_file(call);
+                group.to(links, call, out).flush(file)
             }
-            OpKind::LogOn => return self.log_on(call, out),
-            _ => self.encode_rest(call, out),
+            OpKind::LogOn => return group.log_on(links, call, out),
+            _ => group.encode_rest(call, group.to(links, call, out)),
         }
         .map_err(|NoCredit| Busy::Credits)
     }
 
+    fn answered<'a>(
+        _: &mut GroupState<Self>,
+        answer: Answer<'a>,
+        _: &Completion<'_>,
+        _: &mut Connection,
+        _: &mut Vec<u8>,
+    ) -> Result<Option<Answer<'a>>, Dropped> {
+        Ok(Some(answer))
+    }
+
+    fn holder<'a>(
+        &'a mut self,
+        open: FileId,
+        _: &[Held],
+        places: &'a mut [Place],
+    ) -> Option<(usize, &'a mut OplockLevel)> {
+        let mut places = places.iter_mut().enumerate();
+        let (slot, place) = places.find(|(_, place)| place.open == open)?;
+        Some((slot, &mut place.level))
+    }
+}
+
+impl GroupState<MixEncoder> {
     /// Encodes operations that carry no data of their own.
-    fn encode_rest(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+    fn encode_rest(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         match call.operation.kind {
             OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush | OpKind::LogOn => {
                 unreachable!("these were told apart")
             }
-            OpKind::LogOff => self.log_off(call, out),
+            OpKind::LogOff => self.log_off(to),
             OpKind::OplockBreak | OpKind::Reauthentication => {
                 unreachable!("no mix holds what servers ask for")
             }
-            OpKind::Create => self.create(call, out),
-            OpKind::Close => {
-                let request = close(self.opened(call));
-                self.request(Command::Close, call, out, |out| request.encode(out))
-            }
-            OpKind::Lock | OpKind::Unlock => self.lock(call, out),
+            OpKind::Create => self.create(call, to),
+            OpKind::Close => to.close(self.opened(call)),
+            OpKind::Lock | OpKind::Unlock => self.lock(call, to),
             OpKind::QueryFile
             | OpKind::QueryFs
             | OpKind::QuerySecurity
             | OpKind::SetFile
             | OpKind::Rename
             | OpKind::Delete
-            | OpKind::SetSecurity => self.info(call, out),
-            OpKind::QueryDirectory | OpKind::ChangeNotify => self.directory(call, out),
+            | OpKind::SetSecurity => self.info(call, to),
+            OpKind::QueryDirectory | OpKind::ChangeNotify => self.directory(call, to),
             OpKind::Cancel => {
-                let (connection, _) = self.connection(call);
-                connection.cancel(call.slot, out).unwrap_or_else(|_| {
+                to.connection.cancel(to.tag, to.out).unwrap_or_else(|_| {
                     unreachable!("the loop knows of every answer before it cancels")
                 });
                 Ok(())
             }
-            OpKind::CopyChunk => self.copy_chunk(call, out),
+            OpKind::CopyChunk => self.copy_chunk(call, to),
             OpKind::QueryInterfaces => {
                 let request = IoctlRequest {
                     code: fsctl::FSCTL_QUERY_NETWORK_INTERFACE_INFO,
@@ -110,27 +182,23 @@ impl Native {
                     input: &[],
                     output_max: INTERFACES_LEN,
                 };
-                self.request(Command::Ioctl, call, out, |out| request.encode(out))
+                to.request(Command::Ioctl, |out| request.encode(out))
             }
-            OpKind::Echo => self.request(Command::Echo, call, out, |out| {
-                out.extend_from_slice(&EMPTY_BODY);
-            }),
-            OpKind::ValidateNegotiate => {
-                let (connection, session) = self.connection(call);
-                connection.validate_negotiation(session, call.slot, out)
-            }
+            OpKind::Echo => to.request(Command::Echo, |out| out.extend_from_slice(&EMPTY_BODY)),
+            OpKind::ValidateNegotiate => to
+                .connection
+                .validate_negotiation(to.session, to.tag, to.out),
             OpKind::TreeConnect => {
-                let session = self.held[call.member].session;
-                let connection = self.links.connection();
-                connection.tree_connect(session, call.slot, &self.share, out)
+                to.connection
+                    .tree_connect(to.session, to.tag, &self.encoder.share, to.out)
             }
             OpKind::TreeDisconnect => {
                 let tree = self.places[call.slot as usize].tree;
-                let (connection, session) = self.connection(call);
-                connection.tree_disconnect(session, call.slot, tree, out)
+                to.connection
+                    .tree_disconnect(to.session, to.tag, tree, to.out)
             }
             OpKind::CreateReadClose | OpKind::CreateQueryClose | OpKind::CreateSetClose => {
-                self.frame(call, out)
+                self.frame(call, to)
             }
             OpKind::QueryPath
             | OpKind::FindFirst
@@ -142,82 +210,41 @@ impl Native {
         }
     }
 
-    /// Appends a request that costs one credit.
-    fn request(
-        &mut self,
-        command: Command,
-        call: &Call,
-        out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), NoCredit> {
-        let (connection, session) = self.connection(call);
-        connection.request(session, command, 1, call.slot, out, body)
-    }
-
-    /// Returns the connection chosen for a call, and the session there.
-    fn connection(&mut self, call: &Call) -> (&mut Connection, SessionIndex) {
-        let session = self.held[call.member].session;
-        (self.links.connection(), session)
-    }
-
-    /// Returns the held-open file of a call.
-    fn held_file(&self, call: &Call) -> FileId {
-        self.held[call.member].files[call.operation.file as usize]
-    }
-
     /// Returns the open that the CREATE of the call's action created.
     fn opened(&self, call: &Call) -> FileId {
         self.places[call.slot as usize].open
     }
 
-    fn read_request(&self, call: &Call, file_id: FileId) -> ReadRequest {
-        let unbuffered = matches!(
-            self.mix.action(&call.operation),
-            Action::Read { unbuffered: true }
-        );
-        ReadRequest {
-            file_id,
-            offset: call.operation.offset,
-            length: call.operation.length,
-            minimum_count: 0,
-            flags: if unbuffered {
-                read_flags::UNBUFFERED
-            } else {
-                0
-            },
+    /// Returns the action of a call.
+    fn action(&self, call: &Call) -> &Action {
+        self.encoder.mix.action(&call.operation)
+    }
+
+    fn read_flags(&self, operation: &Operation) -> u8 {
+        match self.encoder.mix.action(operation) {
+            Action::Read { unbuffered: true } => read_flags::UNBUFFERED,
+            _ => 0,
         }
     }
 
-    fn write_request(&self, call: &Call) -> WriteRequest {
-        let mut flags = 0;
-        if let Action::Write {
+    fn write_flags(&self, operation: &Operation) -> u32 {
+        let Action::Write {
             write_through,
             unbuffered,
-        } = self.mix.action(&call.operation)
-        {
-            flags |= if *write_through {
-                write_flags::WRITE_THROUGH
-            } else {
-                0
-            };
-            flags |= if *unbuffered {
-                write_flags::UNBUFFERED
-            } else {
-                0
-            };
-        }
-        WriteRequest {
-            file_id: self.held_file(call),
-            offset: call.operation.offset,
-            length: call.operation.length,
-            flags,
-        }
+        } = self.encoder.mix.action(operation)
+        else {
+            return 0;
+        };
+        let flag = |is_set: bool, flag| if is_set { flag } else { 0 };
+        flag(*write_through, write_flags::WRITE_THROUGH)
+            | flag(*unbuffered, write_flags::UNBUFFERED)
     }
 
-    fn create(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let dialect = self.links.connection().negotiated().dialect;
-        let action = self.mix.action(&call.operation);
-        let (mut contexts, mut len) = create::contexts(action, dialect, || self.unique.next_guid());
+    fn create(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let dialect = to.connection.negotiated().dialect;
+        let MixEncoder { mix, unique, .. } = &mut self.encoder;
+        let action = mix.action(&call.operation);
+        let (mut contexts, mut len) = create::contexts(action, dialect, || unique.next_guid());
         let (name, object) = match create::name(action) {
             Name::File => {
                 let file = call.operation.file;
@@ -243,62 +270,30 @@ impl Native {
             request.oplock = oplock;
             request.contexts = &contexts[..len];
         }
+        let sent = to.create(&request);
         self.places[call.slot as usize].asks_to_cache = asks;
-        let session = self.held[call.member].session;
-        let connection = self.links.connection();
-        connection.request(session, Command::Create, 1, call.slot, out, |out| {
-            request.encode(out);
-        })
+        sent
     }
 
-    fn lock(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let Operation {
-            kind,
-            offset,
-            length,
-            ..
-        } = call.operation;
-        let exclusive = matches!(
-            self.mix.action(&call.operation),
-            Action::Lock {
-                exclusive: true,
-                ..
-            }
-        );
-        let flags = match kind {
-            OpKind::Unlock => lock_flags::UNLOCK,
+    fn lock(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let flags = match (call.operation.kind, self.action(call)) {
+            (OpKind::Unlock, _) => lock_flags::UNLOCK,
             // A lock that waits would block the slot without loading the server.
-            _ if exclusive => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
+            (
+                _,
+                Action::Lock {
+                    exclusive: true, ..
+                },
+            ) => lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY,
             _ => lock_flags::SHARED | lock_flags::FAIL_IMMEDIATELY,
         };
-        let locks = [LockElement {
-            offset,
-            length: length.into(),
-            flags,
-        }];
-        let request = LockRequest {
-            file_id: self.held_file(call),
-            sequence: 0,
-            locks: &locks,
-        };
-        self.request(Command::Lock, call, out, |out| {
-            // Encoding a single range cannot fail.
-            let _ = request.encode(out);
-        })
+        to.lock(self.held_file(call), &call.operation, flags)
     }
 
     /// Encodes QUERY_INFO and SET_INFO of an open.
-    fn info(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let session = self.held[call.member].session;
-        let connection = self.links.connection();
-        match self.mix.action(&call.operation) {
-            Action::QueryInfo { class } => {
-                let file = self.held[call.member].files[call.operation.file as usize];
-                let request = info::query(*class, file);
-                connection.request(session, Command::QueryInfo, 1, call.slot, out, |out| {
-                    request.encode(out);
-                })
-            }
+    fn info(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        match self.action(call) {
+            Action::QueryInfo { class } => to.query(&info::query(*class, self.held_file(call))),
             Action::SetInfo { class } => {
                 let (file, renamed) = match class.is_chain() {
                     true => {
@@ -306,42 +301,30 @@ impl Native {
                         let renamed = &place.paths[ScratchName::Renamed as usize];
                         (place.open, Some(renamed))
                     }
-                    false => {
-                        let files = &self.held[call.member].files;
-                        (files[call.operation.file as usize], None)
-                    }
+                    false => (self.held_file(call), None),
                 };
-                let request = info::set(*class, file, self.file_size, renamed);
-                connection.request(session, Command::SetInfo, 1, call.slot, out, |out| {
-                    request.encode(out);
-                })
+                to.set(&info::set(*class, file, self.encoder.file_size, renamed))
             }
             other => unreachable!("{other:?} asks and sets nothing"),
         }
     }
 
-    fn directory(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
+    fn directory(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         let directory = self.held[call.member].directory;
-        let session = self.held[call.member].session;
-        let connection = self.links.connection();
-        match self.mix.action(&call.operation) {
+        match self.action(call) {
             Action::QueryDirectory { class, .. } => {
-                let pattern = &self.patterns[usize::from(call.operation.action)];
-                let request = info::list(*class, directory, pattern);
-                connection.request(session, Command::QueryDirectory, 1, call.slot, out, |out| {
-                    request.encode(out);
-                })
+                let pattern = &self.encoder.patterns[call.operation.action as usize];
+                to.list(&info::list(*class, directory, pattern))
             }
             Action::ChangeNotify { filter, recursive } => {
                 let request = info::watch(filter, *recursive, directory);
-                self.request(Command::ChangeNotify, call, out, |out| request.encode(out))
+                to.request(Command::ChangeNotify, |out| request.encode(out))
             }
             other => unreachable!("{other:?} is about no directory"),
         }
     }
 
-    fn copy_chunk(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let Operation { file, .. } = call.operation;
+    fn copy_chunk(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         let mut chunks = [CopyChunk {
             source: 0,
             target: 0,
@@ -355,41 +338,28 @@ impl Native {
         let request = CopyChunkRequest {
             code: fsctl::FSCTL_SRV_COPYCHUNK,
             target: self.opened(call),
-            source: self.held[call.member].resume_keys[file as usize],
+            source: self.held[call.member].resume_keys[call.operation.file as usize],
             chunks: &chunks[..count],
         };
-        self.request(Command::Ioctl, call, out, |out| request.encode(out))
+        to.request(Command::Ioctl, |out| request.encode(out))
     }
 
-    /// Encodes CREATE, another request and CLOSE in one frame. The last two refer
-    /// to the open that the CREATE makes.
-    fn frame(&mut self, call: &Call, out: &mut Vec<u8>) -> Result<(), NoCredit> {
-        let tag = call.slot;
-        let read = self.read_request(call, FileId::RELATED);
-        let action = self.mix.action(&call.operation);
+    /// Encodes CREATE, another request and CLOSE in one frame.
+    fn frame(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let (tag, action) = (to.tag, self.action(call));
         let name = &self.held[call.member].paths[call.operation.file as usize];
-        let create = create::request(action, name, &[]);
-        let close = close(FileId::RELATED);
-        let session = self.held[call.member].session;
-        let connection = self.links.connection();
-        let chain = connection
-            .chain(session, out)
-            .request(Command::Create, 1, tag, |out| create.encode(out));
-        let chain = match action {
-            Action::CreateReadClose => chain.read(tag, &read),
+        to.frame(&create::request(action, name, &[]), |chain| match action {
+            Action::CreateReadClose => chain.read(tag, &read(FileId::RELATED, &call.operation, 0)),
             Action::CreateQueryClose { class } => {
                 let query = info::query(*class, FileId::RELATED);
                 chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
             }
             Action::CreateSetClose { class } => {
-                let set = info::set(*class, FileId::RELATED, self.file_size, None);
+                let set = info::set(*class, FileId::RELATED, self.encoder.file_size, None);
                 chain.request(Command::SetInfo, 1, tag, |out| set.encode(out))
             }
             other => unreachable!("{other:?} is no frame of several requests"),
-        };
-        chain
-            .request(Command::Close, 1, tag, |out| close.encode(out))
-            .finish()?;
+        })?;
         let place = &mut self.places[tag as usize];
         place.due = FRAME_REQUESTS;
         place.asks_to_cache = false;
@@ -416,18 +386,15 @@ pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
     match call.operation.kind {
         OpKind::Read | OpKind::Write => connection.affords(&[moved]),
         OpKind::CreateReadClose => connection.affords(&[1, moved, 1]),
-        OpKind::CreateQueryClose | OpKind::CreateSetClose => connection.affords(&[1; 3]),
-        OpKind::QueryPath
+        OpKind::CreateQueryClose
+        | OpKind::CreateSetClose
+        | OpKind::QueryPath
         | OpKind::FindFirst
         | OpKind::Unlink
         | OpKind::RenamePath
         | OpKind::Mkdir
         | OpKind::Rmdir
-        | OpKind::Deltree => connection.affords(&FRAME_CHARGES),
+        | OpKind::Deltree => connection.affords(&[1; FRAME_REQUESTS as usize]),
         _ => connection.affords(&[1]),
     }
-}
-
-const fn close(file_id: FileId) -> CloseRequest {
-    CloseRequest { file_id, flags: 0 }
 }

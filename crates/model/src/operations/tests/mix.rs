@@ -42,9 +42,9 @@ fn actions_hit_their_shares() {
     let mut stream = OpStream::new(&Mix::new(&workload), 5, 6);
     let mut counts = vec![0u32; mix.len()];
     for operation in take(&mut stream, ACTIONS as usize) {
-        let action = &mix[usize::from(operation.action)].action;
+        let action = &mix[operation.action as usize].action;
         assert_eq!(operation.kind, action.kinds()[0]);
-        counts[usize::from(operation.action)] += 1;
+        counts[operation.action as usize] += 1;
     }
     for (entry, count) in mix.iter().zip(counts) {
         let share = 100.0 * f64::from(count) / f64::from(ACTIONS);

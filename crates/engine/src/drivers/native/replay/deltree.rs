@@ -4,18 +4,17 @@
 //! This allocates, because the names are not known before. Traces have this
 //! operation only at the start and at the end of a client's work.
 
+use smbench_model::action::DirectoryClass;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::options;
-use smbench_protocol::command::query_directory::{
-    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
-};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::directory::{self, Entry};
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
 
-use super::wire::{To, deletion};
+use super::wire::deletion;
 use crate::drivers::dropped::Dropped;
-use crate::drivers::native::request::info::LISTING_LEN;
+use crate::drivers::native::encode::To;
+use crate::drivers::native::request::info;
 use crate::smb::share::join;
 
 /// Maximum number of listings for one tree. It ends the operation if the server
@@ -75,16 +74,11 @@ impl Deltree {
         match self.stage {
             Stage::File => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
             Stage::Directory => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
-            Stage::Listing => to.list(
-                name,
-                &QueryDirectoryRequest {
-                    directory: FileId::RELATED,
-                    class: DirectoryClass::Directory,
-                    flags: query_directory_flags::RESTART_SCANS,
-                    pattern: &WireName::every(),
-                    output_length: LISTING_LEN,
-                },
-            ),
+            Stage::Listing => {
+                let every = WireName::every();
+                let query = info::list(DirectoryClass::Directory, FileId::RELATED, &every);
+                to.list_by_name(name, &query)
+            }
         }
     }
 

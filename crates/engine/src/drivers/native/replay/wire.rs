@@ -1,46 +1,23 @@
 //! Requests of a replay, and the frames that contain them.
 
+use smbench_model::action::{DirectoryClass, SetClass};
 use smbench_model::trace::{Record, Verb};
-use smbench_protocol::command::close::CloseRequest;
-use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
-};
-use smbench_protocol::command::query_directory::{
-    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
-};
+use smbench_protocol::FileId;
+use smbench_protocol::command::WireName as Name;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::query_directory::{QueryDirectoryRequest, query_directory_flags};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
 use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
-use smbench_protocol::command::{FileTimes, WireName as Name};
-use smbench_protocol::connection::{Chain, NoCredit};
+use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Connection, FileId, SessionIndex};
 
-use crate::drivers::native::request::info::{ANSWER_LEN, LISTING_LEN, TIME_SET};
+use crate::drivers::native::encode::To;
+use crate::drivers::native::request::info::ANSWER_LEN;
+use crate::drivers::native::request::{create, info};
 
-/// The connection, session and tag of a request, and the buffer for its bytes.
-pub(super) struct To<'a> {
-    pub(super) connection: &'a mut Connection,
-    pub(super) session: SessionIndex,
-    pub(super) tag: u32,
-    pub(super) out: &'a mut Vec<u8>,
-}
-
-impl<'a> To<'a> {
-    pub(super) fn request(
-        self,
-        command: Command,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), NoCredit> {
-        let Self {
-            connection,
-            session,
-            tag,
-            out,
-        } = self;
-        connection.request(session, command, 1, tag, out, body)
-    }
-
-    /// Sends CREATE, another request and CLOSE; returns the number of answers.
+/// Frames of operations by name. Each method returns the number of answers.
+impl To<'_> {
+    /// Sends CREATE, another request and CLOSE.
     pub(super) fn frame_of(
         self,
         create: &CreateRequest<'_, Name>,
@@ -48,37 +25,18 @@ impl<'a> To<'a> {
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u8, NoCredit> {
         let tag = self.tag;
-        self.framed(create, |chain| chain.request(command, 1, tag, body))?;
+        self.frame(create, |chain| chain.request(command, 1, tag, body))?;
         Ok(3)
     }
 
-    /// Sends CREATE and CLOSE; returns the number of answers.
+    /// Sends CREATE and CLOSE.
     pub(super) fn touch(self, create: &CreateRequest<'_, Name>) -> Result<u8, NoCredit> {
-        self.framed(create, |chain| chain)?;
+        self.frame(create, |chain| chain)?;
         Ok(2)
     }
 
-    /// Sends CREATE, the requests `between`, and CLOSE.
-    fn framed(
-        self,
-        create: &CreateRequest<'_, Name>,
-        between: impl FnOnce(Chain<'a>) -> Chain<'a>,
-    ) -> Result<(), NoCredit> {
-        let Self {
-            connection,
-            session,
-            tag,
-            out,
-        } = self;
-        let close = close(FileId::RELATED);
-        let chain = connection.chain(session, out);
-        between(chain.request(Command::Create, 1, tag, |out| create.encode(out)))
-            .request(Command::Close, 1, tag, |out| close.encode(out))
-            .finish()
-    }
-
-    /// Sends CREATE, QUERY_DIRECTORY and CLOSE; returns the number of answers.
-    pub(super) fn list(
+    /// Sends CREATE, QUERY_DIRECTORY and CLOSE.
+    pub(super) fn list_by_name(
         self,
         directory: &Name,
         query: &QueryDirectoryRequest<'_>,
@@ -92,22 +50,9 @@ impl<'a> To<'a> {
     }
 }
 
-pub(crate) const fn close(file_id: FileId) -> CloseRequest {
-    CloseRequest { file_id, flags: 0 }
-}
-
 /// Returns a CREATE that opens an existing name.
 pub(super) const fn existing(name: &Name, rights: u32) -> CreateRequest<'_, Name> {
-    CreateRequest {
-        name,
-        desired_access: rights | access::SYNCHRONIZE,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
-        options: 0,
-        oplock: OplockLevel::None,
-        contexts: &[],
-    }
+    create::open(name, rights | access::SYNCHRONIZE)
 }
 
 /// Returns a CREATE that opens a name to delete it.
@@ -160,40 +105,32 @@ pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest 
 /// Returns the SET_INFO of a trace. Values that were not recorded are chosen so
 /// that they change nothing recorded.
 pub(super) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
-    let info = match record.class {
-        13 => SetInfo::Disposition(Deletion::Revoked),
-        19 => SetInfo::Allocation(record.offset),
-        20 => SetInfo::EndOfFile(record.offset),
-        _ => SetInfo::Basic {
-            times: FileTimes {
-                written: TIME_SET,
-                ..FileTimes::default()
-            },
-            file_attributes: 0,
-        },
+    let class = match record.class {
+        13 => {
+            let info = SetInfo::Disposition(Deletion::Revoked);
+            return SetInfoRequest { file_id, info };
+        }
+        19 => SetClass::Allocation,
+        20 => SetClass::EndOfFile,
+        _ => SetClass::Basic,
     };
-    SetInfoRequest { file_id, info }
+    info::set(class, file_id, record.offset, None)
 }
 
 pub(super) fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryRequest<'a> {
-    use query_directory_flags::{RESTART_SCANS, RETURN_SINGLE_ENTRY};
-    QueryDirectoryRequest {
-        directory: FileId::RELATED,
-        class: match record.class {
-            1 => DirectoryClass::Directory,
-            2 => DirectoryClass::FullDirectory,
-            12 => DirectoryClass::Names,
-            37 => DirectoryClass::IdBothDirectory,
-            38 => DirectoryClass::IdFullDirectory,
-            _ => DirectoryClass::BothDirectory,
-        },
-        // A limit of 1 is kept. Otherwise the size of the answer limits the number
-        // of names.
-        flags: match record.length {
-            1 => RESTART_SCANS | RETURN_SINGLE_ENTRY,
-            _ => RESTART_SCANS,
-        },
-        pattern,
-        output_length: LISTING_LEN,
+    let class = match record.class {
+        1 => DirectoryClass::Directory,
+        2 => DirectoryClass::FullDirectory,
+        12 => DirectoryClass::Names,
+        37 => DirectoryClass::IdBothDirectory,
+        38 => DirectoryClass::IdFullDirectory,
+        _ => DirectoryClass::BothDirectory,
+    };
+    let mut request = info::list(class, FileId::RELATED, pattern);
+    // A limit of 1 is kept. Otherwise the size of the answer limits the number of
+    // names.
+    if record.length == 1 {
+        request.flags |= query_directory_flags::RETURN_SINGLE_ENTRY;
     }
+    request
 }

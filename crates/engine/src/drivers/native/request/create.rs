@@ -83,18 +83,26 @@ pub(crate) fn request<'a, N: ?Sized>(
     }
 }
 
-/// Returns a CREATE that opens an existing file.
-const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
+/// Returns a CREATE that opens an existing name with exactly these rights.
+pub(crate) const fn open<N: ?Sized>(name: &N, desired_access: u32) -> CreateRequest<'_, N> {
     CreateRequest {
         name,
-        desired_access: rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+        desired_access,
         file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
         share_access: share::ALL,
         disposition: Disposition::Open,
-        options: options::FILE_NON_DIRECTORY_FILE,
+        options: 0,
         oplock: OplockLevel::None,
         contexts: &[],
     }
+}
+
+/// Returns a CREATE that opens an existing file.
+const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
+    let rights = rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
+    let mut request = open(name, rights);
+    request.options = options::FILE_NON_DIRECTORY_FILE;
+    request
 }
 
 /// Returns a CREATE for a file that is deleted on close.

@@ -73,7 +73,7 @@ pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoReques
 
 /// Returns a change to a file of `size` bytes that keeps its contents. `renamed` is
 /// the new name, if the change is a rename.
-pub(super) fn set(
+pub(crate) fn set(
     class: SetClass,
     file_id: FileId,
     size: u64,
@@ -103,7 +103,7 @@ pub(super) fn set(
 }
 
 /// Returns a listing of a directory from its first name.
-pub(super) const fn list(
+pub(crate) const fn list(
     class: DirectoryClass,
     directory: FileId,
     pattern: &WireName,
