@@ -29,7 +29,7 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::Dropped;
-use crate::drivers::links::{Links, Payloads, Received, Sessions, drops};
+use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
@@ -69,10 +69,10 @@ async fn open_group<E: Encode>(
     mut encoder: E,
     clients: &[u32],
 ) -> Result<Opened<Native<E>>, SessionError> {
-    let mut sessions = Sessions::open(site, clients).await?;
+    let mut sessions = OpenSessions::open(site, clients).await?;
     let first = &mut sessions.first;
     let dialect = first.connection.negotiated().dialect;
-    first.cache = Cache::new(site.plan.caching, dialect, session::random_u64());
+    first.cache = Cache::new(site.plan.sessions.caching, dialect, session::random_u64());
     let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
     let mut places = Vec::new();
     for (at, &client) in clients.iter().enumerate() {
@@ -106,10 +106,10 @@ async fn open_group<E: Encode>(
                 renewals: Renewals::default(),
                 unfinished: Vec::new(),
                 held: held.into_boxed_slice(),
-                outstanding: site.plan.outstanding as usize,
+                outstanding: site.plan.work.outstanding as usize,
                 places: places.into_boxed_slice(),
             },
-            payload: match site.plan.verify {
+            payload: match site.plan.work.verify {
                 Verify::Off => Payload::Discard,
                 Verify::ReadBack => Payload::Keep,
             },
@@ -254,7 +254,7 @@ impl<E: Encode> Driver for Native<E> {
 /// Returns how payloads of this plan's READs are handled in sessions like this one.
 fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let terms = session.terms();
-    let is_unseen = plan.verify == Verify::Off && terms.signing.is_none();
+    let is_unseen = plan.work.verify == Verify::Off && terms.signing.is_none();
     let is_plain = is_unseen && terms.encryption.is_none();
     match is_plain && drops::is_worth_while(plan) {
         true => Payloads::Dropped,

@@ -76,7 +76,7 @@ impl MixEncoder {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
             share: open::share(site)?,
-            file_size: site.plan.workload.files.size,
+            file_size: site.plan.work.workload.files.size,
             unique: Unique {
                 seed: session::random_u64(),
                 count: 0,
