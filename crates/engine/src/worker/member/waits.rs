@@ -28,16 +28,15 @@ impl Waits {
     /// Records why a due operation could not be sent at `now`.
     pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, orders: &Orders) {
         match busy {
+            Busy::Room => self.end(now, orders),
             Busy::Credits => {
                 self.starved_since.get_or_insert(now);
+                self.shut_out_since = None;
             }
-            Busy::Room | Busy::Session => self.end_starvation(now, orders),
-        }
-        match busy {
             Busy::Session => {
+                self.end_starvation(now, orders);
                 self.shut_out_since.get_or_insert(now);
             }
-            Busy::Room | Busy::Credits => self.shut_out_since = None,
         }
     }
 
