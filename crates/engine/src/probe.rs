@@ -13,8 +13,9 @@ use smbench_protocol::{
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
+use crate::machine::runtime::blocking;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError, block_on};
+use crate::smb::session::{Endpoint, Session, SessionError};
 use crate::smb::share;
 pub use trial::{Attempt, Spread, Trials};
 pub use witness::{FlushFinding, FlushPolicy};
@@ -84,7 +85,8 @@ pub fn probe(
     limits: Limits,
     cancel: &Cancel,
 ) -> Result<Probe, RunError> {
-    block_on(async {
+    let refused = |error| SessionError::System(error).into();
+    blocking(refused, async {
         let looking = async {
             let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
             let (mut session, setup) = set_up(&endpoint).await?;
@@ -218,7 +220,7 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
 /// removed.
 pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, SessionError> {
     let options = SessionOptions::default();
-    block_on(async {
+    blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::cleanup(&endpoint).await
     })
@@ -237,7 +239,7 @@ pub fn remove_remains(
     directory: &str,
 ) -> Result<share::Cleanup, SessionError> {
     let options = SessionOptions::default();
-    block_on(async {
+    blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::remove_remains(&endpoint, directory).await
     })

@@ -177,7 +177,8 @@ pub fn execute_on(
         salt: context.salt,
         ..RunRecord::new(plan, server, context.started_wall)
     };
-    let measured = blocking(measure(&context, &mut record, observer))?;
+    let load = measure(&context, &mut record, observer);
+    let measured = blocking(RunError::System, load);
     concluded(record, measured)
 }
 
@@ -199,7 +200,8 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    blocking(site::run(plan, operations, observer, cancel))?
+    let run = site::run(plan, operations, observer, cancel);
+    blocking(RunError::System, run)
 }
 
 /// Refuses replays and `fileio` tests, because streams and drivers of an embedding

@@ -337,11 +337,8 @@ pub enum SessionError {
         reason: String,
     },
     /// The operating system could not create an event loop.
-    #[error("failed to start: {source}")]
-    System {
-        /// The operating system's reason.
-        source: io::Error,
-    },
+    #[error("failed to start: {0}")]
+    System(#[source] io::Error),
     /// The files of a `fileio` test are not in the expected state.
     #[error(transparent)]
     Fileio(Box<FileioError>),
