@@ -45,9 +45,9 @@ fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Pla
 fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let plan = Arc::new(plan(&server, profile, options));
-    let mix = Mix::new(&plan.workload);
-    let seed = plan.seed;
-    match (plan.workload.replay(), plan.workload.fileio()) {
+    let mix = Mix::new(&plan.work.workload);
+    let seed = plan.work.seed;
+    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
         (Some(replay), _) => {
             let supplies = Replays::new(replay.clone(), seed);
             allocations_with(&plan, &mix, supplies)

@@ -34,7 +34,7 @@ pub(super) async fn measure(
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
     let plan = &context.plan;
-    let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
+    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
     let board = Arc::new(Board::new(workers_for(context, point), empty));
     let (mut workers, load) = Workers::start(context, point, &board).await?;
     let observed = workers.run(load, context, (point, repeat), observer).await;
@@ -85,7 +85,7 @@ impl Measured {
         let figures = outcome.figures;
         let clients_s = window.as_secs_f64() * f64::from(point.clients);
         let held_back_share = figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-        let steps = match context.plan.load.is_paced() {
+        let steps = match context.plan.work.load.is_paced() {
             true => LateSteps::RequestAndAnswer,
             false => LateSteps::Answer,
         };
@@ -127,9 +127,9 @@ impl Measured {
     /// Returns the reason why the point is not valid, if there is one.
     fn objection(&self, context: &Context<'_>, point: Point) -> Option<String> {
         let Self { outcome, ops, .. } = self;
-        let cut_short = Nanos::from(context.plan.duration) > self.observed.window;
+        let cut_short = Nanos::from(context.plan.work.duration) > self.observed.window;
         // Operations after the load (final flushes) belong to the load point as well.
-        let is_cut = cut_short || context.plan.workload.closes();
+        let is_cut = cut_short || context.plan.work.workload.closes();
         if is_cut && context.cancel.is_cancelled() {
             return Some("interrupted".to_owned());
         }
@@ -151,8 +151,8 @@ impl Measured {
         if ops.window_all().count() == 0 {
             return Some("no operation completed in the window".to_owned());
         }
-        let limit = format_duration(context.plan.duration);
-        let workload = &context.plan.workload;
+        let limit = format_duration(context.plan.work.duration);
+        let workload = &context.plan.work.workload;
         match (workload.replay(), workload.fileio()) {
             // A replay with a number of loops ends when the clients have ended.
             (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {

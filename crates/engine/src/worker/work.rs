@@ -175,7 +175,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome.dropouts.extend(dropouts);
     outcome.figures.merge(&figures.borrow());
     outcome.workers.push(gauge.borrow().record(worker.cpu));
-    if !plan.workload.closes() {
+    if !plan.work.workload.closes() {
         // Handed in as early as possible, because the coordinator waits for it.
         shared.borrow_mut().desk.leave(clock::now());
     }
@@ -185,9 +185,9 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
 /// Returns whether the clock makes actions due, at least the first of a client.
 fn has_due_instants(worker: &Assignment) -> bool {
     let plan = &*worker.plan;
-    let replay = plan.workload.replay();
+    let replay = plan.work.workload.replay();
     let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
-    plan.load.is_paced() || pauses || plan.ramp != Ramp::Full
+    plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full
 }
 
 /// Starts a task for the load of each group.
@@ -199,7 +199,7 @@ fn spawn_groups<D: Driver, S: Supply>(
     groups: Vec<Group<D, S>>,
 ) -> JoinSet<Ended<Group<D, S>>> {
     let schedule = orders.schedule;
-    let caches = worker.plan.caching != Caching::None;
+    let caches = worker.plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
     let mut running = JoinSet::new();
     for (number, mut group) in groups.into_iter().enumerate() {

@@ -85,7 +85,7 @@ impl Seen {
 
 /// Makes the directory of a run, or prepares files and claims theirs.
 async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
-    let Some(test) = plan.workload.fileio() else {
+    let Some(test) = plan.work.workload.fileio() else {
         let session = Session::open(endpoint).await.unwrap();
         let workspace = Workspace::create(endpoint, session).await;
         return workspace.map_err(|(error, _)| error).unwrap();
@@ -104,7 +104,7 @@ pub(super) fn allocations_with<T: Supplies>(
     mix: &Arc<Mix>,
     supplies: T,
 ) -> (u64, u64) {
-    let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
+    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
     let board = Arc::new(Board::new(1, empty.clone()));
     // On a busy machine the coordinator may return recorders late.
     board.give_back((0..SPARE).map(|_| empty.clone()));
@@ -150,7 +150,7 @@ pub(super) fn allocations_with<T: Supplies>(
     let (_, tally, _) = board.finish();
     assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
     assert!(tally.differences().is_empty(), "{:?}", tally.differences());
-    assert!(record_has_all(&tally, plan), "{}", plan.profile);
+    assert!(record_has_all(&tally, plan), "{}", plan.work.profile);
     counts
 }
 
@@ -171,7 +171,7 @@ fn assignment(site: &Site, board: &Arc<Board>, cancel: &Cancel) -> Assignment {
         salt: site.salt,
         clients: 2,
         clients_before: 0,
-        groups: site.plan.connections.groups(2).collect(),
+        groups: site.plan.sessions.connections.groups(2).collect(),
         pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
         cpu: None,
         board: Arc::clone(board),
@@ -246,6 +246,6 @@ fn count<G>(
 
 /// Returns whether every kind of the plan occurred.
 fn record_has_all(tally: &Tally, plan: &Plan) -> bool {
-    let kinds = plan.workload.kinds();
+    let kinds = plan.work.workload.kinds();
     kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
 }

@@ -65,8 +65,13 @@ pub(super) struct Observed {
 
 /// Returns the number of workers: at most one per group of clients.
 pub(super) fn workers_for(context: &Context<'_>, point: Point) -> usize {
-    let groups = context.plan.connections.groups(point.clients).len();
-    (context.plan.threads as usize).min(groups)
+    let groups = context
+        .plan
+        .sessions
+        .connections
+        .groups(point.clients)
+        .len();
+    (context.plan.generator.threads as usize).min(groups)
 }
 
 /// The workers of a load point, as the coordinator sees them.
@@ -94,7 +99,7 @@ impl Workers {
         let (under_load, load) = under_load();
         let (start, started) = watch::channel(None);
         let wanted = workers_for(context, point);
-        let cpus = match context.plan.pinning {
+        let cpus = match context.plan.generator.pinning {
             Pinning::Free => Vec::new(),
             Pinning::Pinned => process::cpus(),
         };
@@ -106,7 +111,7 @@ impl Workers {
             reports,
             board: Arc::clone(board),
         };
-        let connections = &context.plan.connections;
+        let connections = &context.plan.sessions.connections;
         for (number, work) in (context.hire)(wanted).into_iter().enumerate() {
             let assignment = Assignment {
                 plan: Arc::clone(&context.plan),
@@ -114,7 +119,7 @@ impl Workers {
                 generation_run: context.runs_before.wrapping_add(point.number),
                 salt: context.salt,
                 clients: point.clients,
-                clients_before: clients_before(&context.plan.load_points, point.number),
+                clients_before: clients_before(&context.plan.work.load_points, point.number),
                 groups: connections
                     .groups(point.clients)
                     .skip(number)
@@ -122,7 +127,7 @@ impl Workers {
                     .collect(),
                 pace: SetupRate::new(
                     begin,
-                    context.plan.setup_rate,
+                    context.plan.generator.setup_rate,
                     connections.sessions_per_connection,
                     (number, wanted),
                 ),
