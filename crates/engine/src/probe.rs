@@ -17,6 +17,7 @@ use crate::machine::runtime::blocking;
 use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError};
 use crate::smb::share;
+pub use crate::smb::share::Cleanup;
 pub use trial::{Attempt, Spread, Trials};
 pub use witness::{FlushFinding, FlushPolicy};
 
@@ -218,7 +219,7 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
 /// # Errors
 /// If the server cannot be reached or refuses. Files removed before that stay
 /// removed.
-pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, SessionError> {
+pub fn cleanup(target: &Target, limits: Limits) -> Result<Cleanup, SessionError> {
     let options = SessionOptions::default();
     blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
@@ -237,7 +238,7 @@ pub fn remove_remains(
     target: &Target,
     limits: Limits,
     directory: &str,
-) -> Result<share::Cleanup, SessionError> {
+) -> Result<Cleanup, SessionError> {
     let options = SessionOptions::default();
     blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;

@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::clock::Nanos;
-use smbench_engine::loadfile::{self, Unknown};
-use smbench_engine::plan::{Limits, Plan, Ramp, Spacing, Timing};
-use smbench_engine::profile::Profile;
-use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::{RunOptions, Spec};
+use smbench_formats::loadfile::{self, Unknown};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::Nanos;
+use smbench_model::plan::{Limits, Plan, Ramp, Spacing, Timing};
+use smbench_model::profile::Profile;
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_model::spec::{RunOptions, Spec};
 use smbench_protocol::header::Command;
 
 use crate::hostile::relay::{Of, Reaction, Relay, Script};

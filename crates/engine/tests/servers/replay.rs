@@ -9,16 +9,17 @@ use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
 use std::time::Duration;
 
-use smbench_engine::loadfile::{self, Unknown};
-use smbench_engine::plan::{Limits, Plan, Timing};
-use smbench_engine::profile::Profile;
-use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::{RunOptions, Spec};
-use smbench_engine::target::Target;
-use smbench_engine::trace::Verb;
-use smbench_engine::{Cancel, profile};
+use smbench_formats::loadfile::{self, Unknown};
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Limits, Plan, Timing};
+use smbench_model::profile::Profile;
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::target::Target;
+use smbench_model::trace::Verb;
 
 use crate::support::target;
 

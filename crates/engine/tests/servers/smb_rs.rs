@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
-use smbench_engine::pattern::{self, BLOCK_BYTES};
-use smbench_engine::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
-use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Mix, OpStream};
-use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::contents::block::{self, BLOCK_BYTES};
+use smbench_model::operations::{Mix, OpStream};
+use smbench_model::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
+use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::{Cipher, Dialect, SigningAlgorithm};
 
 fn by_smb_rs(options: RunOptions) -> RunOptions {
@@ -214,7 +214,7 @@ fn both_drivers_count_what_a_server_refuses() {
 
 #[test]
 fn what_smb_rs_has_no_call_for_is_refused_by_name() {
-    let profile = smbench_engine::profile::load("metadata").unwrap();
+    let profile = smbench_formats::profile::load("metadata").unwrap();
     let server = target("smb://ann@127.0.0.1/share", "secret");
     let refused = Plan::resolve(&profile, &by_smb_rs(short()), server, Limits::default(), 2);
     assert_eq!(
@@ -247,7 +247,7 @@ impl Observer for Disk<'_> {
             let bytes = std::fs::read(directory.join(plan.file_name(client, file))).unwrap();
             assert_eq!(bytes.len() as u64, plan.work.workload.files.size);
             for (at, block) in bytes.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
-                let stamp = pattern::check(block, (at * BLOCK_BYTES) as u64, record.salt);
+                let stamp = block::check(block, (at * BLOCK_BYTES) as u64, record.salt);
                 let stamp = stamp.unwrap();
                 assert_eq!((stamp.client, stamp.file), (client, file));
                 match stamp.run {

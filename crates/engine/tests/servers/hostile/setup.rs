@@ -4,8 +4,8 @@ mod negotiate;
 
 use std::time::Duration;
 
-use smbench_engine::plan::Mode;
-use smbench_engine::spec::RunOptions;
+use smbench_model::plan::Mode;
+use smbench_model::spec::RunOptions;
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;
 

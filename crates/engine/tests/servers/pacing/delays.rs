@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use smbench_engine::record::OpKind;
-use smbench_engine::spec::RunOptions;
+use smbench_model::record::OpKind;
+use smbench_model::spec::RunOptions;
 
 use super::{options, relayed_by};
 use crate::hostile::relay::{Of, Reaction, Relay, Script};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use smbench_engine::record::{Difference, Failure, OpKind};
+use smbench_model::record::{Difference, Failure, OpKind};
 use smbench_protocol::NtStatus;
 
 use super::{counts, is_clean, options, plan, profile_of, run, samba};

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use smbench_engine::plan::Limits;
+use smbench_engine::Cancel;
 use smbench_engine::probe::cleanup;
-use smbench_engine::record::{Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::{Cancel, profile};
+use smbench_formats::profile;
+use smbench_model::plan::Limits;
+use smbench_model::record::{Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
 
 use super::{TIDY, is_clean, options, plan, profile_of, samba};
 use crate::support::target;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Limits, Verify};
-use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
 };
+use smbench_model::plan::{Limits, Verify};
+use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::NtStatus;
 
 use super::{by_smb_rs, run};
