@@ -11,14 +11,14 @@ use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use smbench_benches::plan_for;
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::plan::{DriverKind, Mode, Plan};
-use smbench_engine::profile;
-use smbench_engine::record::{RunRecord, ServerFacts};
 use smbench_engine::run::{Unobserved, execute, execute_on};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Drawn, Mix};
-use smbench_engine::target::Target;
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::operations::{Drawn, Mix};
+use smbench_model::plan::{DriverKind, Mode, Plan};
+use smbench_model::record::{RunRecord, ServerFacts};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 
 const WINDOW: Duration = Duration::from_millis(300);
 /// Number of clients of a run.

@@ -7,11 +7,12 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use smbench_engine::clock::{self, Nanos};
-use smbench_engine::pattern::{self, Salt, Stamp};
-use smbench_engine::profile;
-use smbench_engine::record::{OpKind, Recorder};
-use smbench_engine::stream::{Mix, OpStream};
+use smbench_engine::clock;
+use smbench_formats::profile;
+use smbench_model::Nanos;
+use smbench_model::contents::block::{self, Salt, Stamp};
+use smbench_model::operations::{Mix, OpStream};
+use smbench_model::record::{OpKind, Recorder};
 use smbench_protocol::FileId;
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
@@ -107,7 +108,7 @@ fn workload(criterion: &mut Criterion) {
                 ..Stamp::default()
             };
             data.clear();
-            pattern::append(
+            block::append(
                 black_box(&mut data),
                 READ_LEN as usize,
                 8192,

@@ -2,10 +2,11 @@
 
 use std::hint::black_box;
 
-use smbench_engine::plan::{Limits, Plan, Workload};
-use smbench_engine::profile::{self, Profile};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::{Secret, Target};
+use smbench_formats::profile;
+use smbench_model::plan::{Limits, Plan, Workload};
+use smbench_model::profile::Profile;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::{Secret, Target};
 use smbench_protocol::command::read::ReadResponse;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};

@@ -1,6 +1,6 @@
 //! The preparation of the loop: a session, and a file to read.
 
-use smbench_engine::target::Target;
+use smbench_model::target::Target;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
 };

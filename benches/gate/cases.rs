@@ -5,12 +5,12 @@
 
 use std::hint::black_box;
 
-use smbench_engine::clock::Nanos;
-use smbench_engine::pattern::{self, Salt, Stamp};
-use smbench_engine::plan::{LoadModel, Spacing};
-use smbench_engine::record::{OpKind, Recorder, Times};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Mix, OpStream};
+use smbench_model::Nanos;
+use smbench_model::contents::block::{self, Salt, Stamp};
+use smbench_model::operations::{Mix, OpStream};
+use smbench_model::plan::{LoadModel, Spacing};
+use smbench_model::record::{OpKind, Recorder, Times};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::flush::FlushRequest;
@@ -190,7 +190,7 @@ fn make_data(calls: u64) {
             ..Stamp::default()
         };
         data.clear();
-        pattern::append(
+        block::append(
             black_box(&mut data),
             READ_LEN as usize,
             8192,

@@ -13,7 +13,7 @@
 
 use std::hint::black_box;
 
-use smbench_engine::pattern::{self, Salt, Stamp};
+use smbench_model::contents::block::{self, Salt, Stamp};
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::crypto::{
@@ -183,7 +183,7 @@ impl Peers {
                     ..Stamp::default()
                 };
                 connection.write(session, 7, black_box(&request), out, |out| {
-                    pattern::append(
+                    block::append(
                         out,
                         READ_LEN as usize,
                         request.offset,

@@ -7,18 +7,18 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::SessionError;
-use smbench_engine::clock::Nanos;
 use smbench_engine::driver::{
     Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
-use smbench_engine::plan::{PERIOD_MAX, Plan};
-use smbench_engine::profile;
-use smbench_engine::record::ServerFacts;
+use smbench_engine::run::SessionError;
 use smbench_engine::run::{Unobserved, execute_on};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Drawn, Mix};
-use smbench_engine::target::Target;
+use smbench_formats::profile;
+use smbench_model::Nanos;
+use smbench_model::operations::{Drawn, Mix};
+use smbench_model::plan::{PERIOD_MAX, Plan};
+use smbench_model::record::ServerFacts;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 
 const CLIENTS: u64 = 4;
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use smbench_benches::plan_for;
 use smbench_engine::Cancel;
-use smbench_engine::plan::Mode;
-use smbench_engine::record::{Direction, RunRecord};
 use smbench_engine::run::{Observer, Progress, Stage, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_model::plan::Mode;
+use smbench_model::record::{Direction, RunRecord};
+use smbench_model::spec::RunOptions;
 
 use crate::sample::{Link, Place, Sample};
 use crate::say;

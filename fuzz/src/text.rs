@@ -3,16 +3,16 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use smbench_engine::clients::ClientList;
-use smbench_engine::iometer;
-use smbench_engine::loadfile::{self, Unknown};
-use smbench_engine::login::KdcAddress;
-use smbench_engine::plan::{Limits, Plan, PlanError};
-use smbench_engine::profile::Profile;
-use smbench_engine::sources::{SOURCES_MAX, SourceList};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
-use smbench_engine::units::{Size, format_duration, parse_duration};
+use smbench_formats::iometer;
+use smbench_formats::loadfile::{self, Unknown};
+use smbench_model::lists::clients::ClientList;
+use smbench_model::lists::sources::{SOURCES_MAX, SourceList};
+use smbench_model::login::KdcAddress;
+use smbench_model::plan::{Limits, Plan, PlanError};
+use smbench_model::profile::Profile;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
+use smbench_model::units::{Size, format_duration, parse_duration};
 use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 

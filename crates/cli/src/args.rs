@@ -162,8 +162,8 @@ mod tests {
     use std::time::Duration;
 
     use clap::CommandFactory as _;
-    use smbench_engine::plan::Plan;
-    use smbench_engine::units::format_duration;
+    use smbench_model::plan::Plan;
+    use smbench_model::units::format_duration;
 
     use super::message::hide_urls;
     use super::*;

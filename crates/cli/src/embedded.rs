@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use smbench_engine::target::{Secret, Target};
+use smbench_model::target::{Secret, Target};
 
 use crate::failure::Failure;
 use crate::password::VARIABLE;

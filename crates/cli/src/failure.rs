@@ -6,13 +6,13 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use smbench_engine::iometer::ImportError;
-use smbench_engine::plan::PlanError;
-use smbench_engine::profile::ProfileError;
 use smbench_engine::run::RunError;
-use smbench_engine::target::TargetError;
-use smbench_engine::{SessionError, TicketError};
+use smbench_engine::run::{SessionError, TicketError};
+use smbench_formats::iometer::ImportError;
+use smbench_formats::profile::ProfileError;
 use smbench_lab::LabError;
+use smbench_model::plan::PlanError;
+use smbench_model::target::TargetError;
 use smbench_protocol::header::Command;
 use smbench_protocol::{HandshakeError, NtStatus};
 use smbench_publish::WriteError;
@@ -225,9 +225,9 @@ fn chain(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use smbench_engine::fileio::FileioError;
-    use smbench_engine::plan::Problem;
-    use smbench_engine::server_cpu::MetricsError;
+    use smbench_engine::run::MetricsError;
+    use smbench_model::fileio::FileioError;
+    use smbench_model::plan::Problem;
 
     use super::*;
 

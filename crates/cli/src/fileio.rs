@@ -5,8 +5,8 @@ mod run;
 
 use std::time::SystemTime;
 
-use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
-use smbench_engine::target::Target;
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::target::Target;
 
 use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 use crate::failure::{Exit, Failure};

@@ -17,8 +17,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use smbench_engine::login::{KdcAddress, KerberosLogin, Login, Proof};
-use smbench_engine::target::Target;
+use smbench_model::login::{KdcAddress, KerberosLogin, Login, Proof};
+use smbench_model::target::Target;
 
 use crate::args;
 use crate::failure::Failure;
@@ -211,7 +211,7 @@ pub(crate) fn file(what: &str, name: &Path) -> Result<PathBuf, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use smbench_engine::target::UrlPassword;
+    use smbench_model::target::UrlPassword;
 
     use super::*;
     use crate::args::SecretArgs;

@@ -11,8 +11,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use smbench_engine::login::{Login, Proof};
-use smbench_engine::target::{Secret, Target, UrlPassword};
+use smbench_model::login::{Login, Proof};
+use smbench_model::target::{Secret, Target, UrlPassword};
 
 use crate::args::SecretArgs;
 use crate::output::complain;

@@ -3,14 +3,15 @@
 
 use std::thread;
 
-use smbench_engine::loadfile::Unknown;
-use smbench_engine::login::Login;
-use smbench_engine::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
-use smbench_engine::profile::{self, Profile};
-use smbench_engine::record::RunRecord;
-use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
+use smbench_formats::loadfile::Unknown;
+use smbench_formats::profile;
+use smbench_model::cpu::{CpuSource, MetricsUrlError};
+use smbench_model::login::Login;
+use smbench_model::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
+use smbench_model::profile::Profile;
+use smbench_model::record::RunRecord;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
@@ -304,8 +305,8 @@ pub(crate) fn embedded() -> Target {
 pub(crate) mod tests {
     use std::time::SystemTime;
 
-    use smbench_engine::pattern::Salt;
-    use smbench_engine::record::{Origin, Outcome, ServerFacts};
+    use smbench_model::contents::block::Salt;
+    use smbench_model::record::{Origin, Outcome, ServerFacts};
 
     use super::*;
 

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use smbench_engine::record::RunRecord;
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
+use smbench_model::record::RunRecord;
 use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;

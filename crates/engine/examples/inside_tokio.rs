@@ -9,14 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use smbench_engine::Cancel;
-use smbench_engine::plan::Plan;
-use smbench_engine::profile;
-use smbench_engine::record::Outcome;
-use smbench_engine::run::{Event, Progress, events, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
+use smbench_engine::run::{Event, Progress, events};
+use smbench_engine::{Cancel, Plan, RunOptions, Target, execute};
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::record::Outcome;
 use tokio::task::spawn_blocking;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]

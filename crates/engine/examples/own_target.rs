@@ -8,16 +8,13 @@ use std::error::Error;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use smbench_engine::clock::Nanos;
 use smbench_engine::driver::*;
-use smbench_engine::plan::Plan;
-use smbench_engine::profile;
-use smbench_engine::record::{OpKind, Outcome, ServerFacts};
-use smbench_engine::run::{Unobserved, execute_on};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Mix, Operation};
-use smbench_engine::target::Target;
-use smbench_engine::{Cancel, SessionError};
+use smbench_engine::run::{SessionError, execute_on};
+use smbench_engine::{Cancel, Plan, RunOptions, Target, Unobserved};
+use smbench_formats::profile;
+use smbench_model::Nanos;
+use smbench_model::operations::{Mix, Operation};
+use smbench_model::record::{OpKind, Outcome, ServerFacts};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const BLOCK_LEN: u64 = 4096;

@@ -6,15 +6,12 @@
 use std::error::Error;
 use std::time::Duration;
 
-use smbench_engine::Cancel;
-use smbench_engine::plan::{Mode, Plan, Scope};
-use smbench_engine::profile::Profile;
-use smbench_engine::record::{OpKind, Outcome};
-use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
-use smbench_engine::target::Target;
-use smbench_engine::units::Size;
+use smbench_engine::{Cancel, Plan, Profile, RunOptions, Target, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::plan::{Mode, Scope};
+use smbench_model::record::{OpKind, Outcome};
+use smbench_model::spec::{FilesSpec, SizeSpec, Spec};
+use smbench_model::units::Size;
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // For a server of your own, give a URL:

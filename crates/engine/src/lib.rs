@@ -1,23 +1,26 @@
-//! SMB workload engine: Spec -> [`plan::Plan`] -> workers -> [`record`].
+//! SMB workload engine: carries out plans and measures them.
 //!
-//! * [`plan::Plan::of`] makes a plan from a [`profile`] (built in, a file, or a
-//!   [`spec::Spec`] in code) and a [`target`].
-//! * [`run::execute`] runs it, blocking its thread, and returns a
-//!   [`record::RunRecord`]. An [`run::Observer`] receives progress and finished
-//!   load points; [`run::events`] is one that fills a channel. [`Cancel`] stops a
-//!   run from any thread, and the measured results are kept.
-//! * [`run::execute_streams`] takes [operations of your own](stream::Streams), and
-//!   [`run::execute_on`] also a [target of your own](driver).
+//! A program uses the items of the root in this order:
 //!
-//! Within an application on tokio, start a run with `spawn_blocking`. Latencies are
-//! nanoseconds, sizes bytes, rates operations per second.
+//! | item | for |
+//! |---|---|
+//! | [`Target`] | the share, and the account that logs on |
+//! | [`Profile`] | the workload: built in, from a file, or made in code |
+//! | [`RunOptions`] | the options of a run; a profile has them in `spec.run` |
+//! | [`Plan`] | profile and target, resolved: complete and valid |
+//! | [`execute()`] | runs a plan, and blocks its thread |
+//! | [`Observer`], [`Unobserved`] | progress and finished load points, or none |
+//! | [`Cancel`] | stops a run from any thread; the measured results are kept |
+//! | [`RunRecord`] | the measurements |
+//! | [`RunError`] | why nothing could be measured |
 //!
 //! ```no_run
-//! use smbench_engine::{Cancel, plan::Plan, profile, run, target::Target};
+//! use smbench_engine::{Cancel, Plan, Profile, Target, Unobserved, execute};
 //!
 //! let target = Target::with_password("smb://alice@nas/bench", "secret")?;
-//! let plan = Plan::of(&profile::load("file-server")?, target)?;
-//! let record = run::execute(&plan, &mut run::Unobserved, &Cancel::default())?;
+//! let profile = Profile::builtin("file-server").ok_or("no such profile")?;
+//! let plan = Plan::of(&profile, target)?;
+//! let record = execute(&plan, &mut Unobserved, &Cancel::default())?;
 //! for point in &record.load_points {
 //!     let all = point.ops.window_all();
 //!     println!("{} clients: {} operations", point.clients, all.count());
@@ -25,31 +28,47 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/` has complete programs: `run_a_plan`, `inside_tokio`, `own_target`.
+//! Behind these items:
+//!
+//! * [`run`] has events in a channel for applications on tokio, operations of your own,
+//!   and the details of progress and errors.
+//! * [`driver`] has the traits of a target of your own.
+//! * [`probe`] examines a server, and removes the files of killed runs.
+//! * The crate [`smbench_model`] has the parts of plans and records, and
+//!   [`smbench_formats`] reads profile files and loadfiles.
+//!
+//! Within an application on tokio, start a run with `spawn_blocking`. Latencies are
+//! nanoseconds, sizes bytes, rates operations per second. `examples/` has complete
+//! programs: `run_a_plan`, `inside_tokio`, `own_target`.
 
 pub mod driver;
 mod drivers;
-pub mod fileio;
 #[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 pub mod fuzzing;
 mod machine;
 pub mod probe;
 pub mod run;
 mod smb;
-pub mod trace;
 mod worker;
 
-pub use drivers::loopback;
-pub use machine::{clock, server_cpu, storage};
-pub use smbench_formats::{iometer, loadfile, profile};
-pub use smbench_model::contents::{block as pattern, verify};
-pub use smbench_model::lists::{clients, sources};
-pub use smbench_model::{login, netbench, operations as stream, plan, record, spec, target, units};
+#[doc(inline)]
+pub use smbench_model::{
+    plan::Plan, profile::Profile, record::RunRecord, spec::RunOptions, target::Target,
+};
 
+#[doc(inline)]
 pub use crate::machine::cancel::Cancel;
-pub use crate::smb::session::{SessionError, Who};
-pub use crate::smb::share::Cleanup;
-pub use crate::smb::tickets::TicketError;
+#[doc(inline)]
+pub use crate::run::{Observer, RunError, Unobserved, execute};
+
+/// For the command, benches and tests only.
+#[doc(hidden)]
+pub use crate::{
+    drivers::loopback,
+    machine::{clock, storage},
+    smb::prepared,
+};
 
 /// Compiles the code in the README.
 #[cfg(doctest)]

@@ -6,5 +6,5 @@ pub mod clock;
 pub(crate) mod process;
 pub(crate) mod route;
 pub(crate) mod runtime;
-pub mod server_cpu;
+pub(crate) mod server_cpu;
 pub mod storage;

@@ -13,9 +13,11 @@ use smbench_protocol::{
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
+use crate::machine::runtime::blocking;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError, block_on};
+use crate::smb::session::{Endpoint, Session, SessionError};
 use crate::smb::share;
+pub use crate::smb::share::Cleanup;
 pub use trial::{Attempt, Spread, Trials};
 pub use witness::{FlushFinding, FlushPolicy};
 
@@ -84,7 +86,8 @@ pub fn probe(
     limits: Limits,
     cancel: &Cancel,
 ) -> Result<Probe, RunError> {
-    block_on(async {
+    let refused = |error| SessionError::System(error).into();
+    blocking(refused, async {
         let looking = async {
             let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
             let (mut session, setup) = set_up(&endpoint).await?;
@@ -216,9 +219,9 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
 /// # Errors
 /// If the server cannot be reached or refuses. Files removed before that stay
 /// removed.
-pub fn cleanup(target: &Target, limits: Limits) -> Result<share::Cleanup, SessionError> {
+pub fn cleanup(target: &Target, limits: Limits) -> Result<Cleanup, SessionError> {
     let options = SessionOptions::default();
-    block_on(async {
+    blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::cleanup(&endpoint).await
     })
@@ -235,9 +238,9 @@ pub fn remove_remains(
     target: &Target,
     limits: Limits,
     directory: &str,
-) -> Result<share::Cleanup, SessionError> {
+) -> Result<Cleanup, SessionError> {
     let options = SessionOptions::default();
-    block_on(async {
+    blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::remove_remains(&endpoint, directory).await
     })

@@ -1,6 +1,13 @@
 //! Runs a [`Plan`]: prepares the share, runs every load point, merges the
 //! measurements of the workers, and cleans up.
 //!
+//! * [`execute`] runs a plan as it is, [`execute_streams`] with operations of your own,
+//!   and [`execute_on`] also on a [target of your own](crate::driver).
+//! * An [`Observer`] receives [`Progress`], intervals and finished load points.
+//!   [`events`] makes one that fills a channel.
+//! * A run that measured nothing returns a [`RunError`], most often with a
+//!   [`SessionError`].
+//!
 //! Invariant: a finished load point is never lost. It is in the record, and shown
 //! to the observer, before anything else that can fail is tried.
 
@@ -35,6 +42,7 @@ use crate::machine::cancel::Cancel;
 use crate::machine::route::Whereabouts;
 use crate::machine::runtime::blocking;
 use crate::machine::server_cpu::Meter;
+pub use crate::machine::server_cpu::MetricsError;
 use crate::machine::{clock, server_cpu};
 use crate::run::carrier::Carrier;
 use crate::run::context::{Context, hiring};
@@ -42,6 +50,8 @@ use crate::run::coordinator::{concluded, measure};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
 use crate::smb::session;
+pub use crate::smb::session::{SessionError, Who};
+pub use crate::smb::tickets::TicketError;
 use crate::worker::assignment::Means;
 use crate::worker::supply::{Operations, Supplies};
 pub use capacity::CapacityError;
@@ -177,7 +187,8 @@ pub fn execute_on(
         salt: context.salt,
         ..RunRecord::new(plan, server, context.started_wall)
     };
-    let measured = blocking(measure(&context, &mut record, observer))?;
+    let load = measure(&context, &mut record, observer);
+    let measured = blocking(RunError::System, load);
     concluded(record, measured)
 }
 
@@ -199,7 +210,8 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    blocking(site::run(plan, operations, observer, cancel))?
+    let run = site::run(plan, operations, observer, cancel);
+    blocking(RunError::System, run)
 }
 
 /// Refuses replays and `fileio` tests, because streams and drivers of an embedding

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use smbench_engine::profile;
+use smbench_formats::profile;
 
 use crate::{fixtures, seed};
 

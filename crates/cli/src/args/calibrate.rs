@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use smbench_engine::units::parse_duration;
+use smbench_model::units::parse_duration;
 
 use super::value::{Destination, destinations, not_a_server, paths};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Subcommand};
-use smbench_engine::fileio::TestMode;
-use smbench_engine::units::{Size, parse_duration};
+use smbench_model::fileio::TestMode;
+use smbench_model::units::{Size, parse_duration};
 
 use super::{OutputArgs, ServerArgs};
 

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use smbench_engine::units::Size;
 use smbench_lab::Signing;
+use smbench_model::units::Size;
 
 /// Default address of lab servers.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use smbench_engine::clients::ClientList;
-use smbench_engine::plan::{Caching, DriverKind, Ramp, Rate, Spacing};
-use smbench_engine::units::parse_duration;
+use smbench_model::lists::clients::ClientList;
+use smbench_model::plan::{Caching, DriverKind, Ramp, Rate, Spacing};
+use smbench_model::units::parse_duration;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]

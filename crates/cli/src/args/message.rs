@@ -1,6 +1,6 @@
 //! The command line in messages and results, without secrets.
 
-use smbench_engine::target::Target;
+use smbench_model::target::Target;
 
 /// Returns clap's message without the usage that follows it.
 pub(super) fn one_line(rendered: &str) -> String {

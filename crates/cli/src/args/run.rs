@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use smbench_engine::plan::Timing;
-use smbench_engine::sources::SourceList;
-use smbench_engine::units::Size;
+use smbench_model::lists::sources::SourceList;
+use smbench_model::plan::Timing;
+use smbench_model::units::Size;
 
 use super::calibrate::calibration_sources;
 use super::server::ServerArgs;

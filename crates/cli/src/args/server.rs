@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use smbench_engine::plan::Mode;
+use smbench_model::plan::Mode;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use smbench_report::FlushDoc;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use smbench_engine::clients::ClientList;
+use smbench_model::lists::clients::ClientList;
 use smbench_report::FlushDoc;
 
 use super::load::WindowArgs;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::builder::{
     OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser,
 };
-use smbench_engine::plan::{Mode, Timing};
-use smbench_engine::units::parse_duration;
+use smbench_model::plan::{Mode, Timing};
+use smbench_model::units::parse_duration;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::FlushDoc;
 

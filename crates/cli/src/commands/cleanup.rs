@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use smbench_engine::probe::{self, Cleanup};
 use smbench_engine::run::Progress;
-use smbench_engine::{Cleanup, probe};
 use smbench_report::units::plain;
 
 use crate::args::UrlArgs;

@@ -10,8 +10,9 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use smbench_engine::iometer::{self, Config, Imported, quoted};
-use smbench_engine::profile::{Profile, ProfileError};
+use smbench_formats::iometer::{self, Config, Imported, quoted};
+use smbench_formats::profile::ProfileError;
+use smbench_model::profile::Profile;
 use smbench_report::units::{counted, plain};
 
 use crate::args::{ImportArgs, ImportCommand};

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::Value;
-use smbench_engine::clients::ClientList;
-use smbench_engine::login::{Login, Proof};
-use smbench_engine::plan::{
+use smbench_model::lists::clients::ClientList;
+use smbench_model::login::{Login, Proof};
+use smbench_model::operations::replay::Replays;
+use smbench_model::operations::{Mix, OpStream, Operation};
+use smbench_model::plan::{
     Access, AccessLine, Caching, Connections, DriverKind, LoadModel, Mode, Pinning, Plan, Ramp,
     RateScope, Replay, Requests, Scope, Timing, Verify, WeightedAction,
 };
-use smbench_engine::stream::{Mix, OpStream, Operation};
-use smbench_engine::trace::Replays;
-use smbench_engine::units::{Size, format_duration};
+use smbench_model::units::{Size, format_duration};
 use smbench_protocol::{CipherList, DialectRange};
 use smbench_report::units::{self, counted, percent, plain};
 

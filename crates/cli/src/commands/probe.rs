@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, Spread, Trials};
-use smbench_engine::units::Size;
+use smbench_model::units::Size;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
 use smbench_report::units::{latency, plain, rate};

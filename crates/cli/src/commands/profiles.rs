@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use smbench_engine::profile::{self, BUILTIN};
+use smbench_formats::profile;
+use smbench_model::profile::BUILTIN;
 
 use crate::args::ProfilesCommand;
 use crate::failure::{Exit, Failure};

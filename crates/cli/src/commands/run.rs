@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use smbench_engine::Cancel;
-use smbench_engine::record::RunRecord;
 use smbench_engine::run;
+use smbench_model::record::RunRecord;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::{RunDoc, render};
 

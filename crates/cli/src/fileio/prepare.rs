@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use smbench_engine::fileio::{self, Fileio, Prepared, TestMode};
+use smbench_engine::Cancel;
+use smbench_engine::prepared;
 use smbench_engine::run::Progress;
-use smbench_engine::{Cancel, SessionError};
+use smbench_engine::run::SessionError;
+use smbench_model::fileio::{Fileio, Prepared, TestMode};
 use smbench_report::units::{bytes, counted, plain};
 
 use super::{target, test};
@@ -45,7 +47,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
         }
     };
     let (options, limits) = (args.server.session.options(), limits(&args.server));
-    let prepared = fileio::prepare(&target, options, limits, &test, &cancel, &mut show);
+    let prepared = prepared::prepare(&target, options, limits, &test, &cancel, &mut show);
     line.clear();
     match prepared {
         Ok(prepared) => {
@@ -92,7 +94,7 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     });
     signals::leave_on_interrupt(&line)?;
     line.show(&Progress::CleaningUp);
-    let removed = fileio::remove(&target, options, limits);
+    let removed = prepared::remove(&target, options, limits);
     line.clear();
     let text = match removed? {
         Some(directory) => format!("removed {}\n", plain(&directory)),

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use smbench_engine::fileio::{Fileio, Home};
-use smbench_engine::plan::{Place, PlanError, Problem, Rate, RateScope, Spacing, Verify};
-use smbench_engine::profile::Profile;
-use smbench_engine::record::Series;
 use smbench_engine::run::MeasuredInterval;
-use smbench_engine::spec::{RunOptions, Spec};
-use smbench_engine::units::Size;
+use smbench_model::fileio::{Fileio, Home};
+use smbench_model::plan::{Place, PlanError, Problem, Rate, RateScope, Spacing, Verify};
+use smbench_model::profile::Profile;
+use smbench_model::record::Series;
+use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::units::Size;
 use smbench_report::fileio::{Interim, Shown, report};
 use smbench_report::{RunDoc, render};
 

@@ -2,8 +2,8 @@
 //! study can be a change on the client's side. They change sessions, never the
 //! work, because results of different work cannot be compared.
 
-use smbench_engine::plan::Mode;
-use smbench_engine::spec::RunOptions;
+use smbench_model::plan::Mode;
+use smbench_model::spec::RunOptions;
 
 /// Fails if a server's own options change more than sessions.
 pub(super) fn check(run: &RunOptions) -> Result<(), String> {

@@ -94,8 +94,8 @@ fn of_gain(servers: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use smbench_engine::server_cpu::CpuSource;
-    use smbench_engine::spec::{self, RunOptions};
+    use smbench_model::cpu::CpuSource;
+    use smbench_model::spec::{self, RunOptions};
     use smbench_report::FlushDoc;
 
     use super::*;

@@ -17,7 +17,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use smbench_engine::plan::Plan;
+use smbench_model::plan::Plan;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
 use smbench_report::{Disclosure, LoadError, RunDoc};
@@ -65,7 +65,7 @@ pub(super) enum Remains {
         /// URL of the server at that time, as in [`Target::redacted`]. Absent in
         /// older notes.
         ///
-        /// [`Target::redacted`]: smbench_engine::target::Target::redacted
+        /// [`Target::redacted`]: smbench_model::target::Target::redacted
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
     },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use smbench_engine::spec::RunOptions;
+use smbench_model::spec::RunOptions;
 
 use crate::args::{SuiteArgs, WindowArgs};
 

@@ -9,11 +9,11 @@
 
 use std::path::Path;
 
-use smbench_engine::server_cpu::CpuSource;
-use smbench_engine::spec::RunOptions;
 use smbench_engine::storage::Storage;
-use smbench_engine::target::{Secret, Target};
 use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_model::cpu::CpuSource;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::{Secret, Target};
 use smbench_report::doc::StorageDoc;
 use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use smbench_engine::probe;
-use smbench_engine::target::Target;
 use smbench_lab::ScratchSamba;
+use smbench_model::target::Target;
 
 use super::folder::{Folder, Remains};
 use super::resolve::Suite;

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::SystemTime;
 
-use smbench_engine::clients::{ClientList, ClientListError};
-use smbench_engine::plan::{Limits, Place, Plan, PlanError};
-use smbench_engine::profile::{self, Profile};
-use smbench_engine::spec::RunOptions;
+use smbench_formats::profile;
+use smbench_model::lists::clients::{ClientList, ClientListError};
+use smbench_model::plan::{Limits, Place, Plan, PlanError};
+use smbench_model::profile::Profile;
+use smbench_model::spec::RunOptions;
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{StudyDoc, TransferDoc};
 

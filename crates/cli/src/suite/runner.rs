@@ -10,8 +10,9 @@
 
 use std::time::Duration;
 
+use smbench_engine::Cancel;
 use smbench_engine::run::RunError;
-use smbench_engine::{Cancel, SessionError, run};
+use smbench_engine::run::{self, SessionError};
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::height;
 use smbench_report::units::{counted, plain};
@@ -379,7 +380,7 @@ struct Pass<'a> {
     folder: &'a mut Folder,
     slot: Slot,
     /// Plan of the whole pass.
-    plan: &'a smbench_engine::plan::Plan,
+    plan: &'a smbench_model::plan::Plan,
     /// Name and URL of the server; `None` if it is removed together with all its
     /// files.
     server: Option<(&'a str, &'a str)>,

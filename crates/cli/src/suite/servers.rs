@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
-use smbench_engine::server_cpu::CpuSource;
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::{Target, UrlPassword};
 use smbench_lab::{LabError, ScratchSamba};
+use smbench_model::cpu::CpuSource;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::{Target, UrlPassword};
 use smbench_report::FlushDoc;
 
 use super::client;

@@ -2,7 +2,7 @@
 //! continued where the one before had stopped. This module finds the measured load
 //! points, and joins their results into one document.
 
-use smbench_engine::plan::Plan;
+use smbench_model::plan::Plan;
 use smbench_report::RunDoc;
 use smbench_report::doc::{LoadPointDoc, PlanDoc};
 

@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use smbench_engine::loadfile::Unknown;
-use smbench_engine::profile::{self, LOADFILE, Profile};
-use smbench_engine::spec;
+use smbench_formats::loadfile::Unknown;
+use smbench_formats::profile::{self, LOADFILE};
+use smbench_model::profile::Profile;
+use smbench_model::spec;
 
 use super::spec::SuiteSpec;
 use crate::failure::Failure;

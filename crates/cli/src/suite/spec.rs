@@ -37,9 +37,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use smbench_engine::clients::ClientList;
-use smbench_engine::spec::RunOptions;
-use smbench_engine::units::Size;
+use smbench_model::lists::clients::ClientList;
+use smbench_model::spec::RunOptions;
+use smbench_model::units::Size;
 use smbench_report::FlushDoc;
 use smbench_report::study::{ComparisonKind, TransferMode};
 

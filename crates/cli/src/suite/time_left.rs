@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use smbench_engine::plan::Plan;
-use smbench_engine::units::format_duration;
+use smbench_model::plan::Plan;
+use smbench_model::units::format_duration;
 
 /// Planned and elapsed time of a suite.
 #[derive(Clone, Copy, Debug)]

@@ -6,10 +6,10 @@
 //! client do. So a load point still counts clients, and each client has two
 //! generators.
 
-use smbench_engine::plan::{Access, Scope, Split};
-use smbench_engine::profile::Profile;
-use smbench_engine::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
-use smbench_engine::units::Size;
+use smbench_model::plan::{Access, Scope, Split};
+use smbench_model::profile::Profile;
+use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
+use smbench_model::units::Size;
 use smbench_report::study::{TransferDoc, TransferMode};
 
 use super::spec::TransfersEntry;

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::time::{ClockId, clock_gettime};
-pub use smbench_model::Nanos;
+use smbench_model::Nanos;
 
 /// The instant from which [`Nanos`] are counted.
 struct Origin {

@@ -2,14 +2,18 @@
 
 use std::io;
 
-/// Runs `work` to its end on a new runtime, blocking the thread. An error is the
-/// system's, which refused the runtime.
-pub(crate) fn blocking<T>(work: impl Future<Output = T>) -> io::Result<T> {
+/// Runs `work` to its end on a new runtime, blocking the thread. If the system refuses
+/// the runtime, `refused` makes the error.
+pub(crate) fn blocking<T, E>(
+    refused: impl FnOnce(io::Error) -> E,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?;
+        .build()
+        .map_err(refused)?;
     let done = runtime.block_on(work);
     // A name look-up that timed out may still be stuck in the resolver.
     runtime.shutdown_background();
-    Ok(done)
+    done
 }

@@ -23,9 +23,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use smbench_model::Nanos;
-pub use smbench_model::cpu::{
-    CpuScope, CpuSource, MetricsUrl, MetricsUrlError, ServerCpuRecord, ServerCpuUse,
-};
+use smbench_model::cpu::{CpuScope, CpuSource, MetricsUrl, ServerCpuRecord, ServerCpuUse};
 use thiserror::Error;
 
 use crate::machine::process::CpuTime;

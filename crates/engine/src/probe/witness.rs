@@ -22,6 +22,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::machine::capacity::address;
 use crate::machine::storage::{Disks, Storage};
 
 /// Number of our own syncs that are observed.
@@ -239,24 +240,6 @@ fn socket_of(local: SocketAddr, remote: SocketAddr) -> Option<String> {
     })
 }
 
-/// Reads an address such as `0100007F:1F90`: words of four bytes in this machine's
-/// byte order, and a port.
-fn address(text: &str) -> Option<SocketAddr> {
-    let (ip, port) = text.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
-    let mut bytes = Vec::with_capacity(16);
-    for at in (0..ip.len()).step_by(8) {
-        let word = u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?;
-        bytes.extend(word.to_ne_bytes());
-    }
-    let ip = match <[u8; 4]>::try_from(&bytes[..]) {
-        Ok(v4) => v4.into(),
-        // A server that listens on IPv6 has IPv4 addresses mapped into IPv6.
-        Err(_) => std::net::IpAddr::from(<[u8; 16]>::try_from(&bytes[..]).ok()?).to_canonical(),
-    };
-    Some(SocketAddr::new(ip, port))
-}
-
 /// Returns the folder in /proc of the process that has a socket open.
 fn owner(socket: &str) -> Option<PathBuf> {
     let link = format!("socket:[{socket}]");
@@ -301,107 +284,4 @@ fn storage_of(process: &Path, descriptor: &Path) -> Option<Storage> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::{TcpListener, TcpStream};
-
-    use super::*;
-
-    #[test]
-    fn addresses_are_read_as_the_kernel_writes_them() {
-        let v4 = u32::from_ne_bytes([127, 0, 0, 1]);
-        assert_eq!(
-            address(&format!("{v4:08X}:01BD")),
-            Some("127.0.0.1:445".parse().unwrap())
-        );
-        let mapped = u32::from_ne_bytes([0, 0, 0xFF, 0xFF]);
-        assert_eq!(
-            address(&format!("0000000000000000{mapped:08X}{v4:08X}:01BD")),
-            Some("127.0.0.1:445".parse().unwrap())
-        );
-        for text in [
-            "",
-            ":",
-            "0100007F",
-            "0100007F:x",
-            "zz:1",
-            "01:1",
-            "é0100007:1",
-        ] {
-            assert_eq!(address(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_other_end_of_a_connection_and_its_open_files_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("inner").join("file");
-        fs::create_dir(folder.path().join("inner")).unwrap();
-        let _file = File::create(&path).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (theirs, _) = listener.accept().unwrap();
-        let socket = socket_of(theirs.local_addr().unwrap(), ours.local_addr().unwrap());
-        let process = owner(&socket.unwrap()).unwrap();
-        let own = PathBuf::from(format!("/proc/{}", std::process::id()));
-        assert_eq!(process, own);
-        let descriptor = open_file(&process, "inner\\file").unwrap();
-        assert_eq!(
-            fs::read_link(&descriptor).unwrap(),
-            path.canonicalize().unwrap()
-        );
-        assert_eq!(open_file(&process, "inner\\fil"), None);
-        assert_eq!(storage_of(&process, &descriptor), Storage::of(&path));
-        let nobody = "127.0.0.1:1".parse().unwrap();
-        assert_eq!(socket_of(nobody, nobody), None);
-    }
-
-    #[test]
-    fn a_finding_needs_both_controls() {
-        let sightings = |seen| Sightings { looks: 32, seen };
-        assert!(sightings(32).are_all() && !sightings(31).are_all());
-        assert!(sightings(8).are_few() && !sightings(9).are_few());
-        let none = Sightings::default();
-        assert!(!none.are_all() && !none.are_few());
-        let mut counted = Sightings::default();
-        for (before, after) in [(Some(1), Some(2)), (Some(2), Some(2)), (None, Some(3))] {
-            counted.add(before, after);
-        }
-        assert_eq!(counted, Sightings { looks: 3, seen: 1 });
-    }
-
-    #[test]
-    fn what_was_seen_decides_and_is_told() {
-        use FlushPolicy::{Honours, Ignores, Unknown};
-        let sightings = |looks, seen| Sightings { looks, seen };
-        // Each row: flushes seen in 32 FLUSHes, in 32 pauses, and in 8 syncs if a
-        // sync was possible.
-        for (flushes, pauses, syncs, policy, evidence) in [
-            (32, 0, Some(8), Honours, "before each of 32 FLUSHes was"),
-            (32, 8, Some(0), Honours, "before each of 32 FLUSHes was"),
-            (32, 8, None, Honours, "before each of 32 FLUSHes was"),
-            (0, 0, Some(8), Ignores, "0 of 32 FLUSHes, but by each"),
-            (8, 8, Some(8), Ignores, "8 of 32 FLUSHes, but by each"),
-            (8, 0, None, Unknown, "could not be tried: no rights"),
-            (0, 0, Some(7), Unknown, "an fsync does not always flush"),
-            (0, 0, Some(0), Unknown, "an fsync does not always flush"),
-            (31, 0, Some(8), Unknown, "31 of 32 FLUSHes, neither all"),
-            (9, 8, Some(8), Unknown, "9 of 32 FLUSHes, neither all"),
-            (32, 9, Some(8), Unknown, "9 of as many pauses: others use"),
-            (20, 20, None, Unknown, "20 of as many pauses: others use"),
-        ] {
-            let tried = syncs.map(|seen| sightings(SYNCS, seen));
-            let found = judge(
-                &"sda",
-                sightings(32, flushes),
-                sightings(32, pauses),
-                &tried.ok_or_else(|| std::io::Error::other("no rights")),
-            );
-            assert_eq!(found.policy, policy, "{found:?}");
-            assert!(found.evidence.contains(evidence), "{found:?}");
-            assert!(found.evidence.contains("the cache of sda"), "{found:?}");
-        }
-        let nothing = Sightings::default();
-        let found = judge(&"sda", nothing, nothing, &Ok(nothing));
-        assert_eq!(found.policy, Unknown, "{found:?}");
-    }
-}
+mod tests;

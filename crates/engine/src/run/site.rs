@@ -2,10 +2,13 @@
 //! load, and removes them after it.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use smbench_model::Nanos;
 use smbench_model::fileio::{Fileio, Home, TestMode};
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::{Direction, OpKind};
+use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
@@ -35,8 +38,42 @@ pub(super) async fn run(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let (started, started_at) = (clock::wall(), clock::now());
+    let (started_wall, started) = (clock::wall(), clock::now());
     observer.progress(&Progress::Connecting);
+    let Connected {
+        endpoint,
+        session,
+        server,
+    } = connect(plan, cancel).await?;
+    let mut workspace = claim(plan, &endpoint, session, observer).await?;
+    let mut record = RunRecord {
+        operations: operations.origin,
+        salt: workspace.salt(),
+        ..RunRecord::new(plan, server, started_wall)
+    };
+    let measured = match prepare(plan, &mut workspace, observer, cancel).await {
+        Ok(()) => {
+            let since = (started, started_wall);
+            let context = context(plan, operations, endpoint, &workspace, since, cancel);
+            measure(&context, &mut record, observer).await
+        }
+        Err(error) => Err(error.into()),
+    };
+    observer.progress(&Progress::CleaningUp);
+    record.leftover = clean_up(plan, workspace, &record.load_points, &measured).await;
+    concluded(record, measured)
+}
+
+/// The server of a run, and the first session on it.
+struct Connected {
+    endpoint: Endpoint,
+    session: Session,
+    server: ServerFacts,
+}
+
+/// Logs on to the server and checks whether it can carry out the plan. Writes
+/// nothing.
+async fn connect(plan: &Plan, cancel: &Cancel) -> Result<Connected, RunError> {
     let endpoint = interruptible(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
     let mut session = interruptible(cancel, Session::open(&endpoint)).await?;
@@ -53,92 +90,116 @@ pub(super) async fn run(
         let (path, needed) = (&plan.sessions.target.path, plan.bytes_on_share());
         interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
     }
-    // This step cannot be interrupted, because everything that it creates on the
-    // share must be known, to be removed.
-    let mut workspace = match prepared_files(plan) {
-        Some(test) => Workspace::of_prepared(&endpoint, session, test).await?,
-        None => {
-            let workspace = match Workspace::create(&endpoint, session).await {
-                Ok(workspace) => workspace,
-                Err((error, leftover)) => {
-                    return Err(RunError::from(error).with_leftover(leftover));
-                }
-            };
-            observer.directory_claimed(workspace.directory());
-            workspace
-        }
-    };
-    let Operations {
+    Ok(Connected {
+        endpoint,
+        session,
+        server,
+    })
+}
+
+/// Claims the directory of prepared files, or a new one. This step cannot be
+/// interrupted, because everything that it creates on the share must be known, to
+/// be removed.
+async fn claim(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    session: Session,
+    observer: &mut dyn Observer,
+) -> Result<Workspace, RunError> {
+    if let Some(test) = prepared_files(plan) {
+        return Ok(Workspace::of_prepared(endpoint, session, test).await?);
+    }
+    let created = Workspace::create(endpoint, session).await;
+    let workspace =
+        created.map_err(|(error, leftover)| RunError::from(error).with_leftover(leftover))?;
+    observer.directory_claimed(workspace.directory());
+    Ok(workspace)
+}
+
+/// Returns the data that every load point needs. `since` is the start of the run, on
+/// both clocks.
+fn context<'a>(
+    plan: &Plan,
+    operations: Operations<impl Supplies>,
+    endpoint: Endpoint,
+    workspace: &Workspace,
+    since: (Nanos, SystemTime),
+    cancel: &'a Cancel,
+) -> Context<'a> {
+    let Operations { mix, supplies, .. } = operations;
+    let plan = Arc::new(plan.clone());
+    let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
+    let server_cpu = Meter::new(&plan.generator.server_cpu, endpoint.here());
+    let site = site(&plan, &mix, endpoint, workspace);
+    Context {
+        hire: match plan.generator.driver {
+            DriverKind::Native => {
+                let encoders = supplies.clone();
+                hiring(Means {
+                    connector: native::Connect(site, move |site: &Site| encoders.encoder(site)),
+                    supplies,
+                })
+            }
+            #[cfg(feature = "smb-rs")]
+            DriverKind::SmbRs => hiring(Means {
+                connector: smb_rs::Connect(site),
+                supplies,
+            }),
+        },
+        server_cpu,
         mix,
-        origin,
-        supplies,
-    } = operations;
-    let mut record = RunRecord {
-        operations: origin,
+        at,
+        whereabouts,
+        started: since.0,
+        started_wall: since.1,
         salt: workspace.salt(),
-        ..RunRecord::new(plan, server, started)
-    };
-    let measured = match prepare(plan, &mut workspace, observer, cancel).await {
-        Ok(()) => {
-            let plan = Arc::new(plan.clone());
-            let site = Arc::new(Site {
-                plan: Arc::clone(&plan),
-                endpoint: endpoint.clone(),
-                mix: Arc::clone(&mix),
-                directory: workspace.directory().to_owned(),
-                salt: workspace.salt(),
-            });
-            let context = Context {
-                hire: match plan.generator.driver {
-                    DriverKind::Native => {
-                        let encoders = supplies.clone();
-                        hiring(Means {
-                            connector: native::Connect(site, move |site: &Site| {
-                                encoders.encoder(site)
-                            }),
-                            supplies,
-                        })
-                    }
-                    #[cfg(feature = "smb-rs")]
-                    DriverKind::SmbRs => hiring(Means {
-                        connector: smb_rs::Connect(site),
-                        supplies,
-                    }),
-                },
-                server_cpu: Meter::new(&plan.generator.server_cpu, endpoint.here()),
-                mix,
-                at: endpoint.at(),
-                whereabouts: endpoint.whereabouts(),
-                started: started_at,
-                started_wall: started,
-                salt: workspace.salt(),
-                // Prepared files keep their salt. This number therefore
-                // distinguishes the writes of one run on them from those of earlier
-                // runs.
-                runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
-                plan,
-                cancel,
-            };
-            measure(&context, &mut record, observer).await
-        }
-        Err(error) => Err(error.into()),
-    };
-    observer.progress(&Progress::CleaningUp);
+        // Prepared files keep their salt. This number therefore distinguishes the
+        // writes of one run on them from those of earlier runs.
+        runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
+        plan,
+        cancel,
+    }
+}
+
+/// Returns the server and the run's directory, for the drivers.
+pub(super) fn site(
+    plan: &Arc<Plan>,
+    mix: &Arc<Mix>,
+    endpoint: Endpoint,
+    workspace: &Workspace,
+) -> Arc<Site> {
+    Arc::new(Site {
+        plan: Arc::clone(plan),
+        endpoint,
+        mix: Arc::clone(mix),
+        directory: workspace.directory().to_owned(),
+        salt: workspace.salt(),
+    })
+}
+
+/// Removes the files of the run, or leaves prepared files in place. Returns what
+/// remains on the share by mistake, and why.
+async fn clean_up(
+    plan: &Plan,
+    mut workspace: Workspace,
+    points: &[LoadPointRecord],
+    measured: &Result<(), RunError>,
+) -> Option<String> {
     let directory = workspace.directory().to_owned();
     if measured.is_err() {
         workspace.lose_patience();
     }
     if let Some(test) = prepared_files(plan)
         && test.mode == TestMode::SeqWr
-        && wrote_all(&record.load_points, &measured)
+        && wrote_all(points, measured)
     {
         // If this fails, the manifest still says that the files may have holes.
         let _ = workspace.settle(test).await;
     }
-    if let Err(error) = workspace.remove().await {
-        record.leftover = Some(share::leftover(&directory, &error));
-    }
-    concluded(record, measured)
+    let removed = workspace.remove().await;
+    removed
+        .err()
+        .map(|error| share::leftover(&directory, &error))
 }
 
 /// Returns the test of a run on files that were prepared before.

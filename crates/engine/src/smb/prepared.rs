@@ -6,7 +6,8 @@ use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 
 use crate::machine::cancel::Cancel;
-use crate::smb::session::{Endpoint, SessionError, block_on};
+use crate::machine::runtime::blocking;
+use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share;
 
 /// Credits to ask for while files are prepared.
@@ -28,7 +29,7 @@ pub fn prepare(
     cancel: &Cancel,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Prepared, SessionError> {
-    block_on(async {
+    blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
         share::prepare_kept(&endpoint, test, cancel, progress).await
     })
@@ -44,7 +45,7 @@ pub fn remove(
     options: SessionOptions,
     limits: Limits,
 ) -> Result<Option<String>, SessionError> {
-    block_on(async {
+    blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
         share::remove_kept(&endpoint).await
     })

@@ -26,7 +26,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::machine::runtime;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
@@ -366,12 +365,6 @@ async fn receive(stream: &mut TcpStream, chunk: &mut [u8]) -> std::io::Result<us
         )),
         len => Ok(len),
     }
-}
-
-pub(crate) fn block_on<T, E: From<SessionError>>(
-    work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    runtime::blocking(work).map_err(|source| SessionError::System { source })?
 }
 
 #[cfg(test)]

@@ -128,9 +128,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome: &mut Outcome,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
-    let replay = plan.work.workload.replay();
-    let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
-    let alarm = match plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full {
+    let alarm = match has_due_instants(worker) {
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
@@ -158,20 +156,63 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     let first = schedule.interval_at(begin);
     shared.borrow_mut().desk.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
-    let mut running = JoinSet::new();
-    let caches = plan.sessions.caching != Caching::None;
+    let running = spawn_groups(worker, shared, &orders, &figures, groups);
+    let out = worker.groups.iter().flatten().copied().collect();
+    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), orders));
+    let Watched {
+        standing,
+        dropouts,
+        ended,
+    } = loop {
+        // Both are polled before any group on every wake-up. The alarm must not
+        // wait behind the groups that it wakes, and nothing else runs here.
+        tokio::select! {
+            watched = &mut watched => break watched.unwrap_or_else(resume),
+            rung = &mut rings => rung?,
+        }
+    };
+    outcome.ended = ended;
+    outcome.dropouts.extend(dropouts);
+    outcome.figures.merge(&figures.borrow());
+    outcome.workers.push(gauge.borrow().record(worker.cpu));
+    if !plan.work.workload.closes() {
+        // Handed in as early as possible, because the coordinator waits for it.
+        shared.borrow_mut().desk.leave(clock::now());
+    }
+    Ok(standing)
+}
+
+/// Returns whether the clock makes actions due, at least the first of a client.
+fn has_due_instants(worker: &Assignment) -> bool {
+    let plan = &*worker.plan;
+    let replay = plan.work.workload.replay();
+    let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
+    plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full
+}
+
+/// Starts a task for the load of each group.
+fn spawn_groups<D: Driver, S: Supply>(
+    worker: &Assignment,
+    shared: &Rc<RefCell<Shared>>,
+    orders: &Rc<Orders>,
+    figures: &Rc<RefCell<Figures>>,
+    groups: Vec<Group<D, S>>,
+) -> JoinSet<Ended<Group<D, S>>> {
+    let schedule = orders.schedule;
+    let caches = worker.plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
+    let mut running = JoinSet::new();
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         for member in group.members_mut() {
             member.observe(&schedule);
-            if alarm.is_some() {
+            if orders.alarm.is_some() {
                 let starts = schedule.begin + worker.start(member.number);
-                member.begin(plan, &worker.mix, worker.clients, starts);
+                member.begin(&worker.plan, &worker.mix, worker.clients, starts);
             }
         }
-        let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
-        let (figures, under_load) = (Rc::clone(&figures), Rc::clone(&under_load));
+        let (shared, orders) = (Rc::clone(shared), Rc::clone(orders));
+        let (figures, under_load) = (Rc::clone(figures), Rc::clone(&under_load));
         running.spawn_local(async move {
             let how = group.run(&shared, &orders, &figures).await;
             let at = clock::now();
@@ -199,29 +240,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
             }
         });
     }
-    let out = worker.groups.iter().flatten().copied().collect();
-    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), orders));
-    let Watched {
-        standing,
-        dropouts,
-        ended,
-    } = loop {
-        // Both are polled before any group on every wake-up. The alarm must not
-        // wait behind the groups that it wakes, and nothing else runs here.
-        tokio::select! {
-            watched = &mut watched => break watched.unwrap_or_else(resume),
-            rung = &mut rings => rung?,
-        }
-    };
-    outcome.ended = ended;
-    outcome.dropouts.extend(dropouts);
-    outcome.figures.merge(&figures.borrow());
-    outcome.workers.push(gauge.borrow().record(worker.cpu));
-    if !plan.work.workload.closes() {
-        // Handed in as early as possible, because the coordinator waits for it.
-        shared.borrow_mut().desk.leave(clock::now());
-    }
-    Ok(standing)
+    running
 }
 
 /// The end of a group's load.

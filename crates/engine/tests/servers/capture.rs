@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Mode, Plan};
-use smbench_engine::record::{OpKind, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Mode, Plan};
+use smbench_model::record::{OpKind, RunRecord};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::Dialect;
 
 use crate::support::{plan, short, target};

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Mode, Plan};
-use smbench_engine::record::{OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Mode, Plan};
+use smbench_model::record::{OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
 
 use crate::capture::{Conversation, Message, TSHARK, captured_while};
 use crate::support::{plan, short, target};

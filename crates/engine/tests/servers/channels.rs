@@ -4,12 +4,12 @@
 mod wire;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::{OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Mode, Verify};
+use smbench_model::record::{OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 
 use crate::proxy::{Proxy, Trouble};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Plan, Verify};
-use smbench_engine::record::OpKind;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Plan, Verify};
+use smbench_model::record::OpKind;
+use smbench_model::spec::RunOptions;
 
 use crate::proxy::Proxy;
 use crate::support::{plan, short, target};

@@ -9,20 +9,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use smbench_engine::clock::Nanos;
+use smbench_engine::Cancel;
 use smbench_engine::driver::{
     Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
-use smbench_engine::pattern::{self, Stamp};
-use smbench_engine::plan::{Plan, Spacing};
-use smbench_engine::profile::{self, Profile};
-use smbench_engine::record::{OpKind, Origin, Outcome, RunRecord, ServerFacts};
+use smbench_engine::run::SessionError;
 use smbench_engine::run::{Unobserved, execute_on, execute_streams};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Drawn, Mix, Operation, Streams};
-use smbench_engine::target::Target;
-use smbench_engine::{Cancel, SessionError};
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::Nanos;
+use smbench_model::contents::block::{self, Stamp};
+use smbench_model::operations::{Drawn, Mix, Operation, Streams};
+use smbench_model::plan::{Plan, Spacing};
+use smbench_model::profile::Profile;
+use smbench_model::record::{OpKind, Origin, Outcome, RunRecord, ServerFacts};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 
 use crate::support::{short, target};
 
@@ -241,7 +243,7 @@ fn what_is_written_differs_from_run_to_run_though_the_operations_do_not() {
         for (data, salt) in [(&our_data, *one), (&their_data, *other)] {
             let mut expected = Vec::new();
             let length = write.length as usize;
-            pattern::append(&mut expected, length, write.offset, stamp, salt);
+            block::append(&mut expected, length, write.offset, stamp, salt);
             assert_eq!(*data, expected);
         }
         assert_ne!(our_data, their_data);

@@ -6,15 +6,15 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::fileio::{Fileio, Flushing, Home, Spread, TestMode};
-use smbench_engine::plan::{Limits, Plan};
-use smbench_engine::profile::Profile;
-use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::{RunOptions, Spec};
-use smbench_engine::target::Target;
-use smbench_engine::units::Size;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::plan::{Limits, Plan};
+use smbench_model::profile::Profile;
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::target::Target;
+use smbench_model::units::Size;
 use smbench_protocol::header::Command;
 
 use crate::hostile::relay::{Of, Reaction, Relay, Script};

@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use relay::{Of, Relay, Script};
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Limits, Mode, Plan};
-use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::plan::{Limits, Mode, Plan};
+use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
 
 use crate::support::{plan, target};
 

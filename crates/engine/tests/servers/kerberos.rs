@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use smbench_engine::login::{KerberosLogin, Login, Proof};
-use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::{OpKind, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::{Secret, Target};
 use smbench_engine::{Cancel, probe};
 use smbench_lab::{
     KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, Skip, Tool, require,
 };
+use smbench_model::login::{KerberosLogin, Login, Proof};
+use smbench_model::plan::{Mode, Verify};
+use smbench_model::record::{OpKind, RunRecord};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::{Secret, Target};
 use smbench_protocol::Logon;
 
 use crate::support::{plan, short};

@@ -1,13 +1,13 @@
 //! Guest and anonymous sessions, which have no key: only if they are requested.
 
 use smbench_engine::Cancel;
-use smbench_engine::login::Login;
-use smbench_engine::plan::Mode;
-use smbench_engine::record::RunRecord;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
 use smbench_lab::{SambaOptions, SambaShare, ScratchSamba, ShareAccess, Signing, Tool, require};
+use smbench_model::login::Login;
+use smbench_model::plan::Mode;
+use smbench_model::record::RunRecord;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::Logon;
 
 use crate::support::{plan, short, target};

@@ -7,14 +7,14 @@ mod table;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord, ServerFacts};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
 };
+use smbench_model::plan::{Mode, Verify};
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord, ServerFacts};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 
 use crate::support::{plan, short, target};

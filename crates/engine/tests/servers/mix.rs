@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Mode, Plan, Verify};
-use smbench_engine::profile;
-use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Mode, Plan, Verify};
+use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::{Dialect, NtStatus};
 
 use crate::support::{plan, short, target};

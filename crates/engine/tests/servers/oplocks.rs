@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Caching, Plan};
-use smbench_engine::record::{LoadPointRecord, OpKind};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Caching, Plan};
+use smbench_model::record::{LoadPointRecord, OpKind};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::Dialect;
 
 use crate::support::{plan, short, target};
@@ -138,7 +138,7 @@ fn two_clients_fight_over_one_file() {
 
 #[test]
 fn breaks_are_answered_under_signatures_and_ciphers() {
-    use smbench_engine::plan::Mode;
+    use smbench_model::plan::Mode;
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }

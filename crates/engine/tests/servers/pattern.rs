@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::Plan;
-use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Drawn, Mix, Operation, Streams};
-use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::operations::{Drawn, Mix, Operation, Streams};
+use smbench_model::plan::Plan;
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 
 use crate::capture::{Conversation, Message, TSHARK, captured};
 use crate::support::{plan, short, target};

@@ -1,13 +1,13 @@
 //! The trials of a probe, and that it leaves nothing on the share.
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Limits, SessionOptions};
 use smbench_engine::probe::{FlushPolicy, Probe, probe};
 use smbench_engine::storage::{Disks, Storage};
-use smbench_engine::target::Target;
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
 };
+use smbench_model::plan::{Limits, SessionOptions};
+use smbench_model::target::Target;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, LeaseState, NtStatus};

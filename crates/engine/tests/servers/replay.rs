@@ -1,23 +1,25 @@
 //! Replays of loadfiles on a scratch Samba. The recorded operations are carried
 //! out, differences are counted and end nothing, and nothing is left on the share.
 
+mod differences;
+mod remains;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
 use std::time::Duration;
 
-use smbench_engine::loadfile::{self, Unknown};
-use smbench_engine::plan::{Limits, Plan, Timing};
-use smbench_engine::probe::cleanup;
-use smbench_engine::profile::Profile;
-use smbench_engine::record::{Difference, Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
-use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::{RunOptions, Spec};
-use smbench_engine::target::Target;
-use smbench_engine::trace::Verb;
-use smbench_engine::{Cancel, profile};
+use smbench_engine::Cancel;
+use smbench_engine::run::{Unobserved, execute};
+use smbench_formats::loadfile::{self, Unknown};
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
-use smbench_protocol::NtStatus;
+use smbench_model::plan::{Limits, Plan, Timing};
+use smbench_model::profile::Profile;
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::target::Target;
+use smbench_model::trace::Verb;
 
 use crate::support::target;
 
@@ -193,101 +195,6 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
 }
 
 #[test]
-fn what_goes_otherwise_is_counted_and_ends_nothing() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
-    };
-    let profile = profile_of(
-        r#"
-Mkdir "\clients\client1" NT_STATUS_OK
-NTCreateX "\clients\client1\a" 0x40 0x2 1 NT_STATUS_OK
-WriteX 1 0 1000 1000 NT_STATUS_OK
-ReadX 1 0 4096 4096 NT_STATUS_OK
-ReadX 1 0 500 100 NT_STATUS_OK
-ReadX 1 5000 10 10 NT_STATUS_OK
-LockX 1 5 1 NT_STATUS_LOCK_NOT_GRANTED
-Close 1 NT_STATUS_OK
-NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_OBJECT_NAME_NOT_FOUND
-NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_ACCESS_DENIED
-QUERY_PATH_INFORMATION "\clients\client1\b" 1004 NT_STATUS_OBJECT_PATH_NOT_FOUND
-Unlink "\clients\client1\a" 0x6 NT_STATUS_SHARING_VIOLATION
-Mkdir "\clients\client1\made" NT_STATUS_OK
-QUERY_PATH_INFORMATION "\clients\client1\made\b" 1004 NT_STATUS_OK
-Rmdir "\clients\client1\made" NT_STATUS_OK
-Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
-"#,
-    );
-    let record = run(&plan(&profile, &options("2", 1), &samba));
-    let point = &record.load_points[0];
-    assert_eq!(point.invalid, None);
-    assert_eq!(point.ops.errors(), 0);
-    let status = |status| Failure::Status(status);
-    let expected = [
-        (OpKind::Read, NtStatus::SUCCESS, Failure::Short),
-        (OpKind::Read, NtStatus::SUCCESS, Failure::Long),
-        (
-            OpKind::Read,
-            NtStatus::SUCCESS,
-            status(NtStatus::END_OF_FILE),
-        ),
-        (
-            OpKind::Lock,
-            NtStatus::LOCK_NOT_GRANTED,
-            status(NtStatus::SUCCESS),
-        ),
-        (
-            OpKind::Create,
-            NtStatus::OBJECT_NAME_NOT_FOUND,
-            status(NtStatus::SUCCESS),
-        ),
-        (
-            OpKind::Create,
-            NtStatus::ACCESS_DENIED,
-            status(NtStatus::SUCCESS),
-        ),
-        (
-            OpKind::QueryPath,
-            NtStatus::OBJECT_PATH_NOT_FOUND,
-            status(NtStatus::OBJECT_NAME_NOT_FOUND),
-        ),
-        // This file does not exist in a directory that is created here.
-        (
-            OpKind::QueryPath,
-            NtStatus::SUCCESS,
-            status(NtStatus::OBJECT_NAME_NOT_FOUND),
-        ),
-        (
-            OpKind::Unlink,
-            NtStatus::SHARING_VIOLATION,
-            status(NtStatus::SUCCESS),
-        ),
-        (
-            OpKind::Rmdir,
-            NtStatus::DIRECTORY_NOT_EMPTY,
-            status(NtStatus::SUCCESS),
-        ),
-    ];
-    let expected: BTreeMap<_, _> = expected
-        .into_iter()
-        .map(|(kind, recorded, seen)| {
-            let recorded = Some(recorded);
-            let difference = Difference {
-                kind,
-                recorded,
-                seen,
-            };
-            (difference, 2)
-        })
-        .collect();
-    assert_eq!(point.ops.differences(), &expected);
-    // Files opened against the record are closed, three for each client. Otherwise
-    // neither the file nor the directory could have been deleted.
-    assert_eq!(counts(point)[&OpKind::Close], 6);
-    assert!(is_clean(&samba));
-}
-
-#[test]
 fn what_a_file_expects_is_there_at_every_load_point() {
     let samba = match samba() {
         Ok(samba) => samba,
@@ -397,66 +304,6 @@ fn operations_wait_for_the_instants_that_were_recorded() {
         "{:?}",
         point.window
     );
-    assert!(is_clean(&samba));
-}
-
-/// Cancels a run once the first operations are measured.
-struct Impatient(Cancel);
-
-impl Observer for Impatient {
-    fn progress(&mut self, progress: &Progress) {
-        if let Progress::Running { .. } = progress {
-            self.0.cancel();
-        }
-    }
-
-    fn load_point_ended(&mut self, _: &RunRecord) {}
-}
-
-#[test]
-fn an_interrupted_replay_leaves_nothing() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
-    };
-    let mut profile = profile_of(TIDY);
-    for name in ["my", "netbench-like-oplocks"] {
-        if name != "my" {
-            profile = profile::load(name).unwrap();
-        }
-        let options = RunOptions {
-            loops: None,
-            duration: Some(Duration::from_secs(600)),
-            ..options("3", 1)
-        };
-        let cancel = Cancel::default();
-        let plan = plan(&profile, &options, &samba);
-        let record = execute(&plan, &mut Impatient(cancel.clone()), &cancel).unwrap();
-        assert_eq!(record.outcome, Outcome::Interrupted);
-        assert_eq!(record.leftover, None);
-        assert!(is_clean(&samba));
-    }
-}
-
-#[test]
-fn cleanup_removes_what_a_dead_replay_left() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
-    };
-    let run = samba.data_dir().join("smbench-0123456789abcdef");
-    let deep = run.join("replay/clients/client7/~dmtmp/WORD");
-    std::fs::create_dir_all(&deep).unwrap();
-    for path in [
-        run.join("smbench.run"),
-        deep.join("thesis.doc"),
-        run.join("replay/x"),
-    ] {
-        std::fs::write(path, "x").unwrap();
-    }
-    let target = target(&samba.url(), samba.password());
-    let done = cleanup(&target, Limits::default()).unwrap();
-    assert_eq!(done.removed, ["smbench-0123456789abcdef"]);
     assert!(is_clean(&samba));
 }
 

@@ -3,14 +3,15 @@
 use crate::support::{plan, short, target};
 use std::time::Duration;
 
-use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::record::{IntervalSummary, OpKind, Outcome};
+use smbench_engine::Cancel;
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::{Cancel, record};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
 };
+use smbench_model::plan::{Mode, Verify};
+use smbench_model::record;
+use smbench_model::record::{IntervalSummary, OpKind, Outcome};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::{Dialect, SigningAlgorithm};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Pinning, Verify};
-use smbench_engine::record::{OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::plan::{Pinning, Verify};
+use smbench_model::record::{OpKind, Outcome};
+use smbench_model::spec::RunOptions;
 
 use crate::support::{plan, short, target};
 
@@ -20,7 +20,7 @@ fn many(clients: u32) -> RunOptions {
     }
 }
 
-fn assert_all_took_part(record: &smbench_engine::record::RunRecord, clients: u32) {
+fn assert_all_took_part(record: &smbench_model::record::RunRecord, clients: u32) {
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
     let point = &record.load_points[0];

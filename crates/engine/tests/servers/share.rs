@@ -1,12 +1,13 @@
 //! The effects of a run on the share; other files there stay unchanged.
 
-use smbench_engine::plan::{Limits, Mode, SessionOptions};
+use smbench_engine::Cancel;
+use smbench_engine::probe::Cleanup;
 use smbench_engine::probe::{cleanup, probe};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::{Cancel, Cleanup};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
 };
+use smbench_model::plan::{Limits, Mode, SessionOptions};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, NtStatus, SigningAlgorithm};
 
@@ -90,14 +91,14 @@ fn a_directory_that_was_never_made_does_not_remain() {
 
 /// Tries a clean-up while its run is on.
 struct CleanUpMeanwhile {
-    target: smbench_engine::target::Target,
+    target: smbench_model::target::Target,
     seen: Option<Cleanup>,
 }
 
 impl smbench_engine::run::Observer for CleanUpMeanwhile {
     fn progress(&mut self, _: &smbench_engine::run::Progress) {}
 
-    fn load_point_ended(&mut self, _: &smbench_engine::record::RunRecord) {
+    fn load_point_ended(&mut self, _: &smbench_model::record::RunRecord) {
         let target = self.target.clone();
         // The engine's runtime is on this thread, so the clean-up needs another.
         let done = std::thread::spawn(move || cleanup(&target, Limits::default()).unwrap());
@@ -116,7 +117,7 @@ fn cleanup_leaves_a_living_run_alone() {
         target(&samba.url(), samba.password()),
         target(&server.url(), server.password()),
     ] {
-        let options = smbench_engine::spec::RunOptions {
+        let options = smbench_model::spec::RunOptions {
             clients: Some("1,2".parse().unwrap()),
             ..short()
         };

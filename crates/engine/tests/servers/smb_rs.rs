@@ -1,22 +1,21 @@
 //! The smb-rs driver compared with the native one: the same work on the same
 //! servers must succeed with both.
 
+mod trouble;
+
 use std::time::Duration;
 
-use crate::proxy::{Proxy, Trouble};
 use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
-use smbench_engine::pattern::{self, BLOCK_BYTES};
-use smbench_engine::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
-use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Mix, OpStream};
-use smbench_engine::target::Target;
-use smbench_lab::{
-    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
-};
-use smbench_protocol::{Cipher, Dialect, NtStatus, SigningAlgorithm};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::contents::block::{self, BLOCK_BYTES};
+use smbench_model::operations::{Mix, OpStream};
+use smbench_model::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
+use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
+use smbench_protocol::{Cipher, Dialect, SigningAlgorithm};
 
 fn by_smb_rs(options: RunOptions) -> RunOptions {
     RunOptions {
@@ -215,7 +214,7 @@ fn both_drivers_count_what_a_server_refuses() {
 
 #[test]
 fn what_smb_rs_has_no_call_for_is_refused_by_name() {
-    let profile = smbench_engine::profile::load("metadata").unwrap();
+    let profile = smbench_formats::profile::load("metadata").unwrap();
     let server = target("smb://ann@127.0.0.1/share", "secret");
     let refused = Plan::resolve(&profile, &by_smb_rs(short()), server, Limits::default(), 2);
     assert_eq!(
@@ -248,7 +247,7 @@ impl Observer for Disk<'_> {
             let bytes = std::fs::read(directory.join(plan.file_name(client, file))).unwrap();
             assert_eq!(bytes.len() as u64, plan.work.workload.files.size);
             for (at, block) in bytes.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
-                let stamp = pattern::check(block, (at * BLOCK_BYTES) as u64, record.salt);
+                let stamp = block::check(block, (at * BLOCK_BYTES) as u64, record.salt);
                 let stamp = stamp.unwrap();
                 assert_eq!((stamp.client, stamp.file), (client, file));
                 match stamp.run {
@@ -385,196 +384,4 @@ fn encryption_that_the_share_demands_is_given_and_told() {
     };
     let text = outcome(&server, refused).unwrap_err();
     assert!(text.contains("encrypt"), "{text}");
-}
-
-fn embedded(fault: Fault) -> EmbeddedServer {
-    EmbeddedServer::start(EmbeddedOptions {
-        fault,
-        ..EmbeddedOptions::default()
-    })
-    .unwrap()
-}
-
-#[test]
-fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
-    let expected = {
-        let failing = embedded(Fault::FailReadEvery(10.try_into().unwrap()));
-        let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
-            ..short()
-        };
-        let server = target(&failing.url(), failing.password());
-        let record = run(&plan("read-4k", &options, server));
-        record.load_points[0]
-            .ops
-            .failures()
-            .keys()
-            .copied()
-            .collect::<Vec<_>>()
-    };
-    assert!(matches!(
-        expected[..],
-        [(OpKind::Read, Failure::Status(status))] if status != NtStatus::SUCCESS
-    ));
-    let options = by_smb_rs(RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(3),
-        verify: Some(Verify::ReadBack),
-        ..short()
-    });
-    for (fault, cause) in [
-        (Fault::FailReadEvery(10.try_into().unwrap()), expected[0]),
-        (
-            Fault::FlipByteEvery(10.try_into().unwrap()),
-            (OpKind::Read, Failure::WrongData),
-        ),
-    ] {
-        let server = embedded(fault);
-        let server = target(&server.url(), server.password());
-        let record = run(&plan("read-4k", &options, server));
-        assert_eq!(record.outcome, Outcome::Complete);
-        let point = &record.load_points[0];
-        assert_eq!(point.dropouts, []);
-        let reads = point.ops.whole(OpKind::Read);
-        assert!(reads.errors > 0);
-        assert_eq!(reads.errors, (reads.count + reads.errors) / 10);
-        assert_eq!(point.ops.failures().get(&cause), Some(&reads.errors));
-    }
-}
-
-/// Runs clients whose server fails in the middle of the load.
-fn troubled(trouble: Trouble) -> RunRecord {
-    let server = embedded(Fault::None);
-    // After the small answers of the preparation, during the reads.
-    let proxy = Proxy::start(server.address(), trouble, 300_000);
-    let mut server = target(&server.url(), server.password());
-    server.port = proxy.port();
-    let options = by_smb_rs(RunOptions {
-        clients: Some("3,4".parse().unwrap()),
-        outstanding: Some(2),
-        duration: Some(Duration::from_secs(20)),
-        ..short()
-    });
-    let mut plan = plan("read-4k", &options, server);
-    plan.limits = Limits {
-        operation: Duration::from_millis(300),
-        setup: Duration::from_secs(1),
-        ..plan.limits
-    };
-    let record = run(&plan);
-    assert_eq!(record.load_points.len(), 1);
-    assert_eq!(record.load_points[0].dropouts.len(), 3);
-    assert!(record.load_points[0].ops.whole(OpKind::Read).count > 0);
-    record
-}
-
-#[test]
-fn a_server_that_stalls_is_given_up_after_the_limit() {
-    let record = troubled(Trouble::Freeze);
-    let reason = &record.load_points[0].dropouts[0].reason;
-    assert_eq!(reason, "no answer to a read within 300ms");
-    assert!(matches!(record.outcome, Outcome::Aborted(_)));
-}
-
-#[test]
-fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
-    let record = troubled(Trouble::Cut);
-    for dropout in &record.load_points[0].dropouts {
-        let reason = &dropout.reason;
-        assert!(
-            reason == "the server closed the connection" || reason.contains("connection broke"),
-            "{reason}"
-        );
-    }
-    let Outcome::Aborted(reason) = &record.outcome else {
-        panic!("{:?}", record.outcome);
-    };
-    assert!(reason.contains("all 3 clients lost 127.0.0.1"), "{reason}");
-}
-
-#[test]
-fn a_lack_of_credits_is_not_blamed_on_the_server() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions {
-        extra_global: vec!["smb2 max credits = 8".to_owned()],
-        ..SambaOptions::default()
-    })
-    .unwrap();
-    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    std::fs::write(
-        profile.path(),
-        "read_percent = 100\n[[sizes]]\nsize = \"1MiB\"\nweight = 100\n",
-    )
-    .unwrap();
-    let options = by_smb_rs(RunOptions {
-        clients: Some("1".parse().unwrap()),
-        ..short()
-    });
-    let server = target(&samba.url(), samba.password());
-    let mut plan = plan(profile.path().to_str().unwrap(), &options, server);
-    plan.limits.operation = Duration::from_millis(300);
-    let record = run(&plan);
-    let reason = &record.load_points[0].dropouts[0].reason;
-    assert!(reason.starts_with("smb-rs ran out of credits"), "{reason}");
-}
-
-#[test]
-fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
-    let server = embedded(Fault::None);
-    // Well into the load, so that the flipped bit is most likely in the data of a
-    // READ.
-    let proxy = Proxy::start(server.address(), Trouble::Flip, 3_000_000);
-    let mut server = target(&server.url(), server.password());
-    server.port = proxy.port();
-    let options = by_smb_rs(RunOptions {
-        clients: Some("1".parse().unwrap()),
-        duration: Some(Duration::from_secs(20)),
-        ..short()
-    });
-    let mut plan = plan("read-4k", &options, server);
-    plan.limits.operation = Duration::from_secs(1);
-    let point = &run(&plan).load_points[0];
-    let reason = &point.dropouts[0].reason;
-    // In a length or a message id, it means that an answer never arrives.
-    assert!(
-        reason.starts_with("smb-rs failed: ") || reason.starts_with("no answer"),
-        "{reason}"
-    );
-    assert_eq!(point.ops.errors(), 0);
-}
-
-/// Cancels the run in a progress report under load.
-struct StopUnderLoad(Cancel);
-
-impl Observer for StopUnderLoad {
-    fn progress(&mut self, progress: &Progress) {
-        if matches!(progress, Progress::Running { .. }) {
-            self.0.cancel();
-        }
-    }
-
-    fn load_point_ended(&mut self, _: &RunRecord) {}
-}
-
-#[test]
-fn a_cancelled_run_cleans_up() {
-    let server = embedded(Fault::None);
-    let options = by_smb_rs(RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(20)),
-        ..short()
-    });
-    let plan = plan(
-        "file-server",
-        &options,
-        target(&server.url(), server.password()),
-    );
-    let cancel = Cancel::default();
-    let record = execute(&plan, &mut StopUnderLoad(cancel.clone()), &cancel).unwrap();
-    assert_eq!(record.outcome, Outcome::Interrupted);
-    assert_eq!(record.leftover, None);
-    assert_eq!(server.memory().paths(), Vec::<String>::new());
 }

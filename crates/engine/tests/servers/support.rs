@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use smbench_engine::plan::{Limits, Plan};
-use smbench_engine::profile;
-use smbench_engine::spec::RunOptions;
-use smbench_engine::target::{Secret, Target};
+use smbench_formats::profile;
+use smbench_model::plan::{Limits, Plan};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::{Secret, Target};
 
 /// Options with windows short enough for a test suite, and long enough to contain
 /// operations.

@@ -8,13 +8,13 @@ use std::time::Duration;
 use crate::proxy::{Proxy, Trouble};
 use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
-use smbench_engine::plan::{Limits, Mode, Plan, Verify};
-use smbench_engine::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
 };
+use smbench_model::plan::{Limits, Mode, Plan, Verify};
+use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::Dialect;
 
 fn embedded(fault: Fault) -> EmbeddedServer {

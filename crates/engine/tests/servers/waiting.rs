@@ -7,18 +7,20 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use smbench_engine::clock::Nanos;
+use smbench_engine::Cancel;
 use smbench_engine::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
 };
-use smbench_engine::plan::Plan;
-use smbench_engine::record::{LoadPointRecord, Outcome, RunRecord, ServerFacts};
+use smbench_engine::run::SessionError;
 use smbench_engine::run::{RunError, Unobserved, execute, execute_on};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Drawn, Mix};
-use smbench_engine::target::Target;
-use smbench_engine::{Cancel, SessionError, profile};
+use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::Nanos;
+use smbench_model::operations::{Drawn, Mix};
+use smbench_model::plan::Plan;
+use smbench_model::record::{LoadPointRecord, Outcome, RunRecord, ServerFacts};
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 use smbench_protocol::header::Command;
 use tokio::time::{Interval, interval};
 

@@ -2,7 +2,7 @@
 //! `compare` recognises the same work by them.
 
 use clap::Parser;
-use smbench_engine::profile;
+use smbench_formats::profile;
 
 use super::super::source::BUILTIN;
 use super::*;

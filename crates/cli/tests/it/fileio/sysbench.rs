@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use smbench_engine::fileio::{Fileio, Flushing, Home, Sequence, Spread, Step, TestMode};
-use smbench_engine::units::Size;
+use smbench_model::fileio::{Fileio, Flushing, Home, Sequence, Spread, Step, TestMode};
+use smbench_model::units::Size;
 
 use super::{FILES, SYSBENCH, counted, fileio, samba};
 use crate::support::{Place, json};
@@ -233,7 +233,7 @@ fn sequence_of(doc: &Value, count: usize) -> Vec<Request> {
         },
         1,
     );
-    let request = |operation, place: smbench_engine::fileio::Place| Request {
+    let request = |operation, place: smbench_model::fileio::Place| Request {
         operation,
         file: place.file.into(),
         offset: place.offset,

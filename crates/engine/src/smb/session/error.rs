@@ -3,19 +3,19 @@
 //! Each error is one clear line that names the failed step, the place and the
 //! remedy.
 
+mod advice;
+
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use smbench_model::fileio::FileioError;
-use smbench_protocol::handshake::Demand;
-use smbench_protocol::header::Command;
-use smbench_protocol::{AuthError, Dialect, HandshakeError, NtStatus, ProtocolError};
+use smbench_protocol::{Dialect, HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
 
 use super::Who;
-use crate::smb::tickets as kerberos;
 use crate::smb::tickets::TicketError;
+use advice::{handshake_action, handshake_advice, removed, status_advice};
 
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
@@ -337,11 +337,8 @@ pub enum SessionError {
         reason: String,
     },
     /// The operating system could not create an event loop.
-    #[error("failed to start: {source}")]
-    System {
-        /// The operating system's reason.
-        source: io::Error,
-    },
+    #[error("failed to start: {0}")]
+    System(#[source] io::Error),
     /// The files of a `fileio` test are not in the expected state.
     #[error(transparent)]
     Fileio(Box<FileioError>),
@@ -386,126 +383,12 @@ impl SessionError {
     /// file.
     pub(crate) fn of_own_file(self) -> Self {
         match self {
-            Self::Refused { doing, at, status } if is_not_found(status) => {
-                Self::Removed { doing, at, status }
-            }
+            Self::Refused {
+                doing,
+                at,
+                status: status @ (NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND),
+            } => Self::Removed { doing, at, status },
             error => error,
         }
-    }
-}
-
-const fn is_not_found(status: NtStatus) -> bool {
-    matches!(
-        status,
-        NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
-    )
-}
-
-/// Names what is missing when a file is not found.
-const fn removed(status: NtStatus) -> &'static str {
-    match status {
-        NtStatus::OBJECT_PATH_NOT_FOUND => "its directory",
-        _ => "it",
-    }
-}
-
-fn handshake_action(error: &HandshakeError, who: &Who, share: &str) -> String {
-    match error {
-        HandshakeError::Refused {
-            command: Command::SessionSetup,
-            ..
-        }
-        | HandshakeError::OnlyAsGuest
-        | HandshakeError::NotAsGuest
-        | HandshakeError::Auth(_) => format!("log on {who}"),
-        HandshakeError::Refused {
-            command: Command::TreeConnect,
-            ..
-        }
-        | HandshakeError::NotADisk => format!("connect to share '{share}'"),
-        _ => "negotiate a session".to_owned(),
-    }
-}
-
-fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static str {
-    match error {
-        HandshakeError::Refused {
-            command: Command::SessionSetup,
-            status,
-        } => log_on_advice(*status, who),
-        HandshakeError::Refused { command, status } => match (*command, *status) {
-            (Command::TreeConnect, NtStatus::BAD_NETWORK_NAME) => {
-                "; there is no share of that name, check the target URL"
-            }
-            (Command::TreeConnect, NtStatus::ACCESS_DENIED) => {
-                "; the user may not use this share, or the share requires encryption: see --encrypt"
-            }
-            (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
-                "; the server speaks none of the dialects offered, see --dialect"
-            }
-            (_, status) => status_advice(status),
-        },
-        HandshakeError::SigningRequired => "; leave out --sign off",
-        HandshakeError::OnlyAsGuest => {
-            "; check the user's name, or ask for a guest session with --auth guest"
-        }
-        HandshakeError::NotAsGuest => "; leave out --auth guest, or the user and the password",
-        HandshakeError::CannotSign(_) => "; leave out --sign required",
-        HandshakeError::CannotEncrypt {
-            by: Demand::Client, ..
-        } => "; leave out --encrypt required",
-        HandshakeError::CannotEncrypt { .. } => "; log on as a user whom the server knows",
-        HandshakeError::Auth(AuthError::Kerberos(error)) => kerberos::advice(error),
-        HandshakeError::EncryptionRequired => "; leave out --encrypt off",
-        HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
-        HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",
-        HandshakeError::Dialect(_) => "; see --dialect",
-        _ => "",
-    }
-}
-
-/// Returns advice about a refused log-on, as the tail of a sentence.
-fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
-    match (status, who) {
-        (NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED, Who::Guest | Who::Anonymous) => {
-            "; the server takes only users whom it knows"
-        }
-        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, Who::Kerberos(_)) => {
-            "; check that the server's keytab has this service with its present key, that the \
-             server knows the user, and that its clock is right"
-        }
-        (NtStatus::ACCESS_DENIED, _) => {
-            "; the server refuses the user, or requires encryption: see --encrypt"
-        }
-        (status, _) => status_advice(status),
-    }
-}
-
-/// Returns advice about a status, as the tail of a sentence.
-fn status_advice(status: NtStatus) -> &'static str {
-    match status {
-        NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {
-            "; check the user and domain in the URL, and the password (SMBENCH_PASSWORD)"
-        }
-        NtStatus::ACCOUNT_LOCKED_OUT | NtStatus::ACCOUNT_DISABLED => {
-            "; the server has closed this account for now"
-        }
-        NtStatus::PASSWORD_EXPIRED => "; the password must be changed first",
-        NtStatus::ACCESS_DENIED
-        | NtStatus::MEDIA_WRITE_PROTECTED
-        | NtStatus::NETWORK_ACCESS_DENIED => {
-            "; the share is read-only or the user may not write there"
-        }
-        NtStatus::DISK_FULL | NtStatus::QUOTA_EXCEEDED => {
-            "; the share is full: free some space, or use fewer clients or smaller files (--file-size)"
-        }
-        NtStatus::OBJECT_PATH_NOT_FOUND | NtStatus::OBJECT_NAME_NOT_FOUND => {
-            "; check that the directory in the target URL exists"
-        }
-        NtStatus::REQUEST_NOT_ACCEPTED => {
-            "; the server takes no further sessions (a client edition of Windows stops at 20)"
-        }
-        NtStatus::INSUFFICIENT_RESOURCES => "; the server is out of some resource or at a limit",
-        _ => "",
     }
 }

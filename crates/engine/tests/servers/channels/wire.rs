@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use smbench_engine::plan::{Mode, Plan};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{ScratchSamba, Tool, require};
+use smbench_model::plan::{Mode, Plan};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::Dialect;
 
 use super::{Shape, check, options, samba, shape};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::plan::Plan;
-use smbench_engine::record::ServerFacts;
 use smbench_engine::run::{RunError, Unobserved, execute, execute_on, execute_streams};
-use smbench_engine::spec::RunOptions;
+use smbench_model::plan::Plan;
+use smbench_model::record::ServerFacts;
+use smbench_model::spec::RunOptions;
 
 use super::{drawn, plan};
 use crate::support::short;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::record::{RunRecord, ServerFacts};
 use smbench_engine::run::{Observer, Progress, Stage, execute_on};
-use smbench_engine::spec::RunOptions;
+use smbench_model::record::{RunRecord, ServerFacts};
+use smbench_model::spec::RunOptions;
 
 use super::{drawn, plan};
 use crate::support::short;

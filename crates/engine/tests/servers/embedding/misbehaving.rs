@@ -4,16 +4,17 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use smbench_engine::clock::Nanos;
+use smbench_engine::Cancel;
 use smbench_engine::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Null, NullDriver, Opened,
     Scratch, Sink,
 };
-use smbench_engine::record::{OpKind, ServerFacts};
+use smbench_engine::run::SessionError;
 use smbench_engine::run::{RunError, Unobserved, execute_on};
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Mix, Operation};
-use smbench_engine::{Cancel, SessionError};
+use smbench_model::Nanos;
+use smbench_model::operations::{Mix, Operation};
+use smbench_model::record::{OpKind, ServerFacts};
+use smbench_model::spec::RunOptions;
 
 use super::{drawn, plan, run};
 use crate::support::short;

@@ -6,12 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::loopback::{self, Loopback};
-use smbench_engine::plan::{Limits, Plan};
-use smbench_engine::profile::{self, Profile};
-use smbench_engine::record::OpKind;
-use smbench_engine::spec::RunOptions;
-use smbench_engine::stream::{Drawn, Mix};
-use smbench_engine::target::Target;
+use smbench_formats::profile;
+use smbench_model::operations::{Drawn, Mix};
+use smbench_model::plan::{Limits, Plan};
+use smbench_model::profile::Profile;
+use smbench_model::record::OpKind;
+use smbench_model::spec::RunOptions;
+use smbench_model::target::Target;
 
 use super::run;
 use crate::support::short;

@@ -4,10 +4,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use smbench_engine::plan::{Limits, Mode, Verify};
-use smbench_engine::record::{LoadPointRecord, OpKind, Outcome};
-use smbench_engine::spec::RunOptions;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::plan::{Limits, Mode, Verify};
+use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::{Command, Header};
 

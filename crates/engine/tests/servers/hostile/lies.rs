@@ -1,7 +1,7 @@
 //! False answers under load, on sessions without any protection.
 
-use smbench_engine::record::{Failure, OpKind};
-use smbench_engine::spec::RunOptions;
+use smbench_model::record::{Failure, OpKind};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use smbench_engine::plan::Mode;
-use smbench_engine::spec::RunOptions;
+use smbench_model::plan::Mode;
+use smbench_model::spec::RunOptions;
 use smbench_protocol::header::Command;
 
 use super::forge::{CREDITS, break_storm, listing, oplock_break, pending, with};

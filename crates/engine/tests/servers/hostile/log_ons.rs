@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use smbench_engine::record::{Failure, OpKind};
-use smbench_engine::spec::RunOptions;
+use smbench_model::record::{Failure, OpKind};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::{Command, Header};
 

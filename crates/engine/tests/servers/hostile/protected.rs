@@ -1,8 +1,8 @@
 //! Tampering with signed or encrypted messages: it is always detected, and a
 //! tampered answer never counts as a completed operation.
 
-use smbench_engine::plan::{Mode, Verify};
-use smbench_engine::spec::RunOptions;
+use smbench_model::plan::{Mode, Verify};
+use smbench_model::spec::RunOptions;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Cipher, CipherList, Dialect, NtStatus};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use smbench_engine::record::{LoadPointRecord, OpKind};
+use smbench_model::record::{LoadPointRecord, OpKind};
 use smbench_protocol::Dialect;
 
 use super::Protection;

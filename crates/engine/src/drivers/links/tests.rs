@@ -1,0 +1,52 @@
+use std::cell::Cell;
+
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::limits::Limits;
+use smbench_model::secret::Secret;
+use smbench_model::sessions::SessionOptions;
+use smbench_model::target::Target;
+
+use super::*;
+use crate::smb::session::Endpoint;
+
+async fn two(server: &EmbeddedServer) -> Links {
+    let (mut target, _) = Target::parse(&server.url()).unwrap();
+    target.password = Secret::new(server.password());
+    let endpoint = Endpoint::resolve(&target, SessionOptions::default(), Limits::default(), 4);
+    let endpoint = endpoint.await.unwrap();
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        sessions.push(Session::open(&endpoint).await.unwrap());
+    }
+    Links::new(sessions, Payloads::Received).await.unwrap()
+}
+
+/// Calls `choose_free` so that only the connections with these numbers fit.
+fn choose(links: &mut Links, fitting: &[usize]) -> Result<(), Busy> {
+    let at = Cell::new(links.chosen);
+    links.choose_free(|_| {
+        at.set((at.get() + 1) % 2);
+        fitting.contains(&at.get())
+    })
+}
+
+#[tokio::test]
+async fn want_of_room_is_told_from_want_of_credits() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut links = two(&server).await;
+    let mut scratch = Scratch::default();
+    assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
+    assert!(links.has_room(&scratch));
+    // The connection with credits has no room, and the other one has only room.
+    links.links[0].backlog.buffer().resize(backlog::FULL_LEN, 0);
+    assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
+    assert!(!links.has_room(&scratch));
+    assert_eq!(choose(&mut links, &[0, 1]), Ok(()));
+    assert_eq!(links.chosen, 1);
+    assert!(links.has_room(&scratch));
+    // Received data may bring credits to the connection that has room.
+    assert_eq!(choose(&mut links, &[0]), Err(Busy::Room));
+    let _ = links.received(&mut scratch.output);
+    assert!(links.has_room(&scratch));
+    assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
+}

@@ -1,0 +1,252 @@
+//! A worker whose allocations are counted, on a real server, and its coordinator.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::operations::Mix;
+use smbench_model::plan::Plan;
+use smbench_model::record::{Recorder, Tally};
+use tokio::runtime::LocalRuntime;
+
+use crate::drivers::driver::Driver as _;
+use crate::drivers::native;
+use crate::drivers::site::{Site, endpoint};
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
+use crate::run::{Unobserved, site};
+use crate::smb::session::{Endpoint, Session};
+use crate::smb::share::{self, Workspace};
+use crate::worker::assignment::{Assignment, Means, Outcome};
+use crate::worker::board::{Board, Desk};
+use crate::worker::schedule::Schedule;
+use crate::worker::setup::open_group;
+use crate::worker::setup_rate::SetupRate;
+use crate::worker::shared::Shared;
+use crate::worker::supply::Supplies;
+use crate::worker::timeline::Over;
+use crate::worker::work::{put_load_on, runtime};
+
+/// Length of an interval: short enough for many hand-ins, and long enough for the
+/// coordinator of a debug build to merge them.
+const INTERVAL: Nanos = Nanos(400_000_000);
+/// Operations and intervals of the warm-up.
+const WARM_OPERATIONS: u64 = 3_000;
+const WARM_INTERVALS: u64 = 2;
+/// Operations and intervals that are counted.
+pub(super) const COUNTED_OPERATIONS: u64 = 3_000;
+const COUNTED_INTERVALS: u64 = 2;
+/// Maximum number of attempts after the first one without an allocation.
+const PHASES_MAX: u32 = 5;
+/// Maximum number of attempts up to that first one. Data for a full socket waits in
+/// buffers with a limit (1 MiB and a little more). They double each time the
+/// machine stalls for longer than before: about ten times each, for two clients.
+const GROWING_MAX: u32 = 25;
+
+/// Number of recorders, so that the worker always finds one even if the coordinator
+/// is late.
+const SPARE: usize = 100;
+
+/// Counts made by the coordinator.
+#[derive(Default)]
+struct Seen {
+    operations: AtomicU64,
+    intervals: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Seen {
+    fn now(&self) -> (u64, u64) {
+        let operations = self.operations.load(Ordering::Relaxed);
+        (operations, self.intervals.load(Ordering::Relaxed))
+    }
+
+    /// Does the coordinator's work at the board until the load is over.
+    fn coordinate(&self, board: &Board) {
+        while !self.over.load(Ordering::Relaxed) {
+            let (_, over) = board.collect();
+            for Over { recorder, .. } in &over {
+                let completed = recorder.all().count();
+                self.operations.fetch_add(completed, Ordering::Relaxed);
+                self.intervals.fetch_add(1, Ordering::Relaxed);
+            }
+            board.give_back(over.into_iter().map(|over| over.recorder));
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Makes the directory of a run, or prepares files and claims theirs.
+async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
+    let Some(test) = plan.work.workload.fileio() else {
+        let session = Session::open(endpoint).await.unwrap();
+        let workspace = Workspace::create(endpoint, session).await;
+        return workspace.map_err(|(error, _)| error).unwrap();
+    };
+    let prepared = share::prepare_kept(endpoint, test, cancel, &mut |_, _| {}).await;
+    prepared.unwrap();
+    let session = Session::open(endpoint).await.unwrap();
+    let workspace = Workspace::of_prepared(endpoint, session, test).await;
+    workspace.unwrap()
+}
+
+/// Returns the number of allocations of the worker's thread after the warm-up, and
+/// the number of operations counted.
+pub(super) fn allocations_with<T: Supplies>(
+    plan: &Arc<Plan>,
+    mix: &Arc<Mix>,
+    supplies: T,
+) -> (u64, u64) {
+    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
+    let board = Arc::new(Board::new(1, empty.clone()));
+    // On a busy machine the coordinator may return recorders late.
+    board.give_back((0..SPARE).map(|_| empty.clone()));
+    let cancel = Cancel::default();
+    let runtime = runtime().unwrap();
+    let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
+    let worker = assignment(&site, &board, &cancel);
+    let encoders = supplies.clone();
+    let means = Means {
+        connector: native::Connect(site, move |site: &Site| encoders.encoder(site)),
+        supplies,
+    };
+    let groups = runtime.block_on(async {
+        let mut groups = Vec::new();
+        for clients in &worker.groups {
+            let opened = open_group(&worker, &means, clients).await.unwrap();
+            groups.push(opened.driver);
+        }
+        groups
+    });
+    let desk = Desk::new(Arc::clone(&board), 0, clock::now());
+    let shared = Rc::new(RefCell::new(Shared::new(desk)));
+    let schedule = endless(clock::now());
+    let seen = Seen::default();
+    let mut outcome = Outcome::default();
+    let counts = thread::scope(|scope| {
+        scope.spawn(|| seen.coordinate(&board));
+        let load = put_load_on(&worker, &shared, schedule, groups, &mut outcome);
+        let mut load = pin!(load);
+        let (counts, ended) = count(&runtime, load.as_mut(), &seen);
+        cancel.cancel();
+        let groups = runtime.block_on(load);
+        seen.over.store(true, Ordering::Relaxed);
+        assert_eq!(ended, Ok(()));
+        runtime.block_on(async {
+            for group in groups.unwrap() {
+                group.driver.close().await;
+            }
+            workspace.remove().await.unwrap();
+        });
+        counts
+    });
+    assert_eq!(outcome.dropouts, []);
+    let (_, tally, _) = board.finish();
+    assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
+    assert!(tally.differences().is_empty(), "{:?}", tally.differences());
+    assert!(record_has_all(&tally, plan), "{}", plan.work.profile);
+    counts
+}
+
+/// Makes the files of the plan, and the data that drivers need.
+async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspace, Arc<Site>) {
+    let endpoint = endpoint(plan).await.unwrap();
+    let mut workspace = workspace(&endpoint, plan, cancel).await;
+    let prepared = site::prepare(plan, &mut workspace, &mut Unobserved, cancel).await;
+    prepared.unwrap();
+    let site = site::site(plan, mix, endpoint, &workspace);
+    (workspace, site)
+}
+
+/// Assigns two clients to the only worker.
+fn assignment(site: &Site, board: &Arc<Board>, cancel: &Cancel) -> Assignment {
+    Assignment {
+        generation_run: 1,
+        salt: site.salt,
+        clients: 2,
+        clients_before: 0,
+        groups: site.plan.sessions.connections.groups(2).collect(),
+        pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
+        cpu: None,
+        board: Arc::clone(board),
+        number: 0,
+        under_load: Cell::new(None),
+        cancel: cancel.clone(),
+        mix: Arc::clone(&site.mix),
+        plan: Arc::clone(&site.plan),
+    }
+}
+
+/// Returns a schedule without an end.
+fn endless(begin: Nanos) -> Schedule {
+    let never = begin + Nanos(3_600_000_000_000);
+    Schedule {
+        begin,
+        open: begin,
+        close: never,
+        stop: never,
+        interval: INTERVAL,
+    }
+}
+
+/// Runs `load` until it is warm, and then until a phase has no allocation. Returns
+/// the allocations and operations of the last phase, and whether the load went on.
+fn count<G>(
+    runtime: &LocalRuntime,
+    mut load: Pin<&mut impl Future<Output = io::Result<G>>>,
+    seen: &Seen,
+) -> ((u64, u64), Result<(), &'static str>) {
+    let entered = runtime.enter();
+    let mut looks = tokio::time::interval(Duration::from_millis(5));
+    drop(entered);
+    let mut run_until = |operations: u64, intervals: u64| {
+        let reached = std::future::poll_fn(|context| {
+            while looks.poll_tick(context).is_ready() {}
+            if load.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err("the load ended by itself"));
+            }
+            let (of_operations, of_intervals) = seen.now();
+            match of_operations >= operations && of_intervals >= intervals {
+                true => Poll::Ready(Ok(())),
+                false => Poll::Pending,
+            }
+        });
+        runtime.block_on(reached)
+    };
+    let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
+    let mut counts = (u64::MAX, 0);
+    // Buffers grow to the size that stalls of the machine need, which may show late.
+    // The worker is warm once a phase has no allocation, and another such phase must
+    // follow.
+    for phases_max in [GROWING_MAX, PHASES_MAX] {
+        for _ in 0..phases_max {
+            let (operations, intervals) = seen.now();
+            let used = allocation_counter::measure(|| {
+                ended = ended.and_then(|()| {
+                    run_until(
+                        operations + COUNTED_OPERATIONS,
+                        intervals + COUNTED_INTERVALS,
+                    )
+                });
+            });
+            counts = (used.count_total, seen.now().0 - operations);
+            if used.count_total == 0 || ended.is_err() {
+                break;
+            }
+        }
+    }
+    (counts, ended)
+}
+
+/// Returns whether every kind of the plan occurred.
+fn record_has_all(tally: &Tally, plan: &Plan) -> bool {
+    let kinds = plan.work.workload.kinds();
+    kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
+}

@@ -1,0 +1,347 @@
+//! The workers of a load point, as the coordinator sees them: until all sessions
+//! are set up, and then until all workers have ended.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::generator::Pinning;
+use smbench_model::progress::{MeasuredInterval, Point, Progress};
+use tokio::sync::{mpsc, watch};
+
+use super::PROGRESS_INTERVAL;
+use super::witness::{LoadGone, Witness, under_load};
+use crate::drivers::guest::GuestPanic;
+use crate::machine::cancel::Cancel;
+use crate::machine::{clock, process};
+use crate::run::Observer;
+use crate::run::context::Context;
+use crate::run::error::RunError;
+use crate::smb::session::SessionError;
+use crate::worker::assignment::{Assignment, Outcome, Report};
+use crate::worker::board::Board;
+use crate::worker::schedule::{Interval, Place, Schedule};
+use crate::worker::setup_rate::SetupRate;
+use crate::worker::timeline::Over;
+
+/// Time from when the last session is ready to the first operation: enough for
+/// every worker to learn the schedule.
+const START_DELAY: Nanos = Nanos(20_000_000);
+
+/// Reports an interval of the window to the observer.
+pub(super) fn tell(
+    context: &Context<'_>,
+    (point, repeat): (Point, u32),
+    over: &Over,
+    observer: &mut dyn Observer,
+) {
+    let Interval { from, to, place } = over.interval;
+    if let Place::Window(index) = place {
+        observer.interval_ended(&MeasuredInterval {
+            point,
+            repeat,
+            index,
+            start: context.started_wall + Duration::from(from.since(context.started)),
+            length: to.since(from).into(),
+            ops: &over.recorder,
+        });
+    }
+}
+
+/// The coordinator's view of a load point.
+pub(super) struct Observed {
+    /// Time from the start of the workers until the last session was set up.
+    pub(super) setup: Nanos,
+    pub(super) schedule: Schedule,
+    /// Instant at which the window closed; earlier if the load ended or the run was
+    /// cancelled before.
+    pub(super) closed: Nanos,
+    /// Measured part of the window.
+    pub(super) window: Nanos,
+}
+
+/// Returns the number of workers: at most one per group of clients.
+pub(super) fn workers_for(context: &Context<'_>, point: Point) -> usize {
+    let groups = context
+        .plan
+        .sessions
+        .connections
+        .groups(point.clients)
+        .len();
+    (context.plan.generator.threads as usize).min(groups)
+}
+
+/// The workers of a load point, as the coordinator sees them.
+pub(super) struct Workers {
+    threads: Vec<JoinHandle<std::io::Result<Option<Outcome>>>>,
+    /// Start of the set-up.
+    begin: Nanos,
+    /// Sends the schedule. Workers that wait for it end when this is dropped.
+    start: watch::Sender<Option<Schedule>>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    board: Arc<Board>,
+}
+
+impl Workers {
+    /// Starts the workers of a load point. If the system refuses a thread, ends those
+    /// that it has started.
+    pub(super) async fn start(
+        context: &Context<'_>,
+        point: Point,
+        board: &Arc<Board>,
+    ) -> Result<(Self, LoadGone), RunError> {
+        // Only the workers keep these senders. So the receivers notice when no worker
+        // is left.
+        let (report, reports) = mpsc::unbounded_channel();
+        let (under_load, load) = under_load();
+        let (start, started) = watch::channel(None);
+        let wanted = workers_for(context, point);
+        let cpus = match context.plan.generator.pinning {
+            Pinning::Free => Vec::new(),
+            Pinning::Pinned => process::cpus(),
+        };
+        let begin = clock::now();
+        let mut workers = Self {
+            threads: Vec::with_capacity(wanted),
+            begin,
+            start,
+            reports,
+            board: Arc::clone(board),
+        };
+        let connections = &context.plan.sessions.connections;
+        for (number, work) in (context.hire)(wanted).into_iter().enumerate() {
+            let assignment = Assignment {
+                plan: Arc::clone(&context.plan),
+                mix: Arc::clone(&context.mix),
+                generation_run: context.runs_before.wrapping_add(point.number),
+                salt: context.salt,
+                clients: point.clients,
+                clients_before: clients_before(&context.plan.work.load_points, point.number),
+                groups: connections
+                    .groups(point.clients)
+                    .skip(number)
+                    .step_by(wanted)
+                    .collect(),
+                pace: SetupRate::new(
+                    begin,
+                    context.plan.generator.setup_rate,
+                    connections.sessions_per_connection,
+                    (number, wanted),
+                ),
+                cpu: cpus.get(number % cpus.len().max(1)).copied(),
+                board: Arc::clone(board),
+                number,
+                under_load: Cell::new(Some(under_load.clone())),
+                cancel: context.cancel.clone(),
+            };
+            let (report, started) = (report.clone(), started.clone());
+            let spawned = std::thread::Builder::new()
+                .name(format!("smbench-{number}"))
+                .spawn(move || work(assignment, &report, started));
+            match spawned {
+                Ok(thread) => workers.threads.push(thread),
+                Err(error) => {
+                    workers.join().await?;
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok((workers, load))
+    }
+
+    /// Sets up all sessions, starts the load and follows it to its end.
+    pub(super) async fn run(
+        &mut self,
+        load: LoadGone,
+        context: &Context<'_>,
+        (point, repeat): (Point, u32),
+        observer: &mut dyn Observer,
+    ) -> Result<(Observed, Witness), RunError> {
+        observer.progress(&Progress::SettingUp {
+            point,
+            ready: 0,
+            elapsed: Duration::ZERO,
+        });
+        let stood = self.set_up(point, context.cancel, observer).await?;
+        let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
+        let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
+        let witness = Witness::start(schedule, cancel, meter, load)?;
+        self.start.send_replace(Some(schedule));
+        let followed = self.follow(context, schedule, (point, repeat), observer);
+        let closed = followed.await;
+        let observed = Observed {
+            setup: stood.since(self.begin),
+            schedule,
+            closed,
+            window: schedule.window_until(closed),
+        };
+        Ok((observed, witness))
+    }
+
+    /// Waits until every session is set up; returns the instant of the last one.
+    async fn set_up(
+        &mut self,
+        point: Point,
+        cancel: &Cancel,
+        observer: &mut dyn Observer,
+    ) -> Result<Nanos, SessionError> {
+        let (mut shown, mut stood) = (self.begin, self.begin);
+        let mut ready = 0;
+        while ready < point.clients {
+            let tick = clock::timer(shown + PROGRESS_INTERVAL);
+            tokio::select! {
+                report = self.reports.recv() => match report {
+                    Some(Report::Ready { clients, at }) => {
+                        ready += clients;
+                        stood = stood.max(at);
+                    }
+                    Some(Report::SetupFailed(error)) => {
+                        return Err(match (ready, error) {
+                            (0, error) | (_, error @ SessionError::Interrupted) => error,
+                            (ready, error) => SessionError::AfterSome {
+                                ready,
+                                clients: point.clients,
+                                source: Box::new(error),
+                            },
+                        });
+                    }
+                    // A worker that ends without a report has failed; joining its
+                    // thread shows the reason.
+                    Some(Report::LoadEnded(_) | Report::Gone) | None => {
+                        return Err(SessionError::Interrupted);
+                    }
+                },
+                () = cancel.cancelled() => return Err(SessionError::Interrupted),
+                () = tokio::time::sleep_until(tick) => {}
+            }
+            let now = clock::now();
+            if now.since(shown) >= PROGRESS_INTERVAL {
+                shown = now;
+                observer.progress(&Progress::SettingUp {
+                    point,
+                    ready,
+                    elapsed: now.since(self.begin).into(),
+                });
+            }
+        }
+        Ok(stood)
+    }
+
+    /// Follows the workers until all have ended; returns the instant at which the
+    /// window closed. No measurement depends on when the coordinator runs, because its
+    /// observer may delay it.
+    async fn follow(
+        &mut self,
+        context: &Context<'_>,
+        schedule: Schedule,
+        (point, repeat): (Point, u32),
+        observer: &mut dyn Observer,
+    ) -> Nanos {
+        let mut shown = schedule.begin;
+        let (mut ended, mut gone) = (0, 0);
+        let mut last_end = Nanos(0);
+        while gone < self.threads.len() {
+            // If the tick was missed, it is due at once.
+            let tick = shown + PROGRESS_INTERVAL;
+            tokio::select! {
+                report = self.reports.recv() => match report {
+                    // A worker that fails sends no `LoadEnded`.
+                    Some(Report::LoadEnded(at)) => {
+                        ended += 1;
+                        last_end = last_end.max(at);
+                    }
+                    Some(Report::Gone) => gone += 1,
+                    Some(_) => {}
+                    None => gone = self.threads.len(),
+                },
+                () = tokio::time::sleep_until(clock::timer(tick)) => {}
+            }
+            let (live, over) = self.board.collect();
+            for over in &over {
+                tell(context, (point, repeat), over, observer);
+            }
+            let recorders = over.into_iter().map(|over| over.recorder);
+            self.board.give_back(recorders);
+            let now = clock::now();
+            if now >= tick {
+                observer.progress(&Progress::Running {
+                    point,
+                    stage: schedule.stage(now),
+                    elapsed: now.since(schedule.begin).into(),
+                    total: schedule.stop.since(schedule.begin).into(),
+                    live,
+                });
+                shown = now;
+            }
+        }
+        let load_end = match ended == self.threads.len() {
+            true => last_end,
+            false => Nanos::MAX,
+        };
+        schedule.close.min(context.cancel.at()).min(load_end)
+    }
+
+    /// Joins all workers without blocking the coordinator's own connections. Workers
+    /// without a schedule end now; with one, they have ended. If some failed, the error
+    /// is that of the first.
+    pub(super) async fn join(self) -> Result<Outcome, RunError> {
+        drop(self.start);
+        let mut merged = Outcome::default();
+        let mut failed = None;
+        for thread in self.threads {
+            let joined = tokio::task::spawn_blocking(move || thread.join()).await;
+            match joined {
+                Ok(Ok(Ok(outcome))) => merged.merge(outcome.unwrap_or_default()),
+                Ok(Ok(Err(error))) => failed = failed.or(Some(RunError::System(error))),
+                Ok(Err(panic)) => failed = failed.or(Some(panicked(panic))),
+                Err(_) => failed = failed.or(Some(RunError::Panicked)),
+            }
+        }
+        merged.dropouts.sort_by_key(|dropout| dropout.client);
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(merged),
+        }
+    }
+}
+
+/// Returns the clients of the load point before this one; `number` counts from 1
+/// over all passes. The first load point of each pass has 0, so that passes are
+/// alike.
+fn clients_before(points: &[u32], number: u32) -> u32 {
+    match (number - 1) as usize % points.len() {
+        0 => 0,
+        at => points[at - 1],
+    }
+}
+
+/// Returns the error for a worker's panic: a bug of smbench, or of an embedding
+/// program.
+fn panicked(panic: Box<dyn Any + Send>) -> RunError {
+    match panic.downcast::<GuestPanic>() {
+        Ok(guest) => RunError::GuestPanicked {
+            part: guest.part.name(),
+            said: guest.said,
+        },
+        Err(_) => RunError::Panicked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pass_begins_with_nobody_under_load() {
+        let before = |points: &[u32]| -> Vec<u32> {
+            (1..=points.len() as u32 * 2)
+                .map(|number| clients_before(points, number))
+                .collect()
+        };
+        assert_eq!(before(&[1, 4, 8]), [0, 1, 4, 0, 1, 4]);
+        assert_eq!(before(&[64]), [0, 0]);
+    }
+}

@@ -1,0 +1,199 @@
+//! TCP connections of an endpoint: from which local address, over which route.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use smbench_model::lists::sources::SourceList;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::{Endpoint, SessionError};
+use crate::machine::route::{Route, Whereabouts, is_own, local_address, shortage};
+
+/// Idle time after which the system checks whether the other side is still alive.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
+impl Endpoint {
+    /// Returns this endpoint with these local addresses.
+    ///
+    /// Fails if one of them does not belong to this machine, or if the server has
+    /// no address of the same family.
+    pub(crate) fn with_sources(self, sources: Option<&SourceList>) -> Result<Self, SessionError> {
+        for &source in sources.map_or(&[][..], SourceList::as_slice) {
+            if self.addresses_for(source).next().is_none() {
+                return Err(SessionError::SourceFamily {
+                    source_ip: source,
+                    at: self.at(),
+                    family: family(source),
+                });
+            }
+            bound(source).map_err(|error| self.source_error(source, error))?;
+        }
+        Ok(Self {
+            sources: sources.map(|sources| (Arc::new(sources.clone()), 0)),
+            ..self
+        })
+    }
+
+    /// Connects from the local address of this connection.
+    pub(crate) async fn connect(&self) -> Result<TcpStream, SessionError> {
+        match timeout(self.limits.connect, self.connect_to_any()).await {
+            Ok(connected) => connected,
+            Err(_) => Err(SessionError::ConnectTimeout {
+                at: self.at(),
+                limit: self.limits.connect,
+            }),
+        }
+    }
+
+    /// Tries the host's addresses one after the other, each with an equal part of
+    /// the time. Returns the last failure.
+    async fn connect_to_any(&self) -> Result<TcpStream, SessionError> {
+        let source = self.source();
+        let usable: Vec<_> = match source {
+            None => self.addresses.to_vec(),
+            Some(source) => self.addresses_for(source).collect(),
+        };
+        let each = self.limits.connect / (usable.len().max(1) as u32);
+        let mut last = SessionError::Resolve {
+            host: self.target.host.clone(),
+            source: io::Error::other("the name has no address"),
+        };
+        for address in usable {
+            let connecting = async {
+                match source {
+                    None => TcpStream::connect(address).await,
+                    Some(source) => bound(source)?.connect(address).await,
+                }
+            };
+            match timeout(each, connecting).await {
+                Ok(Ok(stream)) => {
+                    tune(&stream).map_err(|source| self.io("connect", source))?;
+                    return Ok(stream);
+                }
+                Ok(Err(source)) => last = self.connect_error(source),
+                Err(_) => {
+                    last = SessionError::ConnectTimeout {
+                        at: self.at(),
+                        limit: self.limits.connect,
+                    };
+                }
+            }
+        }
+        Err(last)
+    }
+
+    /// Returns the routes of the connections, each for an equal part of them. A
+    /// local address from which no route leads to the server is left out.
+    pub(crate) fn routes(&self) -> Vec<Route> {
+        let Some((sources, _)) = &self.sources else {
+            let server = self.addresses.first().copied();
+            let route = server.and_then(|server| {
+                let source = local_address(server)?;
+                let of = 1;
+                Some(Route { source, server, of })
+            });
+            return route.into_iter().collect();
+        };
+        let sources = sources.as_slice();
+        let route = |&source: &IpAddr| {
+            Some(Route {
+                source,
+                server: self.addresses_for(source).next()?,
+                of: sources.len() as u64,
+            })
+        };
+        sources.iter().filter_map(route).collect()
+    }
+
+    /// Returns whether the server is on this machine, judged by its address.
+    pub(crate) fn whereabouts(&self) -> Whereabouts {
+        match self.here() {
+            Some(_) => Whereabouts::Here,
+            None => Whereabouts::Elsewhere,
+        }
+    }
+
+    /// Returns the server's address if it belongs to this machine.
+    pub(crate) fn here(&self) -> Option<SocketAddr> {
+        let mut addresses = self.addresses.iter().copied();
+        addresses.find(|&server| is_own(server))
+    }
+
+    /// Returns the local address of this connection, if the user gave some.
+    fn source(&self) -> Option<IpAddr> {
+        let (sources, number) = self.sources.as_ref()?;
+        Some(sources.of_connection(*number))
+    }
+
+    /// Returns the server's addresses that can be reached from `source`.
+    fn addresses_for(&self, source: IpAddr) -> impl Iterator<Item = SocketAddr> {
+        let addresses = self.addresses.iter().copied();
+        addresses.filter(move |address| address.is_ipv4() == source.is_ipv4())
+    }
+
+    fn connect_error(&self, source: io::Error) -> SessionError {
+        let at = self.at();
+        match shortage(&source) {
+            Some(remedy) => SessionError::LocalLimit { at, source, remedy },
+            None => SessionError::Connect { at, source },
+        }
+    }
+
+    fn source_error(&self, source_ip: IpAddr, source: io::Error) -> SessionError {
+        let at = self.at();
+        match (
+            source.raw_os_error().map(Errno::from_raw),
+            shortage(&source),
+        ) {
+            // Here the error is about the address, not about a port, because the
+            // system chooses the port later.
+            (Some(Errno::EADDRNOTAVAIL), _) | (_, None) => {
+                SessionError::Source { source_ip, source }
+            }
+            (_, Some(remedy)) => SessionError::LocalLimit { at, source, remedy },
+        }
+    }
+}
+
+/// Makes a socket that connects from `source`.
+fn bound(source: IpAddr) -> io::Result<TcpSocket> {
+    let socket = match source {
+        IpAddr::V4(_) => TcpSocket::new_v4()?,
+        IpAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // With this option the system chooses the port when connecting. Connections to
+    // different servers can then share a port, so the number of ports limits
+    // connections per server, not per local address. On an old kernel without this
+    // option, connecting still works.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::socket::setsockopt(
+        &socket,
+        nix::sys::socket::sockopt::IpBindAddressNoPort,
+        &true,
+    );
+    socket.bind(SocketAddr::new(source, 0))?;
+    Ok(socket)
+}
+
+const fn family(address: IpAddr) -> &'static str {
+    match address {
+        IpAddr::V4(_) => "IPv4",
+        IpAddr::V6(_) => "IPv6",
+    }
+}
+
+fn tune(stream: &TcpStream) -> io::Result<()> {
+    // Requests are written in one piece; waiting to fill a segment would only delay
+    // them.
+    stream.set_nodelay(true)?;
+    // The session that holds the run's directory is silent during a load point.
+    // Firewalls drop silent connections, and dead ones must be detected.
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_TIME)
+        .with_interval(KEEPALIVE_TIME);
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}

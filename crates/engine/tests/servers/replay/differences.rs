@@ -1,0 +1,104 @@
+//! Answers that differ from the recorded ones.
+
+use std::collections::BTreeMap;
+
+use smbench_model::record::{Difference, Failure, OpKind};
+use smbench_protocol::NtStatus;
+
+use super::{counts, is_clean, options, plan, profile_of, run, samba};
+
+/// Operations that Samba answers otherwise than recorded.
+const OTHERWISE: &str = r#"
+Mkdir "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 1000 1000 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+ReadX 1 0 500 100 NT_STATUS_OK
+ReadX 1 5000 10 10 NT_STATUS_OK
+LockX 1 5 1 NT_STATUS_LOCK_NOT_GRANTED
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\clients\client1\a" 0x40 0x1 1 NT_STATUS_ACCESS_DENIED
+QUERY_PATH_INFORMATION "\clients\client1\b" 1004 NT_STATUS_OBJECT_PATH_NOT_FOUND
+Unlink "\clients\client1\a" 0x6 NT_STATUS_SHARING_VIOLATION
+Mkdir "\clients\client1\made" NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\made\b" 1004 NT_STATUS_OK
+Rmdir "\clients\client1\made" NT_STATUS_OK
+Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
+"#;
+
+#[test]
+fn what_goes_otherwise_is_counted_and_ends_nothing() {
+    let samba = match samba() {
+        Ok(samba) => samba,
+        Err(skip) => return eprintln!("{skip}"),
+    };
+    let profile = profile_of(OTHERWISE);
+    let record = run(&plan(&profile, &options("2", 1), &samba));
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    assert_eq!(point.ops.errors(), 0);
+    let status = |status| Failure::Status(status);
+    let expected = [
+        (OpKind::Read, NtStatus::SUCCESS, Failure::Short),
+        (OpKind::Read, NtStatus::SUCCESS, Failure::Long),
+        (
+            OpKind::Read,
+            NtStatus::SUCCESS,
+            status(NtStatus::END_OF_FILE),
+        ),
+        (
+            OpKind::Lock,
+            NtStatus::LOCK_NOT_GRANTED,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::Create,
+            NtStatus::OBJECT_NAME_NOT_FOUND,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::Create,
+            NtStatus::ACCESS_DENIED,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::QueryPath,
+            NtStatus::OBJECT_PATH_NOT_FOUND,
+            status(NtStatus::OBJECT_NAME_NOT_FOUND),
+        ),
+        // This file does not exist in a directory that is created here.
+        (
+            OpKind::QueryPath,
+            NtStatus::SUCCESS,
+            status(NtStatus::OBJECT_NAME_NOT_FOUND),
+        ),
+        (
+            OpKind::Unlink,
+            NtStatus::SHARING_VIOLATION,
+            status(NtStatus::SUCCESS),
+        ),
+        (
+            OpKind::Rmdir,
+            NtStatus::DIRECTORY_NOT_EMPTY,
+            status(NtStatus::SUCCESS),
+        ),
+    ];
+    let expected: BTreeMap<_, _> = expected
+        .into_iter()
+        .map(|(kind, recorded, seen)| {
+            let recorded = Some(recorded);
+            let difference = Difference {
+                kind,
+                recorded,
+                seen,
+            };
+            (difference, 2)
+        })
+        .collect();
+    assert_eq!(point.ops.differences(), &expected);
+    // Files opened against the record are closed, three for each client. Otherwise
+    // neither the file nor the directory could have been deleted.
+    assert_eq!(counts(point)[&OpKind::Close], 6);
+    assert!(is_clean(&samba));
+}
