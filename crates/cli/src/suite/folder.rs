@@ -335,11 +335,11 @@ fn remove_unfinished(path: &Path) -> io::Result<()> {
 /// Returns whether a file name is that of an incomplete `study.json`. It contains
 /// the number of the process that writes it.
 fn is_unfinished(name: &OsStr) -> bool {
-    let process = name.to_str().and_then(|name| {
-        let process = name.strip_prefix(".study.json.")?;
-        process.strip_suffix(".tmp")
+    let numbers = name.to_str().and_then(|name| {
+        let numbers = name.strip_prefix(".study.json.")?;
+        numbers.strip_suffix(".tmp")
     });
-    process.is_some_and(|process| process.parse::<u32>().is_ok())
+    numbers.is_some_and(|numbers| numbers.split('-').all(|one| one.parse::<u32>().is_ok()))
 }
 
 /// Returns the failure for a pass's document that cannot be read, with advice.
