@@ -174,8 +174,9 @@ pub(super) struct ServerEntry {
 pub(super) struct ComparisonEntry {
     /// Title in a report.
     pub(super) title: String,
-    /// Kind of comparison; [`ComparisonKind::Gain`] is refused.
-    #[serde(default)]
+    /// Kind of comparison; [`ComparisonKind::Gain`] is refused, with the text to write
+    /// instead.
+    #[serde(default, deserialize_with = "kind")]
     pub(super) kind: ComparisonKind,
     /// The server that the others are compared with; the first when absent.
     pub(super) baseline: Option<String>,
@@ -184,6 +185,17 @@ pub(super) struct ComparisonEntry {
     pub(super) servers: Option<Vec<String>>,
     /// Restriction to servers with this flush policy.
     pub(super) flush: Option<FlushDoc>,
+}
+
+/// Reads the kind of a comparison. An error lists only kinds that are not refused
+/// later.
+fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ComparisonKind, D::Error> {
+    match &*String::deserialize(deserializer)? {
+        "change" | "tuning" => Ok(ComparisonKind::Change),
+        "scaling" => Ok(ComparisonKind::Scaling),
+        "gain" => Ok(ComparisonKind::Gain),
+        other => Err(Error::unknown_variant(other, &["change", "scaling"])),
+    }
 }
 
 /// Placeholder for the servers that the command line names.
