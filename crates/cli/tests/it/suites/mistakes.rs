@@ -46,12 +46,16 @@ fn a_folder_of_another_study_is_refused_with_what_differs() {
     refused(&with(&[text(&file), &renamed]), "servers `memory`");
     place.write("suite.toml", "clients = \"1\"\n[run]\nseed = 4\n");
     refused(&args, "plan.seed 3, not 4");
-    // Texts that only a report shows may change.
+    // Texts that only a report shows may change, and limits of the set-up.
     place.write(
         "suite.toml",
         "title = \"New\"\nclients = \"1\"\n[run]\nseed = 3\n",
     );
-    let said = suite(&place, server.password(), &args);
+    let said = suite(
+        &place,
+        server.password(),
+        &otherwise(&["--setup-timeout=1m"]),
+    );
     said.succeeded();
     assert_eq!(read(&place.path("study/study.json"))["title"], "New");
     place.write("something", "");
