@@ -41,7 +41,7 @@ use crate::embedded::{Embedded, Responder};
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{Line, Visibility};
-use crate::results::check_writable;
+use crate::results::{check_writable, make_folder};
 use crate::signals;
 
 /// Time under load before and after each window.
@@ -85,10 +85,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     if let Some(Destination::File(path)) = &args.json {
         check_writable(path)?;
     }
-    std::fs::create_dir_all(&args.out).map_err(Failure::io(format!(
-        "write results to {}",
-        args.out.display()
-    )))?;
+    make_folder(&args.out)?;
     check_writable(&path)?;
     let line = Line::new(match args.quiet {
         true => Visibility::Hidden,

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //!
-//! - No older result is overwritten unless the user gave its name.
+//! - No older result is overwritten, not even if the user gave its name.
 //! - Before the run starts, it is known that results can be written.
 //! - A run that measured nothing leaves no file here, even if it is killed.
 
@@ -52,17 +52,11 @@ impl Results {
                 "--json - and --csv - cannot both have standard output".to_owned(),
             ));
         }
-        let mut copy = None;
-        if let Some(Destination::File(path)) = &output.json {
-            check_writable(path)?;
-            copy = Some(path.clone());
-        }
-        if let Some(Destination::File(path)) = &output.csv {
-            check_writable(path)?;
-        }
-        for path in output.hlog.iter().chain(&output.csv_iometer) {
-            check_writable(path)?;
-        }
+        named(output).try_for_each(check_writable)?;
+        let copy = match &output.json {
+            Some(Destination::File(path)) => Some(path.clone()),
+            _ => None,
+        };
         let folder = &output.out;
         let stem = file_stem(profile, now);
         let made = MadeFolders::missing(folder);
@@ -179,24 +173,65 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Returns the files that the user named.
+fn named(output: &OutputArgs) -> impl Iterator<Item = &Path> {
+    let destinations = output.json.iter().chain(&output.csv);
+    let files = destinations.filter_map(|to| match to {
+        Destination::Stdout => None,
+        Destination::File(path) => Some(path),
+    });
+    let files = files.chain(&output.csv_iometer).chain(&output.hlog);
+    files.map(PathBuf::as_path)
+}
+
+/// Fails if a file that the user named holds something, because measurements would
+/// be lost. Pipes and devices can be written again and again.
+pub(crate) fn check_new(output: &OutputArgs) -> Result<(), Failure> {
+    let is_taken = |path: &&Path| fs::metadata(path).is_ok_and(|at| at.is_file() && at.len() > 0);
+    match named(output).find(is_taken) {
+        Some(path) => Err(Failure::Usage(format!(
+            "{} exists, and no result is replaced: delete it, or give another name",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Makes the folder of `--out`.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    let made = try_making(folder);
+    made.map_err(Failure::io(format!(
+        "write results to {}",
+        folder.display()
+    )))
+}
+
+fn try_making(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder).map_err(|error| match folder.is_file() {
+        true => io::Error::other("this is a file; --out takes a folder: give another name"),
+        false => error,
+    })
+}
+
 /// Makes `folder` and does `work` in it. Tries again once if the folder is missing then:
 /// another run that had made the same folder removed it while it was still empty.
 fn in_folder(folder: &Path, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    let mut attempt = || fs::create_dir_all(folder).and_then(|()| work());
+    let mut attempt = || try_making(folder).and_then(|()| work());
     match attempt() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => attempt(),
         done => done,
     }
 }
 
-/// Opens a file for writing without a lasting change: its contents stay, and a new
-/// file is removed.
+/// Opens a file for writing without a lasting change: its contents stay, and whoever
+/// creates the file removes it.
 fn try_writing(path: &Path) -> io::Result<()> {
-    let is_new = !path.exists();
-    File::options().append(true).create(true).open(path)?;
-    match is_new {
-        true => fs::remove_file(path),
-        false => Ok(()),
+    match File::create_new(path) {
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            File::options().append(true).open(path).map(drop)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -215,9 +250,11 @@ fn file_stem(profile: &str, now: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
     use std::time::Duration;
 
     use super::*;
+    use crate::failure::Exit;
 
     fn output(folder: &Path) -> OutputArgs {
         OutputArgs {
@@ -374,6 +411,84 @@ mod tests {
             assert!(error.starts_with(&expected), "{error}");
             assert!(!good.out.exists());
         }
+    }
+
+    #[test]
+    fn a_file_that_a_run_was_told_to_write_keeps_the_result_of_an_earlier_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("named");
+        let destination = || Some(Destination::File(path.clone()));
+        let all = || {
+            [
+                OutputArgs {
+                    json: destination(),
+                    ..output(folder.path())
+                },
+                OutputArgs {
+                    csv: destination(),
+                    ..output(folder.path())
+                },
+                OutputArgs {
+                    csv_iometer: Some(path.clone()),
+                    ..output(folder.path())
+                },
+                OutputArgs {
+                    hlog: Some(path.clone()),
+                    ..output(folder.path())
+                },
+            ]
+        };
+        // As mktemp makes it.
+        fs::write(&path, "").unwrap();
+        all().iter().try_for_each(check_new).unwrap();
+        fs::write(&path, "an hour of work").unwrap();
+        for output in all() {
+            let refused = check_new(&output).unwrap_err();
+            assert_eq!(refused.exit(), Exit::Usage);
+            let expected = format!(
+                "{} exists, and no result is replaced: delete it, or give another name",
+                path.display()
+            );
+            assert_eq!(refused.to_string(), expected);
+        }
+        fs::remove_file(&path).unwrap();
+        all().iter().try_for_each(check_new).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_is_named_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.json");
+        fs::write(&file, "").unwrap();
+        let output = OutputArgs {
+            out: file.clone(),
+            ..output(folder.path())
+        };
+        let expected = format!(
+            "failed to write results to {}: this is a file; --out takes a folder: give another name",
+            file.display()
+        );
+        let refused = Results::prepare(&output, "x", SystemTime::now()).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
+        assert_eq!(make_folder(&file).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn results_of_runs_at_once_do_not_mix() {
+        const RUNS: usize = 8;
+        let folder = tempfile::tempdir().unwrap();
+        let output = output(folder.path());
+        thread::scope(|scope| {
+            for _ in 0..RUNS {
+                scope.spawn(|| {
+                    let now = SystemTime::UNIX_EPOCH;
+                    let mut results = Results::prepare(&output, "x", now).unwrap();
+                    results.save(&doc()).unwrap();
+                    assert_eq!(RunDoc::load(results.path().unwrap()).unwrap(), doc());
+                });
+            }
+        });
+        assert_eq!(names(&output.out).len(), RUNS);
     }
 
     #[test]

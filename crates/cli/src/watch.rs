@@ -28,14 +28,14 @@ pub(crate) trait Keep {
 /// The requested interval log.
 pub(crate) struct Log {
     path: PathBuf,
-    /// The log; created with the first interval, so that an older log stays until
-    /// then.
+    /// The log; created with the first interval, so that a run that measures nothing
+    /// leaves none.
     log: Option<IntervalLog<File>>,
     written: io::Result<()>,
 }
 
 impl Log {
-    /// Creates a log at `path` that replaces an existing file.
+    /// Creates a log at `path`.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         // A pipe is opened at once. That loses no data, and its reader may have to
         // be waited for.

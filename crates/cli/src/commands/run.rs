@@ -21,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{Line, Visibility};
 use crate::request::{Request, Server, document};
-use crate::results::{Results, save_csv, save_csv_iometer};
+use crate::results::{Results, check_new, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::unsaved::Unsaved;
 use crate::verdict::{ClientLimited, MissedRate, judge};
@@ -78,6 +78,7 @@ pub(crate) fn carry_out(
     output: &OutputArgs,
     telling: Telling<'_>,
 ) -> Result<Exit, Failure> {
+    check_new(output)?;
     let Telling {
         remedy,
         mut interim,

@@ -26,6 +26,7 @@ use super::difference::{between_machines, between_plans, between_servers, betwee
 use super::resolve::Suite;
 use super::sittings::{has, is_done, joined};
 use crate::failure::Failure;
+use crate::results::make_folder;
 
 /// File that the suite writing here locks. It lists the files that a killed suite
 /// leaves behind.
@@ -76,8 +77,8 @@ pub(super) enum Remains {
 impl Folder {
     /// Creates the folder, or continues the study that it contains.
     pub(super) fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
+        make_folder(path)?;
         let to = || Failure::io(format!("write results to {}", path.display()));
-        fs::create_dir_all(path).map_err(to())?;
         if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {
             return Err(Failure::Usage(format!(
                 "folder {} holds something, but no study: give another --out",
