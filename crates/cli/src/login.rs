@@ -22,7 +22,7 @@ use smbench_engine::target::Target;
 
 use crate::args;
 use crate::failure::Failure;
-use crate::password::{PasswordError, Sources};
+use crate::password::Sources;
 
 /// Default path of MIT Kerberos' configuration, which `KRB5_CONFIG` overrides.
 const CONFIGURATION: &str = "/etc/krb5.conf";
@@ -93,13 +93,20 @@ pub(crate) fn choose(
         Auth::Anonymous => Login::Anonymous,
         Auth::Auto | Auth::Ntlm => Login::Ntlm,
     };
-    match &target.login {
-        Login::Guest if target.user.is_empty() => "guest".clone_into(&mut target.user),
-        Login::Ntlm if target.user.is_empty() => return Err(PasswordError::NoUser.into()),
-        Login::Kerberos(login) if login.proof == Proof::Password && target.user.is_empty() => {
-            return Err(PasswordError::NoUser.into());
-        }
-        _ => {}
+    let needs_user = match &target.login {
+        Login::Ntlm => true,
+        Login::Kerberos(login) => login.proof == Proof::Password,
+        Login::Guest | Login::Anonymous => false,
+    };
+    if target.user.is_empty() && needs_user {
+        return Err(Failure::Usage(
+            "the target names no user: write smb://USER@HOST/SHARE, or give --auth anonymous or \
+             --auth guest"
+                .to_owned(),
+        ));
+    }
+    if target.user.is_empty() && target.login == Login::Guest {
+        "guest".clone_into(&mut target.user);
     }
     Ok(())
 }

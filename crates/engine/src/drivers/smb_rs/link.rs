@@ -266,6 +266,7 @@ fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
         at: endpoint.at(),
         who: Who::User(target.user.clone()),
         share: target.share.clone(),
+        password_note: target.password.source_note(),
         source,
     }
 }

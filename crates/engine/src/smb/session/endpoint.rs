@@ -427,6 +427,7 @@ impl Endpoint {
             at: self.at(),
             who: Who::from(credentials),
             share: self.target.share.clone(),
+            password_note: self.target.password.source_note(),
             source,
         }
     }
