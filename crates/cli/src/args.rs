@@ -22,19 +22,21 @@ mod value;
 
 use crate::failure::Failure;
 use message::one_line;
-use value::{destinations, files, parse_profile};
+use value::{destinations, files, parse_profile, paths};
 
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
-pub(crate) use load::{LoadArgs, WindowArgs};
+pub(crate) use load::WindowArgs;
 pub(crate) use message::{command_line, without_urls};
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{ConnectArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs};
+pub(crate) use server::{
+    Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
+};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
-pub(crate) use value::{Destination, paths};
+pub(crate) use value::Destination;
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -2,18 +2,19 @@
 
 mod cleanup;
 mod compare;
+mod fileio;
 mod import;
 mod lab;
 mod plan;
 mod probe;
 mod profiles;
 mod report;
-pub(crate) mod run;
+mod run;
 mod show;
 
 use crate::args::Command;
 use crate::failure::{Exit, Failure};
-use crate::{calibrate, fileio, suite};
+use crate::{calibrate, suite};
 
 /// Executes the command.
 pub(crate) fn execute(command: Command) -> Result<Exit, Failure> {

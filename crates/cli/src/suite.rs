@@ -6,8 +6,8 @@
 //!  + flags   -> Suite        resolve, given,     checked: plans, hosts, the study's document
 //!                            servers,
 //!                            comparisons
-//!            -> Folder       folder, sittings,   load points that are measured, and the rest
-//!                            difference
+//!            -> Folder       folder, slots,      load points that are measured, and the rest
+//!                            sittings, difference
 //!            -> passes       runner, host,       one engine run each, on one server; before that,
 //!                            remains             leftovers of an earlier invocation are removed
 //! ```
@@ -26,6 +26,7 @@ mod resolve;
 mod runner;
 mod servers;
 mod sittings;
+mod slots;
 mod source;
 mod spec;
 mod time_left;

@@ -7,9 +7,10 @@ use clap::{Args, Subcommand};
 use smbench_engine::clients::ClientList;
 use smbench_report::FlushDoc;
 
+use super::calibrate::CalibrationSource;
 use super::load::WindowArgs;
+use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths};
-use super::{CalibrationSource, ConnectArgs, SessionArgs};
 
 pub(super) const EXIT_CODES: &str = "\
 A suite that was interrupted or killed goes on where it stopped when the same command is given

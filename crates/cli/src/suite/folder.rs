@@ -25,21 +25,13 @@ use smbench_report::{Disclosure, LoadError, RunDoc};
 use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
 use super::resolve::Suite;
 use super::sittings::{has, is_done, joined};
+use super::slots::{Slot, slots};
 use crate::failure::Failure;
 use crate::results::make_folder;
 
 /// File that the suite writing here locks. It lists the files that a killed suite
 /// leaves behind.
 const RUNNING: &str = ".running";
-
-/// One pass of a profile on a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Slot {
-    pub(super) server: usize,
-    pub(super) profile: usize,
-    /// Number of the pass, from 1.
-    pub(super) pass: u32,
-}
 
 /// A study's folder, locked by this process.
 #[derive(Debug)]
@@ -272,22 +264,6 @@ fn noted(running: &mut File) -> Vec<Remains> {
     remains.unwrap_or_default()
 }
 
-/// Returns every pass in the order in which they run: a pass on each server before
-/// the next pass on any.
-pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
-    let mut slots = Vec::new();
-    for pass in 1..=study.passes {
-        for profile in 0..study.profiles.len() {
-            slots.extend((0..study.servers.len()).map(|server| Slot {
-                server,
-                profile,
-                pass,
-            }));
-        }
-    }
-    slots
-}
-
 /// Locks the folder. Fails if another suite is running here.
 fn lock(path: &Path) -> Result<File, Failure> {
     let name = path.join(RUNNING);
@@ -334,7 +310,7 @@ fn remove_unfinished(path: &Path) -> io::Result<()> {
 }
 
 /// Returns whether a file name is that of an incomplete `study.json`. It contains
-/// the number of the process that writes it.
+/// the number of the process that writes it, and the number of the file.
 fn is_unfinished(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| {
         let numbers = name.strip_prefix(".study.json.")?;

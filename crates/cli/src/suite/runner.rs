@@ -8,28 +8,24 @@
 //! - A server that fails affects only its own load points. If it refuses the
 //!   log-on, no further log-on is tried.
 
+mod pass;
+
 use std::time::Duration;
 
-use smbench_engine::run::RunError;
-use smbench_engine::{Cancel, SessionError, run};
-use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::height;
+use smbench_engine::{Cancel, run};
 use smbench_report::units::{counted, plain};
-use smbench_report::{RunDoc, render};
 
-use super::folder::{Folder, Remains, Slot, slots};
-use super::host::Standing;
+use self::pass::Trouble;
+use super::folder::Folder;
 use super::remains::remove_remains;
 use super::resolve::Suite;
+use super::slots::{Slot, slots};
 use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
-use crate::output::{complain, print};
+use crate::output::complain;
 use crate::progress::{Line, Visibility};
-use crate::request::document;
-use crate::signals::cleanup_command;
 use crate::unsaved::Unsaved;
 use crate::verdict::{MissedRate, judge};
-use crate::watch::{Keep, Watch};
 
 /// State that a suite shares with its progress line and signal handling.
 #[derive(Clone, Copy)]
@@ -183,114 +179,6 @@ impl<'a> Runner<'a> {
         self.line.suspended(|| complain(message));
     }
 
-    /// Runs the remaining part of one pass.
-    fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), Trouble> {
-        let failed = |failure: Failure| Trouble::Failed(failure.exit(), failure.to_string());
-        let place = self.place(slot);
-        self.line.within(format!("{place}, {} left", left.told()));
-        let host = &self.suite.hosts[slot.server];
-        let whole = self.suite.plan(slot);
-        let before = self.folder.remains().to_vec();
-        let standing = host.stand(|folder| {
-            let folder = folder.to_owned();
-            self.folder.add_remains(Remains::Samba { folder })
-        });
-        let Standing {
-            target,
-            disclosure,
-            samba,
-        } = match standing {
-            Ok(standing) => standing,
-            Err(failure) => {
-                // The started server and its files are gone.
-                self.folder.set_remains(before).map_err(Trouble::Stop)?;
-                return Err(failed(failure));
-            }
-        };
-        if let Err(other) = self.folder.admit(slot.server, &disclosure) {
-            drop(samba);
-            self.folder.set_remains(before).map_err(Trouble::Stop)?;
-            return Err(Trouble::Stop(other));
-        }
-        let mut plan = whole.clone();
-        plan.server_cpu = host.cpu.clone();
-        plan.load_points = self.folder.remaining(slot);
-        let url = target.redacted();
-        let cleanup = cleanup_command(&url);
-        plan.target = target;
-        let keep = Pass {
-            folder: self.folder,
-            slot,
-            plan: whole,
-            server: samba
-                .is_none()
-                .then_some((host.name.as_str(), url.as_str())),
-            telling: Telling {
-                line: self.line,
-                place: &place,
-                left,
-                points: self.points,
-            },
-        };
-        if let Err(error) = run::check_server_cpu(&plan.server_cpu) {
-            let warning = format!("{place}: {error}; this pass may lack the server's CPU time");
-            self.line.suspended(|| complain(warning));
-        }
-        let mut watch = Watch::new(self.line, keep, None, disclosure.clone(), self.unsaved);
-        let record = run::execute(&plan, &mut watch, self.cancel);
-        let closed = watch.close();
-        let is_scratch = samba.is_some();
-        drop(samba);
-        let leftover = match &record {
-            Ok(record) => record.leftover.clone(),
-            Err(RunError::Leftover { leftover, .. }) => Some(leftover.clone()),
-            Err(_) => None,
-        };
-        let doc = record.map(|record| document(&record, disclosure));
-        // Before any other step that can fail.
-        self.unsaved.begin();
-        let saved = match &doc {
-            Ok(doc) if doc.is_measured() => self.folder.save(slot, whole, doc.clone()),
-            _ => closed,
-        };
-        self.unsaved.end();
-        let noted = match leftover.filter(|_| !is_scratch) {
-            Some(leftover) => {
-                self.leftovers += 1;
-                self.tell(&format!("{leftover}; remove it with: {cleanup}"));
-                Ok(())
-            }
-            // All noted items have been removed.
-            None => self.folder.set_remains(before),
-        };
-        if let (Err(_), Ok(doc)) = (&saved, &doc) {
-            // The result is not saved anywhere. If printing fails as well, the full
-            // disk is the more important message.
-            let _ = self.line.suspended(|| print(&render(doc)));
-        }
-        // Further results would be lost as well.
-        saved.and(noted).map_err(Trouble::Stop)?;
-        let is_transfer = {
-            let study = &self.suite.study;
-            study.transfer(&study.profiles[slot.profile]).is_some()
-        };
-        let doc = doc.map_err(|error| match error {
-            RunError::Session(SessionError::TooLarge { .. }) if is_transfer => {
-                Trouble::Beyond(error.to_string())
-            }
-            error => match Failure::from(error) {
-                failure if failure.is_of_log_on() => {
-                    Trouble::NotLetIn(failure.exit(), failure.to_string())
-                }
-                failure => failed(failure),
-            },
-        })?;
-        match (doc.outcome, judge(&doc)) {
-            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err(Trouble::Failed(exit, reason)),
-            _ => Ok(()),
-        }
-    }
-
     /// Reports missing and invalid load points, server by server.
     fn verdict(self, slots: &[Slot]) -> Result<Exit, Failure> {
         let is_measured = slots
@@ -348,76 +236,9 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Reason why a pass was not completed.
-enum Trouble {
-    /// The pass has block sizes that not every server accepts.
-    Beyond(String),
-    /// The result would not belong to this study, or cannot be saved.
-    Stop(Failure),
-    /// The server, or the KDC, refused the log-on.
-    NotLetIn(Exit, String),
-    Failed(Exit, String),
-}
-
 /// Whether each load point is printed in a separate line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Points {
     Told,
     Untold,
-}
-
-/// State for messages during a pass.
-struct Telling<'a> {
-    line: &'a Line,
-    place: &'a str,
-    left: &'a mut TimeLeft,
-    points: Points,
-}
-
-/// Destination of a pass's load points.
-struct Pass<'a> {
-    folder: &'a mut Folder,
-    slot: Slot,
-    /// Plan of the whole pass.
-    plan: &'a smbench_engine::plan::Plan,
-    /// Name and URL of the server; `None` if it is removed together with all its
-    /// files.
-    server: Option<(&'a str, &'a str)>,
-    telling: Telling<'a>,
-}
-
-impl Keep for Pass<'_> {
-    fn directory_claimed(&mut self, directory: &str) {
-        let Some((server, url)) = self.server else {
-            return;
-        };
-        let remains = Remains::Share {
-            server: server.to_owned(),
-            directory: directory.to_owned(),
-            url: Some(url.to_owned()),
-        };
-        // If noting fails, the directory stays on the share if the suite is killed.
-        // That is not a reason to stop measuring.
-        let _ = self.folder.add_remains(remains);
-    }
-
-    fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
-        let Telling {
-            line,
-            place,
-            left,
-            points,
-        } = &mut self.telling;
-        left.measured(self.plan);
-        line.within(format!("{place}, {} left", left.told()));
-        if let (Points::Told, Some(point)) = (*points, doc.load_points.last()) {
-            complain(format_args!(
-                "{place}, {}: {}; {} left",
-                counted(point.clients.into(), "client"),
-                height(&doc, point),
-                left.told()
-            ));
-        }
-        self.folder.save(self.slot, self.plan, doc)
-    }
 }

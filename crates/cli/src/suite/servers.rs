@@ -11,13 +11,11 @@ use smbench_report::FlushDoc;
 
 use super::client;
 use super::host::{Account, Host, HostKind, samba_policy};
-use super::resolve::twice;
 use super::source::Source;
-use super::spec::{NAMED, ServerEntry};
-use crate::args::{NamedServerArgs, SecretArgs, parse_option};
+use super::spec::{NAMED, ServerEntry, twice};
+use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
-use crate::login::{self, Auth, LoginArgs};
-use crate::request;
+use crate::{login, request};
 
 /// Returns the servers of the command line, then those of the suite.
 pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {

@@ -31,6 +31,7 @@
 //! Unknown keys are errors. Paths are relative to the suite's file. No password
 //! may be in the file.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -200,3 +201,11 @@ fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ComparisonKind, D:
 
 /// Placeholder for the servers that the command line names.
 pub(super) const NAMED: &str = "--server";
+
+/// Returns the first name that occurs twice, ignoring case.
+pub(super) fn twice(names: &[String]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    let mut names = names.iter();
+    let second = names.find(|name| !seen.insert(name.to_lowercase()));
+    second.map(String::as_str)
+}
