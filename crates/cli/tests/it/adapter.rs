@@ -184,37 +184,6 @@ fn parts_of_the_built_in_suite_can_be_picked() {
     assert_eq!(run["load_points"][0]["clients"], 4);
     let run = pass(&place, "01-memory", "02-receive-8mib").unwrap();
     assert_eq!(run["plan"]["workload"]["file_bytes"], 8 << 20);
-    let unknown = ["adapter", &named, "--profile=duplex-3KiB"];
-    suite(&place, server.password(), &unknown).failed_with(2, &["unknown profile `duplex-3KiB`"]);
-}
-
-/// A suite that cannot run makes no connection and no folder.
-#[test]
-fn transfers_that_cannot_run_are_refused() {
-    let place = Place::new();
-    for (table, says) in [
-        ("", "[transfers] has no sizes"),
-        ("sizes = [\"0\"]", "profile transmit-0B: a size is 0"),
-        ("sizes = [\"16MiB\"]", "size 16 MiB is more than 8 MiB"),
-        (
-            "sizes = [\"4k\", \"4k\"]",
-            "two profiles are called `transmit-4KiB`",
-        ),
-        ("sizes = [\"4k\"]\nmodes = [\"up\"]", "unknown variant `up`"),
-    ] {
-        let file = place.write("own.toml", &format!("[transfers]\n{table}\n"));
-        let server = "--server=gone=smb://ann@127.0.0.1:1/s";
-        let said = suite(&place, "pw", &[text(&file), server]);
-        said.failed_with(2, &[says]);
-        assert!(!place.path("study").exists(), "{table}");
-    }
-    let file = place.write("zero.toml", "clients = \"1\"\n");
-    let said = suite(
-        &place,
-        "pw",
-        &[text(&file), "--server=a=smb://ann@h/s", "--duration=0s"],
-    );
-    said.failed_with(2, &["duration is zero"]);
 }
 
 /// A server without room reports that before anything is written, and only the
