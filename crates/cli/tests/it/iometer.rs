@@ -178,7 +178,14 @@ fn an_imported_suite_is_one_that_plans() {
     // All four form one suite, so only a wrong server is left as an error.
     let suite = format!("{folder}/suite.toml");
     let server = "nas=smb://ann@127.0.0.1:1/x";
-    let args = ["suite", &suite, "--server", server, "--out=study"];
+    let args = [
+        "suite",
+        &suite,
+        "--server",
+        server,
+        "--calibration=off",
+        "--out=study",
+    ];
     let said = place.smbench_as("x", &args);
     assert_eq!(said.code(), Some(3), "{said:?}");
     assert!(said.stderr.contains("8 outstanding on nas"), "{said:?}");
