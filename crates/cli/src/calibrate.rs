@@ -51,7 +51,7 @@ pub(crate) const QUICK: Duration = Duration::from_millis(200);
 
 /// Targets that an operation is measured with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum TargetSet {
     /// Every target, with one thread and with all.
     Whole,
     /// Only the embedded server, which runs are compared with. Used for large
@@ -61,21 +61,21 @@ enum Extent {
 
 /// Measured operations: share of reads in percent, bytes, and targets. A run is
 /// compared with sizes that differ by a factor of up to four: from 1 KiB to 4 MiB.
-const OPERATIONS: [(f64, u64, Extent); 6] = [
-    (100.0, 4 << 10, Extent::Whole),
-    (100.0, 64 << 10, Extent::Whole),
-    (100.0, 1 << 20, Extent::Server),
-    (0.0, 4 << 10, Extent::Whole),
-    (0.0, 64 << 10, Extent::Whole),
-    (0.0, 1 << 20, Extent::Server),
+const OPERATIONS: [(f64, u64, TargetSet); 6] = [
+    (100.0, 4 << 10, TargetSet::Whole),
+    (100.0, 64 << 10, TargetSet::Whole),
+    (100.0, 1 << 20, TargetSet::Server),
+    (0.0, 4 << 10, TargetSet::Whole),
+    (0.0, 64 << 10, TargetSet::Whole),
+    (0.0, 1 << 20, TargetSet::Server),
 ];
 
 /// Returns the number of clients per thread: enough that an answer is always
 /// waiting. Slow answers need fewer clients.
-const fn clients_per_thread(extent: Extent) -> u32 {
+const fn clients_per_thread(extent: TargetSet) -> u32 {
     match extent {
-        Extent::Whole => 16,
-        Extent::Server => 4,
+        TargetSet::Whole => 16,
+        TargetSet::Server => 4,
     }
 }
 
@@ -201,7 +201,7 @@ fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<Calibrat
     let mut ceilings = Vec::new();
     for answers in CeilingTarget::ALL {
         for (read_percent, bytes, extent) in OPERATIONS {
-            if extent == Extent::Server && answers != CeilingTarget::Embedded {
+            if extent == TargetSet::Server && answers != CeilingTarget::Embedded {
                 continue;
             }
             for &threads in &threads {

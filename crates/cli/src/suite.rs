@@ -6,7 +6,7 @@
 //!  + flags   -> Suite        resolve, given,     checked: plans, hosts, the study's document
 //!                            servers,
 //!                            comparisons
-//!            -> Folder       folder, slots,      load points that are measured, and the rest
+//!            -> Folder       folder, passes,     load points that are measured, and the rest
 //!                            sittings, difference
 //!            -> passes       runner, host,       one engine run each, on one server; before that,
 //!                            remains             leftovers of an earlier invocation are removed
@@ -21,12 +21,12 @@ mod difference;
 mod folder;
 mod given;
 mod host;
+mod passes;
 mod remains;
 mod resolve;
 mod runner;
 mod servers;
 mod sittings;
-mod slots;
 mod source;
 mod spec;
 mod time_left;

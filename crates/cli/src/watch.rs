@@ -71,9 +71,9 @@ impl Log {
 
 /// Whether a write has failed, which is reported once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum WriteFailure {
     None,
-    Told,
+    Reported,
 }
 
 /// Shows the progress and saves each load point.
@@ -82,7 +82,7 @@ pub(crate) struct Watch<'a, K> {
     keep: K,
     log: Option<Log>,
     disclosure: Disclosure,
-    trouble: Trouble,
+    write_failure: WriteFailure,
     interim: Option<Interim<'a>>,
     unsaved: Unsaved,
 }
@@ -105,7 +105,7 @@ impl<'a, K: Keep> Watch<'a, K> {
             keep,
             log,
             disclosure,
-            trouble: Trouble::None,
+            write_failure: WriteFailure::None,
             interim: None,
             unsaved: unsaved.clone(),
         }
@@ -128,8 +128,8 @@ impl<'a, K: Keep> Watch<'a, K> {
             // Such a result is handled at the end of the run.
             return;
         }
-        if let (Err(failure), Trouble::None) = (self.keep.save(doc), self.trouble) {
-            self.trouble = Trouble::Told;
+        if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
+            self.write_failure = WriteFailure::Reported;
             self.line.suspended(|| {
                 complain(format_args!(
                     "{failure}; the run goes on, and writing is tried again"

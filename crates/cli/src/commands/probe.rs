@@ -29,7 +29,7 @@ const CAPABILITIES: [(u32, &str); 7] = [
 ];
 
 /// A label and its value.
-type Line = (&'static str, String);
+type LabelledValue = (&'static str, String);
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let visit = Visit::resolve(&args.url)?;
@@ -130,7 +130,7 @@ fn describe(url: &str, probe: &Probe) -> String {
 }
 
 /// Returns the result of each offer that was made alone.
-fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Line> {
+fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = LabelledValue> {
     all.iter().map(|(offered, accepted)| {
         let answer = match accepted {
             Ok(()) => "accepted".to_owned(),
@@ -141,7 +141,7 @@ fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Li
 }
 
 /// Describes how the server handled a temporary file of smbench.
-fn tried_out(trials: &Trials) -> Vec<Line> {
+fn tried_out(trials: &Trials) -> Vec<LabelledValue> {
     let compound = match &trials.compound {
         Ok(()) => "create, query and close in one frame: accepted".to_owned(),
         Err(reason) => plain(reason),
@@ -186,7 +186,7 @@ fn granted<T: Copy + PartialEq>(
     label: &'static str,
     all: &[(T, Result<T, String>)],
     name: impl Fn(T) -> String,
-) -> Vec<Line> {
+) -> Vec<LabelledValue> {
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let lines = all.iter().zip(labels).map(|((asked, granted), label)| {
         let answer = match granted {

@@ -4,27 +4,27 @@ use smbench_report::study::StudyDoc;
 
 /// One pass of a profile on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Slot {
+pub(super) struct PassId {
     pub(super) server: usize,
     pub(super) profile: usize,
     /// Number of the pass, from 1.
-    pub(super) pass: u32,
+    pub(super) number: u32,
 }
 
 /// Returns every pass in the order in which they run: a pass on each server before
 /// the next pass on any.
-pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
-    let mut slots = Vec::new();
-    for pass in 1..=study.passes {
+pub(super) fn all_passes(study: &StudyDoc) -> Vec<PassId> {
+    let mut passes = Vec::new();
+    for number in 1..=study.passes {
         for profile in 0..study.profiles.len() {
-            slots.extend((0..study.servers.len()).map(|server| Slot {
+            passes.extend((0..study.servers.len()).map(|server| PassId {
                 server,
                 profile,
-                pass,
+                number,
             }));
         }
     }
-    slots
+    passes
 }
 
 #[cfg(test)]
@@ -55,9 +55,9 @@ mod tests {
                 transfers: Vec::new(),
                 comparisons: Vec::new(),
             };
-            slots(&study).into_iter()
+            all_passes(&study).into_iter()
         }
-        .map(|slot| (slot.pass, slot.profile, slot.server))
+        .map(|pass| (pass.number, pass.profile, pass.server))
         .collect();
         assert_eq!(
             order,

@@ -14,8 +14,8 @@ use super::client;
 use super::comparisons::comparison;
 use super::given::{given_fields, options, quick};
 use super::host::Host;
+use super::passes::PassId;
 use super::servers::hosts;
-use super::slots::Slot;
 use super::source::Source;
 use super::spec::twice;
 use super::transfers::{self, Transfer};
@@ -44,8 +44,8 @@ pub(super) struct Suite {
 
 impl Suite {
     /// Returns the plan of a pass, without its target.
-    pub(super) fn plan(&self, slot: Slot) -> &Plan {
-        &self.plans[slot.profile][slot.server]
+    pub(super) fn plan(&self, pass: PassId) -> &Plan {
+        &self.plans[pass.profile][pass.server]
     }
 
     /// Checks a suite. Makes no connection.

@@ -15,11 +15,11 @@ use std::time::Duration;
 use smbench_engine::{Cancel, run};
 use smbench_report::units::{counted, plain};
 
-use self::pass::Trouble;
+use self::pass::Incomplete;
 use super::folder::Folder;
+use super::passes::{PassId, all_passes};
 use super::remains::remove_remains;
 use super::resolve::Suite;
-use super::slots::{Slot, slots};
 use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
@@ -45,15 +45,15 @@ pub(super) struct Runner<'a> {
     cancel: &'a Cancel,
     unsaved: &'a Unsaved,
     /// Whether load points are printed because no progress line can be shown.
-    points: Points,
+    points: PointLines,
     missed_rate: MissedRate,
     /// Number of directories of this invocation that remain on a share.
     leftovers: u32,
     /// Passes that failed before they were complete.
-    failed: Vec<(Slot, Exit, String)>,
+    failed: Vec<(PassId, Exit, String)>,
     /// Passes with requests larger than the server accepts, which is expected for
     /// some.
-    beyond: Vec<Slot>,
+    beyond: Vec<PassId>,
     /// Servers that refused the log-on.
     closed: Vec<usize>,
 }
@@ -74,8 +74,8 @@ impl<'a> Runner<'a> {
             cancel,
             unsaved,
             points: match visibility {
-                Visibility::Terminal if line.is_hidden() => Points::Told,
-                _ => Points::Untold,
+                Visibility::Terminal if line.is_hidden() => PointLines::Printed,
+                _ => PointLines::Hidden,
             },
             missed_rate,
             leftovers: 0,
@@ -89,62 +89,62 @@ impl<'a> Runner<'a> {
     /// standard error.
     pub(super) fn run(mut self) -> Result<Exit, Failure> {
         remove_remains(self.suite, self.folder, self.line);
-        let slots = slots(&self.suite.study);
-        let planned = slots.iter().map(|&slot| self.planned(slot)).sum();
+        let passes = all_passes(&self.suite.study);
+        let planned = passes.iter().map(|&pass| self.planned(pass)).sum();
         let mut left = TimeLeft::of(planned);
-        self.check_exporters(&slots);
-        for &slot in &slots {
+        self.check_exporters(&passes);
+        for &pass in &passes {
             if self.cancel.is_cancelled() {
                 break;
             }
-            if self.folder.remaining(slot).is_empty() {
+            if self.folder.remaining(pass).is_empty() {
                 continue;
             }
-            if self.closed.contains(&slot.server) {
-                left.forgo(self.planned(slot));
+            if self.closed.contains(&pass.server) {
+                left.forgo(self.planned(pass));
                 continue;
             }
-            let place = self.place(slot);
-            match self.pass(slot, &mut left) {
+            let place = self.place(pass);
+            match self.pass(pass, &mut left) {
                 Ok(()) => {}
-                Err(Trouble::Beyond(reason)) => {
+                Err(Incomplete::Beyond(reason)) => {
                     self.tell(&format!("{place}: left out: {reason}"));
-                    self.beyond.push(slot);
+                    self.beyond.push(pass);
                 }
-                Err(Trouble::Stop(failure)) => {
+                Err(Incomplete::Stop(failure)) => {
                     self.line.clear();
                     return Err(failure);
                 }
-                Err(Trouble::NotLetIn(exit, reason)) => {
+                Err(Incomplete::NotLetIn(exit, reason)) => {
                     // Another attempt before each pass would lock the account.
                     self.tell(&format!(
                         "{place}: {reason}; no further log-on is tried there, and the suite goes \
                          on without this server"
                     ));
-                    self.closed.push(slot.server);
-                    self.failed.push((slot, exit, reason));
+                    self.closed.push(pass.server);
+                    self.failed.push((pass, exit, reason));
                 }
-                Err(Trouble::Failed(exit, reason)) => {
+                Err(Incomplete::Failed(exit, reason)) => {
                     if !self.cancel.is_cancelled() {
                         self.tell(&format!("{place}: {reason}; the suite goes on"));
                     }
-                    self.failed.push((slot, exit, reason));
+                    self.failed.push((pass, exit, reason));
                 }
             }
-            self.folder.load(slot, self.suite)?;
-            left.forgo(self.planned(slot));
+            self.folder.load(pass, self.suite)?;
+            left.forgo(self.planned(pass));
         }
         self.line.clear();
-        self.verdict(&slots)
+        self.verdict(&passes)
     }
 
     /// Leaves out servers whose exporter does not answer before the first pass. In later
     /// passes, that costs only the CPU time of the server.
-    fn check_exporters(&mut self, slots: &[Slot]) {
+    fn check_exporters(&mut self, passes: &[PassId]) {
         for (server, host) in self.suite.hosts.iter().enumerate() {
-            let mut of_server = slots.iter().filter(|slot| slot.server == server);
-            let next = of_server.find(|slot| !self.folder.remaining(**slot).is_empty());
-            if let (Some(&slot), Err(error)) = (next, run::check_server_cpu(&host.cpu)) {
+            let mut of_server = passes.iter().filter(|pass| pass.server == server);
+            let next = of_server.find(|pass| !self.folder.remaining(**pass).is_empty());
+            if let (Some(&pass), Err(error)) = (next, run::check_server_cpu(&host.cpu)) {
                 let failure = Failure::from(error);
                 let name = plain(&self.suite.study.servers[server].name);
                 self.tell(&format!(
@@ -152,26 +152,26 @@ impl<'a> Runner<'a> {
                 ));
                 self.closed.push(server);
                 self.failed
-                    .push((slot, failure.exit(), failure.to_string()));
+                    .push((pass, failure.exit(), failure.to_string()));
             }
         }
     }
 
     /// Returns the planned time of the remaining load points of a pass, ramps
     /// included.
-    fn planned(&self, slot: Slot) -> Duration {
-        let points = self.folder.remaining(slot).len() as u32;
-        of_point(self.suite.plan(slot)) * points
+    fn planned(&self, pass: PassId) -> Duration {
+        let points = self.folder.remaining(pass).len() as u32;
+        of_point(self.suite.plan(pass)) * points
     }
 
-    fn place(&self, slot: Slot) -> String {
+    fn place(&self, pass: PassId) -> String {
         let study = &self.suite.study;
         format!(
             "pass {}/{}, {} on {}",
-            slot.pass,
+            pass.number,
             study.passes,
-            plain(&study.profiles[slot.profile]),
-            plain(&study.servers[slot.server].name)
+            plain(&study.profiles[pass.profile]),
+            plain(&study.servers[pass.server].name)
         )
     }
 
@@ -180,10 +180,10 @@ impl<'a> Runner<'a> {
     }
 
     /// Reports missing and invalid load points, server by server.
-    fn verdict(self, slots: &[Slot]) -> Result<Exit, Failure> {
-        let is_measured = slots
+    fn verdict(self, passes: &[PassId]) -> Result<Exit, Failure> {
+        let is_measured = passes
             .iter()
-            .any(|&slot| self.folder.measured(slot).is_some());
+            .any(|&pass| self.folder.measured(pass).is_some());
         if self.cancel.is_cancelled() {
             return match is_measured {
                 true => Ok(Exit::Interrupted),
@@ -192,15 +192,15 @@ impl<'a> Runner<'a> {
         }
         let mut worst = Exit::Done;
         for (server, doc) in self.suite.study.servers.iter().enumerate() {
-            let of_server = || slots.iter().filter(move |slot| slot.server == server);
+            let of_server = || passes.iter().filter(move |pass| pass.server == server);
             let missing: usize = of_server()
-                .filter(|slot| !self.beyond.contains(slot))
-                .map(|&slot| self.folder.remaining(slot).len())
+                .filter(|pass| !self.beyond.contains(pass))
+                .map(|&pass| self.folder.remaining(pass).len())
                 .sum();
             let name = plain(&doc.name);
             if missing > 0 {
                 let mut failed = self.failed.iter();
-                let first = failed.find(|(slot, ..)| slot.server == server);
+                let first = failed.find(|(pass, ..)| pass.server == server);
                 let (exit, reason) = match first {
                     Some((_, exit, reason)) => (*exit, reason.as_str()),
                     None => (Exit::Invalid, "no reason given"),
@@ -217,11 +217,11 @@ impl<'a> Runner<'a> {
                     _ => Exit::Invalid,
                 };
             }
-            for &slot in of_server() {
-                let run = self.folder.measured(slot);
+            for &pass in of_server() {
+                let run = self.folder.measured(pass);
                 let judged = run.and_then(|doc| judge(doc).or_else(|| self.missed_rate.judge(doc)));
                 if let Some((exit, Some(reason))) = judged {
-                    complain(format_args!("{}: {reason}", self.place(slot)));
+                    complain(format_args!("{}: {reason}", self.place(pass)));
                     worst = match worst {
                         Exit::Setup | Exit::Usage => worst,
                         _ => exit,
@@ -238,7 +238,7 @@ impl<'a> Runner<'a> {
 
 /// Whether each load point is printed in a separate line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Points {
-    Told,
-    Untold,
+enum PointLines {
+    Printed,
+    Hidden,
 }

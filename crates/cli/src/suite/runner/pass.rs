@@ -12,10 +12,10 @@ use smbench_report::units::counted;
 use smbench_report::{RunDoc, render};
 
 use super::super::folder::{Folder, Remains};
-use super::super::host::Standing;
-use super::super::slots::Slot;
+use super::super::host::StartedServer;
+use super::super::passes::PassId;
 use super::super::time_left::TimeLeft;
-use super::{Points, Runner};
+use super::{PointLines, Runner};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::Line;
@@ -25,7 +25,7 @@ use crate::verdict::judge;
 use crate::watch::{Keep, Watch};
 
 /// Reason why a pass was not completed.
-pub(super) enum Trouble {
+pub(super) enum Incomplete {
     /// The pass has block sizes that not every server accepts.
     Beyond(String),
     /// The result would not belong to this study, or cannot be saved.
@@ -35,7 +35,7 @@ pub(super) enum Trouble {
     Failed(Exit, String),
 }
 
-impl Trouble {
+impl Incomplete {
     fn failed(failure: &Failure) -> Self {
         Self::Failed(failure.exit(), failure.to_string())
     }
@@ -43,28 +43,28 @@ impl Trouble {
 
 impl Runner<'_> {
     /// Runs the remaining part of one pass.
-    pub(super) fn pass(&mut self, slot: Slot, left: &mut TimeLeft) -> Result<(), Trouble> {
-        let place = self.place(slot);
+    pub(super) fn pass(&mut self, pass: PassId, left: &mut TimeLeft) -> Result<(), Incomplete> {
+        let place = self.place(pass);
         self.line.within(format!("{place}, {} left", left.told()));
         let before = self.folder.remains().to_vec();
-        let standing = match self.start_server(slot) {
-            Ok(standing) => standing,
-            Err(trouble) => {
+        let server = match self.start_server(pass) {
+            Ok(server) => server,
+            Err(incomplete) => {
                 // The started server and its files are gone.
-                self.folder.set_remains(before).map_err(Trouble::Stop)?;
-                return Err(trouble);
+                self.folder.set_remains(before).map_err(Incomplete::Stop)?;
+                return Err(incomplete);
             }
         };
-        let is_scratch = standing.samba.is_some();
-        let cleanup = cleanup_command(&standing.target.redacted());
-        let plan = self.remaining_plan(slot, &standing.target);
+        let is_scratch = server.samba.is_some();
+        let cleanup = cleanup_command(&server.target.redacted());
+        let plan = self.remaining_plan(pass, &server.target);
         self.warn_about_exporter(&place, &plan);
-        let disclosure = standing.disclosure.clone();
-        let (record, closed) = self.measure(slot, &plan, standing, &place, left);
+        let disclosure = server.disclosure.clone();
+        let (record, closed) = self.measure(pass, &plan, server, &place, left);
         let leftover = leftover(&record).filter(|_| !is_scratch);
         let doc = record.map(|record| document(&record, disclosure));
         // Before any other step that can fail.
-        let saved = self.save(slot, &doc, closed);
+        let saved = self.save(pass, &doc, closed);
         let noted = match leftover {
             Some(leftover) => {
                 self.leftovers += 1;
@@ -75,30 +75,30 @@ impl Runner<'_> {
             None => self.folder.set_remains(before),
         };
         // Further results would be lost as well.
-        saved.and(noted).map_err(Trouble::Stop)?;
-        self.ended(slot, doc)
+        saved.and(noted).map_err(Incomplete::Stop)?;
+        self.ended(pass, doc)
     }
 
     /// Starts the server of a pass. Fails if it is no longer the one that was measured
     /// before.
-    fn start_server(&mut self, slot: Slot) -> Result<Standing, Trouble> {
-        let standing = self.suite.hosts[slot.server].stand(|folder| {
+    fn start_server(&mut self, pass: PassId) -> Result<StartedServer, Incomplete> {
+        let server = self.suite.hosts[pass.server].start(|folder| {
             let folder = folder.to_owned();
             self.folder.add_remains(Remains::Samba { folder })
         });
-        let standing = standing.map_err(|failure| Trouble::failed(&failure))?;
-        let admitted = self.folder.admit(slot.server, &standing.disclosure);
-        admitted.map_err(Trouble::Stop)?;
-        Ok(standing)
+        let server = server.map_err(|failure| Incomplete::failed(&failure))?;
+        let admitted = self.folder.admit(pass.server, &server.disclosure);
+        admitted.map_err(Incomplete::Stop)?;
+        Ok(server)
     }
 
     /// Returns the plan of the load points that are not measured yet.
-    fn remaining_plan(&self, slot: Slot, target: &Target) -> Plan {
+    fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
         Plan {
-            load_points: self.folder.remaining(slot),
-            server_cpu: self.suite.hosts[slot.server].cpu.clone(),
+            load_points: self.folder.remaining(pass),
+            server_cpu: self.suite.hosts[pass.server].cpu.clone(),
             target: target.clone(),
-            ..self.suite.plan(slot).clone()
+            ..self.suite.plan(pass).clone()
         }
     }
 
@@ -114,25 +114,25 @@ impl Runner<'_> {
     /// this pass.
     fn measure(
         &mut self,
-        slot: Slot,
+        pass: PassId,
         plan: &Plan,
-        standing: Standing,
+        server: StartedServer,
         place: &str,
         left: &mut TimeLeft,
     ) -> (Result<RunRecord, RunError>, Result<(), Failure>) {
-        let url = standing.target.redacted();
-        let name = self.suite.hosts[slot.server].name.as_str();
-        let keep = Pass {
+        let url = server.target.redacted();
+        let name = self.suite.hosts[pass.server].name.as_str();
+        let keep = PassKeeper {
             folder: self.folder,
-            slot,
-            plan: self.suite.plan(slot),
-            server: standing.samba.is_none().then_some((name, url.as_str())),
+            pass,
+            plan: self.suite.plan(pass),
+            server: server.samba.is_none().then_some((name, url.as_str())),
             line: self.line,
             place,
             left,
             points: self.points,
         };
-        let mut watch = Watch::new(self.line, keep, None, standing.disclosure, self.unsaved);
+        let mut watch = Watch::new(self.line, keep, None, server.disclosure, self.unsaved);
         let record = run::execute(plan, &mut watch, self.cancel);
         (record, watch.close())
     }
@@ -141,14 +141,14 @@ impl Runner<'_> {
     /// anywhere then.
     fn save(
         &self,
-        slot: Slot,
+        pass: PassId,
         doc: &Result<RunDoc, RunError>,
         closed: Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Ok(doc) = doc else { return closed };
         self.unsaved.begin();
         let saved = match doc.is_measured() {
-            true => self.folder.save(slot, self.suite.plan(slot), doc.clone()),
+            true => self.folder.save(pass, self.suite.plan(pass), doc.clone()),
             false => closed,
         };
         self.unsaved.end();
@@ -160,22 +160,24 @@ impl Runner<'_> {
     }
 
     /// Returns why a pass was not completed, if it was not.
-    fn ended(&self, slot: Slot, doc: Result<RunDoc, RunError>) -> Result<(), Trouble> {
+    fn ended(&self, pass: PassId, doc: Result<RunDoc, RunError>) -> Result<(), Incomplete> {
         let study = &self.suite.study;
-        let is_transfer = study.transfer(&study.profiles[slot.profile]).is_some();
+        let is_transfer = study.transfer(&study.profiles[pass.profile]).is_some();
         let doc = doc.map_err(|error| match error {
             RunError::Session(SessionError::TooLarge { .. }) if is_transfer => {
-                Trouble::Beyond(error.to_string())
+                Incomplete::Beyond(error.to_string())
             }
             error => match Failure::from(error) {
                 failure if failure.is_of_log_on() => {
-                    Trouble::NotLetIn(failure.exit(), failure.to_string())
+                    Incomplete::NotLetIn(failure.exit(), failure.to_string())
                 }
-                failure => Trouble::failed(&failure),
+                failure => Incomplete::failed(&failure),
             },
         })?;
         match (doc.outcome, judge(&doc)) {
-            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => Err(Trouble::Failed(exit, reason)),
+            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => {
+                Err(Incomplete::Failed(exit, reason))
+            }
             _ => Ok(()),
         }
     }
@@ -191,9 +193,9 @@ fn leftover(record: &Result<RunRecord, RunError>) -> Option<String> {
 }
 
 /// Destination of a pass's load points.
-struct Pass<'a> {
+struct PassKeeper<'a> {
     folder: &'a mut Folder,
-    slot: Slot,
+    pass: PassId,
     /// Plan of the whole pass.
     plan: &'a Plan,
     /// Name and URL of the server; `None` if it is removed together with all its
@@ -202,10 +204,10 @@ struct Pass<'a> {
     line: &'a Line,
     place: &'a str,
     left: &'a mut TimeLeft,
-    points: Points,
+    points: PointLines,
 }
 
-impl Keep for Pass<'_> {
+impl Keep for PassKeeper<'_> {
     fn directory_claimed(&mut self, directory: &str) {
         let Some((server, url)) = self.server else {
             return;
@@ -225,11 +227,11 @@ impl Keep for Pass<'_> {
         self.left.measured(self.plan);
         let left = self.left.told();
         self.line.within(format!("{place}, {left} left"));
-        if let (Points::Told, Some(point)) = (self.points, doc.load_points.last()) {
+        if let (PointLines::Printed, Some(point)) = (self.points, doc.load_points.last()) {
             let clients = counted(point.clients.into(), "client");
             let height = height(&doc, point);
             complain(format_args!("{place}, {clients}: {height}; {left} left"));
         }
-        self.folder.save(self.slot, self.plan, doc)
+        self.folder.save(self.pass, self.plan, doc)
     }
 }
