@@ -33,6 +33,18 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let doc = json(&said.stdout);
     let kept = fs::read_to_string(place.path("results/calibration.json")).unwrap();
     assert_eq!(doc, json(&kept));
+    assert_ceilings(&doc);
+    // Either both figures, or the reason why there are none.
+    let sysbench = &doc["sysbench"];
+    let is_there = sysbench["tests"]
+        .as_array()
+        .is_some_and(|tests| tests.len() == 3);
+    assert_eq!(is_there, sysbench["not_measured"].is_null(), "{sysbench}");
+    later_runs_refer_to_it(&place);
+}
+
+/// Checks that every ceiling is there and makes sense.
+fn assert_ceilings(doc: &Value) {
     let cpus = doc["machine"]["cpus"].as_u64().unwrap();
     let ceilings = doc["ceilings"].as_array().unwrap();
     let threads: &[u64] = if cpus > 1 { &[1, cpus] } else { &[1] };
@@ -77,13 +89,10 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
         }
     }
     assert!(measured > ceilings.len() / 2, "{measured} were measured");
-    // Either both figures, or the reason why there are none.
-    let sysbench = &doc["sysbench"];
-    let is_there = sysbench["tests"]
-        .as_array()
-        .is_some_and(|tests| tests.len() == 3);
-    assert_eq!(is_there, sysbench["not_measured"].is_null(), "{sysbench}");
+}
 
+/// Checks which runs are compared with the calibration in the folder of results.
+fn later_runs_refer_to_it(place: &Place) {
     let run = |more: &[&str]| {
         let mut args = vec!["run", "--clients=2", "--duration=100ms", "--quiet"];
         args.extend(more);
