@@ -94,16 +94,15 @@ impl Runner<'_> {
 
     /// Returns the plan of the load points that are not measured yet.
     fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
-        Plan {
-            load_points: self.folder.remaining(pass),
-            server_cpu: self.suite.hosts[pass.server].cpu.clone(),
-            target: target.clone(),
-            ..self.suite.plan(pass).clone()
-        }
+        let mut plan = self.suite.plan(pass).clone();
+        plan.work.load_points = self.folder.remaining(pass);
+        plan.sessions.target = target.clone();
+        plan.generator.server_cpu = self.suite.hosts[pass.server].cpu.clone();
+        plan
     }
 
     fn warn_about_exporter(&self, place: &str, plan: &Plan) {
-        if let Err(error) = run::check_server_cpu(&plan.server_cpu) {
+        if let Err(error) = run::check_server_cpu(&plan.generator.server_cpu) {
             self.tell(&format!(
                 "{place}: {error}; this pass may lack the server's CPU time"
             ));
