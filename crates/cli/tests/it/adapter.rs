@@ -31,7 +31,7 @@ fn suite(place: &Place, password: &str, args: &[&str]) -> Said {
     ];
     all.extend(args);
     if !args.iter().any(|arg| arg.starts_with("--duration")) {
-        all.push("--duration=200ms");
+        all.push("--duration=300ms");
     }
     place.smbench_as(password, &all)
 }

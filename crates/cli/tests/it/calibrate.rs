@@ -28,7 +28,7 @@ fn a_calibration_that_cannot_be_kept_is_not_measured_first() {
 #[test]
 fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let place = Place::new();
-    let said = calibrate(&place, &["--duration=100ms", "--out=results", "--json=-"]);
+    let said = calibrate(&place, &["--duration=50ms", "--out=results", "--json=-"]);
     said.succeeded();
     let doc = json(&said.stdout);
     let kept = fs::read_to_string(place.path("results/calibration.json")).unwrap();

@@ -11,7 +11,7 @@ fn resident(clients: u64) -> u64 {
         "run",
         "--profile=read-4k",
         &format!("--clients={clients}"),
-        "--duration=1s",
+        "--duration=2s",
         "--ramp-up=200ms",
         "--ramp-down=20ms",
         "--threads=2",

@@ -194,6 +194,7 @@ fn the_study_of_flushes_has_both_configurations() {
     // Long enough to contain some flushes.
     let mut args = with(&args);
     args.retain(|arg| !arg.starts_with("--duration"));
+    args.push("--duration=1s");
     let said = suite(&place, "", &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
     // Without a terminal each load point has a line.
