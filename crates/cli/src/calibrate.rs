@@ -135,7 +135,7 @@ pub(crate) fn respond() -> Result<Exit, Failure> {
 
 /// The calibration that a run is compared with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RunCalibration {
     pub(crate) calibration: Option<CalibrationDoc>,
     /// Why the folder's calibration is not used, if that needs an explanation.
     pub(crate) note: Option<String>,
@@ -143,21 +143,24 @@ pub(crate) struct Found {
 
 /// Returns the calibration that a run is compared with. It is the given file, or
 /// the one in the folder of results if it is of this machine.
-pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result<Found, Failure> {
+pub(crate) fn found(
+    source: Option<&CalibrationSource>,
+    folder: &Path,
+) -> Result<RunCalibration, Failure> {
     match source {
-        Some(CalibrationSource::Off) => Ok(Found::default()),
-        Some(CalibrationSource::File(path)) => Ok(Found {
+        Some(CalibrationSource::Off) => Ok(RunCalibration::default()),
+        Some(CalibrationSource::File(path)) => Ok(RunCalibration {
             calibration: Some(CalibrationDoc::load(path)?),
             note: None,
         }),
         None => Ok(match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
-            Ok(found) => Found {
+            Ok(found) => RunCalibration {
                 calibration: Some(found).filter(|found| found.machine.is_same(&MachineDoc::this())),
                 note: None,
             },
-            Err(LoadError::NotFound { .. }) => Found::default(),
+            Err(LoadError::NotFound { .. }) => RunCalibration::default(),
             // The user did not ask for it, so an error must not stop the run.
-            Err(error) => Found {
+            Err(error) => RunCalibration {
                 calibration: None,
                 note: Some(format!(
                     "not compared with a calibration: failed to {error}"

@@ -14,7 +14,7 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{self, Visibility};
-use crate::request::Visit;
+use crate::request::ServerAccess;
 use crate::signals::{self, cleanup_command, left_behind};
 
 /// Names of the capability bits (MS-SMB2 2.2.4).
@@ -32,12 +32,12 @@ const CAPABILITIES: [(u32, &str); 7] = [
 type LabelledValue = (&'static str, String);
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
-    let visit = Visit::resolve(&args.url)?;
-    let url = visit.target.redacted();
+    let access = ServerAccess::resolve(&args.url)?;
+    let url = access.target.redacted();
     let cancel = Cancel::default();
     let remedy = left_behind(&url);
     signals::stop_on_interrupt(&cancel, &progress::Line::new(Visibility::Hidden), remedy)?;
-    let probe = probe::probe(&visit.target, args.session(), visit.limits, &cancel)?;
+    let probe = probe::probe(&access.target, args.session(), access.limits, &cancel)?;
     print(&describe(&url, &probe))?;
     match &probe.leftover {
         Some(leftover) => {

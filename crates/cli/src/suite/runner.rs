@@ -113,7 +113,7 @@ impl<'a> Runner<'a> {
                 }
                 Err(Incomplete::Stop(failure)) => {
                     self.line.clear();
-                    return Err(failure);
+                    return Err(*failure);
                 }
                 Err(Incomplete::NotLetIn(exit, reason)) => {
                     // Another attempt before each pass would lock the account.

@@ -29,13 +29,17 @@ pub(super) enum Incomplete {
     /// The pass has block sizes that not every server accepts.
     Beyond(String),
     /// The result would not belong to this study, or cannot be saved.
-    Stop(Failure),
+    Stop(Box<Failure>),
     /// The server, or the KDC, refused the log-on.
     NotLetIn(Exit, String),
     Failed(Exit, String),
 }
 
 impl Incomplete {
+    fn stop(failure: Failure) -> Self {
+        Self::Stop(Box::new(failure))
+    }
+
     fn failed(failure: &Failure) -> Self {
         Self::Failed(failure.exit(), failure.to_string())
     }
@@ -51,7 +55,7 @@ impl Runner<'_> {
             Ok(server) => server,
             Err(incomplete) => {
                 // The started server and its files are gone.
-                self.folder.set_remains(before).map_err(Incomplete::Stop)?;
+                self.folder.set_remains(before).map_err(Incomplete::stop)?;
                 return Err(incomplete);
             }
         };
@@ -75,7 +79,7 @@ impl Runner<'_> {
             None => self.folder.set_remains(before),
         };
         // Further results would be lost as well.
-        saved.and(noted).map_err(Incomplete::Stop)?;
+        saved.and(noted).map_err(Incomplete::stop)?;
         self.ended(pass, doc)
     }
 
@@ -88,7 +92,7 @@ impl Runner<'_> {
         });
         let server = server.map_err(|failure| Incomplete::failed(&failure))?;
         let admitted = self.folder.admit(pass.server, &server.disclosure);
-        admitted.map_err(Incomplete::Stop)?;
+        admitted.map_err(Incomplete::stop)?;
         Ok(server)
     }
 

@@ -164,15 +164,15 @@ pub enum SessionError {
     #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who), where_given(.source, .who, .password_note))]
     Handshake {
         /// Host and port of the server.
-        at: String,
+        at: Box<str>,
         /// The identity that logs on.
         who: Who,
         /// The share.
-        share: String,
+        share: Box<str>,
         /// [`Secret::source_note`] of the password.
         ///
         /// [`Secret::source_note`]: smbench_model::secret::Secret::source_note
-        password_note: String,
+        password_note: Box<str>,
         /// Why the handshake failed.
         source: HandshakeError,
     },

@@ -107,7 +107,7 @@ pub enum TicketError {
         /// [`Secret::source_note`] of the password.
         ///
         /// [`Secret::source_note`]: smbench_model::secret::Secret::source_note
-        password_note: String,
+        password_note: Box<str>,
         /// The reason.
         source: Box<KerberosError>,
     },
