@@ -112,7 +112,7 @@ impl<'a, K: Keep> Watch<'a, K> {
     }
 
     /// Adds a function that reports intervals.
-    pub(crate) fn telling(self, interim: Option<Interim<'a>>) -> Self {
+    pub(crate) fn with_intervals(self, interim: Option<Interim<'a>>) -> Self {
         Self { interim, ..self }
     }
 

@@ -16,7 +16,7 @@ use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
 use crate::args::{Destination, FileioArgs};
-use crate::commands::run::{Telling, carry_out};
+use crate::commands::run::{Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::Line;
@@ -53,12 +53,12 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         histogram: args.load.histogram,
     };
     let text = |doc: &RunDoc| report(doc, &shown).unwrap_or_else(|| render(doc));
-    let telling = Telling {
+    let presentation = Presentation {
         remedy: String::new(),
         interim: interim(args, &test),
         render: &text,
     };
-    carry_out(vec![request], &args.output, telling)
+    carry_out(vec![request], &args.output, presentation)
 }
 
 fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
