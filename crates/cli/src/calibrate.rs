@@ -40,7 +40,7 @@ use crate::args::{CalibrateArgs, CalibrationSource, Destination};
 use crate::embedded::{Embedded, Responder};
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::results::{check_writable, make_folder};
 use crate::signals;
 
@@ -87,7 +87,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     }
     make_folder(&args.out)?;
     check_writable(&path)?;
-    let line = Line::new(match args.quiet {
+    let line = ProgressLine::new(match args.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
@@ -176,7 +176,7 @@ pub(crate) fn found(
 pub(crate) fn keep(
     source: Option<&CalibrationSource>,
     folder: &Path,
-    line: &Line,
+    line: &ProgressLine,
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let path: PathBuf = folder.join(CALIBRATION_FILE);
@@ -193,7 +193,11 @@ pub(crate) fn keep(
 }
 
 /// Measures all ceilings, each for this time.
-fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<CalibrationDoc, Failure> {
+fn measured(
+    duration: Duration,
+    line: &ProgressLine,
+    cancel: &Cancel,
+) -> Result<CalibrationDoc, Failure> {
     let now = SystemTime::now().max(SystemTime::UNIX_EPOCH);
     let machine = MachineDoc::this();
     let cores = machine.cpus.unwrap_or(1);

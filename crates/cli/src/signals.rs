@@ -16,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::unsaved::Unsaved;
 
 /// Longest wait of a user who leaves at once. If the server answers, a load point
@@ -163,7 +163,7 @@ pub(crate) fn cleanup_command(url: &str) -> String {
 /// The caller marks unsaved results in the returned value.
 pub(crate) fn stop_on_interrupt(
     cancel: &Cancel,
-    line: &Line,
+    line: &ProgressLine,
     remedy: String,
 ) -> Result<Unsaved, Failure> {
     let (cancel, line) = (cancel.clone(), line.clone());
@@ -190,7 +190,7 @@ pub(crate) fn stop_on_interrupt(
 
 /// Ends a command that only removes files, on the first signal. The command can be
 /// repeated, no matter how much was removed before.
-pub(crate) fn leave_on_interrupt(line: &Line) -> Result<(), Failure> {
+pub(crate) fn leave_on_interrupt(line: &ProgressLine) -> Result<(), Failure> {
     let line = line.clone();
     on_interrupt(move |_| {
         line.clear();

@@ -40,7 +40,7 @@ use crate::args::{CalibrationSource, SuiteArgs, SuitesCommand};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::signals;
 use crate::study;
 use crate::verdict::MissedRate;
@@ -75,7 +75,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     };
-    let line = Line::new(visibility);
+    let line = ProgressLine::new(visibility);
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;

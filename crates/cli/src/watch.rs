@@ -11,7 +11,7 @@ use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;
 use crate::output::complain;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::request::document;
 use crate::results::is_special;
 use crate::unsaved::Unsaved;
@@ -78,23 +78,23 @@ enum WriteFailure {
 
 /// Shows the progress and saves each load point.
 pub(crate) struct Watch<'a, K> {
-    line: &'a Line,
+    line: &'a ProgressLine,
     keep: K,
     log: Option<Log>,
     disclosure: Disclosure,
     write_failure: WriteFailure,
-    interim: Option<Interim<'a>>,
+    interim: Option<IntervalReport<'a>>,
     unsaved: Unsaved,
 }
 
 /// Function that reports an interval of the window, with access to the progress
 /// line.
-pub(crate) type Interim<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &Line) + 'a>;
+pub(crate) type IntervalReport<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine) + 'a>;
 
 impl<'a, K: Keep> Watch<'a, K> {
     /// Creates the observer. It marks unsaved results in `unsaved`.
     pub(crate) fn new(
-        line: &'a Line,
+        line: &'a ProgressLine,
         keep: K,
         log: Option<Log>,
         disclosure: Disclosure,
@@ -112,7 +112,7 @@ impl<'a, K: Keep> Watch<'a, K> {
     }
 
     /// Adds a function that reports intervals.
-    pub(crate) fn with_intervals(self, interim: Option<Interim<'a>>) -> Self {
+    pub(crate) fn with_intervals(self, interim: Option<IntervalReport<'a>>) -> Self {
         Self { interim, ..self }
     }
 
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_load_point_is_unsaved_until_it_has_ended() {
-        let line = Line::new(Visibility::Hidden);
+        let line = ProgressLine::new(Visibility::Hidden);
         let unsaved = Unsaved::default();
         let told = disclosure(FlushDoc::Unknown);
         let mut watch = Watch::new(&line, Discard, None, told, &unsaved);

@@ -9,13 +9,13 @@ use smbench_report::units::plain;
 use crate::args::UrlArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::ServerAccess;
 use crate::signals;
 
 pub(super) fn cleanup(args: &UrlArgs) -> Result<Exit, Failure> {
     let access = ServerAccess::resolve(args)?;
-    let line = Line::new(Visibility::Terminal);
+    let line = ProgressLine::new(Visibility::Terminal);
     signals::leave_on_interrupt(&line)?;
     line.show(&Progress::CleaningUp);
     let found = probe::cleanup(&access.target, access.limits);

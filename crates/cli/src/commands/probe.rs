@@ -36,7 +36,11 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let url = access.target.redacted();
     let cancel = Cancel::default();
     let remedy = left_behind(&url);
-    signals::stop_on_interrupt(&cancel, &progress::Line::new(Visibility::Hidden), remedy)?;
+    signals::stop_on_interrupt(
+        &cancel,
+        &progress::ProgressLine::new(Visibility::Hidden),
+        remedy,
+    )?;
     let probe = probe::probe(&access.target, args.session(), access.limits, &cancel)?;
     print(&describe(&url, &probe))?;
     match &probe.leftover {

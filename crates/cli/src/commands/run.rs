@@ -19,13 +19,13 @@ use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::{Request, Server, document};
 use crate::results::{Results, check_new, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::unsaved::Unsaved;
 use crate::verdict::{ClientLimited, MissedRate, judge};
-use crate::watch::{Interim, Keep, Log, Watch};
+use crate::watch::{IntervalReport, Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = Request::resolve_all(args)?;
@@ -63,7 +63,7 @@ pub(crate) struct Presentation<'a> {
     /// Advice for a user who leaves at once, as the tail of a sentence.
     pub(crate) remedy: String,
     /// Output during the first run.
-    pub(crate) interim: Option<Interim<'a>>,
+    pub(crate) interim: Option<IntervalReport<'a>>,
     /// Function that formats the document for printing.
     pub(crate) render: Render<'a>,
 }
@@ -93,7 +93,7 @@ pub(crate) fn carry_out(
             request.plan.sessions.target.password = password.clone();
         }
     }
-    let line = Line::new(match output.quiet {
+    let line = ProgressLine::new(match output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
@@ -147,7 +147,7 @@ struct RunContext<'a> {
     render: Render<'a>,
     /// Name of the profile, if there are several.
     name: Option<String>,
-    line: &'a Line,
+    line: &'a ProgressLine,
     unsaved: &'a Unsaved,
 }
 
@@ -201,7 +201,7 @@ fn run_one<'a>(
     request: &mut Request,
     context: &RunContext<'a>,
     cancel: &Cancel,
-    interim: Option<Interim<'a>>,
+    interim: Option<IntervalReport<'a>>,
 ) -> Result<Ran, Failure> {
     let &RunContext {
         output,

@@ -23,14 +23,14 @@ use super::resolve::Suite;
 use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::unsaved::Unsaved;
 use crate::verdict::{MissedRate, judge};
 
 /// State that a suite shares with its progress line and signal handling.
 #[derive(Clone, Copy)]
 pub(super) struct Control<'a> {
-    pub(super) line: &'a Line,
+    pub(super) line: &'a ProgressLine,
     pub(super) cancel: &'a Cancel,
     pub(super) unsaved: &'a Unsaved,
     pub(super) visibility: Visibility,
@@ -41,7 +41,7 @@ pub(super) struct Control<'a> {
 pub(super) struct Runner<'a> {
     suite: &'a Suite,
     folder: &'a mut Folder,
-    line: &'a Line,
+    line: &'a ProgressLine,
     cancel: &'a Cancel,
     unsaved: &'a Unsaved,
     /// Whether load points are printed because no progress line can be shown.

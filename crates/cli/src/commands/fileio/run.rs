@@ -19,7 +19,7 @@ use crate::args::{Destination, FileioArgs};
 use crate::commands::run::{Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::request::Request;
 use crate::watch;
 
@@ -149,7 +149,7 @@ fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
 
 /// Returns a function that prints interim figures at a regular interval, as
 /// sysbench does. They do not go to standard output if a document goes there.
-fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> {
+fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport<'static>> {
     let asked = args.load.report_interval;
     if asked == 0 {
         return None;
@@ -169,7 +169,7 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> 
     let is_taken = to_stdout(&args.output.json) || to_stdout(&args.output.csv);
     let (mut end_s, mut interim) = (0.0, Interim::new(flushing));
     Some(Box::new(
-        move |interval: &MeasuredInterval<'_>, line: &Line| {
+        move |interval: &MeasuredInterval<'_>, line: &ProgressLine| {
             let length_s = interval.length.as_secs_f64();
             end_s += length_s;
             interim.add(interval.ops, length_s);

@@ -18,7 +18,7 @@ use super::super::time_left::TimeLeft;
 use super::{PointLines, Runner};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::request::document;
 use crate::signals::cleanup_command;
 use crate::verdict::judge;
@@ -204,7 +204,7 @@ struct PassKeeper<'a> {
     /// Name and URL of the server; `None` if it is removed together with all its
     /// files.
     server: Option<(&'a str, &'a str)>,
-    line: &'a Line,
+    line: &'a ProgressLine,
     place: &'a str,
     left: &'a mut TimeLeft,
     points: PointLines,
