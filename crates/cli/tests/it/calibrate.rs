@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Place, json};
+use crate::support::{Place, embedded, json};
 
 /// Runs the shortest possible calibration.
 fn calibrate(place: &Place, more: &[&str]) -> crate::support::Said {
@@ -133,6 +133,31 @@ fn later_runs_refer_to_it(place: &Place) {
     let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
     let said = run(&["--out=results"]);
     assert!(said.contains(told) && !is_told(&said), "{said}");
+}
+
+#[test]
+fn a_suite_measures_a_calibration_when_it_begins_and_keeps_it() {
+    let server = embedded();
+    let place = Place::new();
+    place.write("one.toml", "clients = \"1\"\n");
+    let named = format!("--server=memory={}", server.url());
+    let suite = || {
+        let args = [
+            "suite",
+            "one.toml",
+            &named,
+            "--quick",
+            "--duration=300ms",
+            "--out=study",
+        ];
+        let said = place.smbench_as(server.password(), &args);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert!(said.stdout.contains("\ncalibration: "), "{said:?}");
+        fs::read_to_string(place.path("study/calibration.json")).unwrap()
+    };
+    let first = suite();
+    assert_ceilings(&json(&first));
+    assert_eq!(suite(), first);
 }
 
 /// The responder accepts any number of clients, whatever soft limit on open files
