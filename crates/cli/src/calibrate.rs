@@ -85,7 +85,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     if let Some(Destination::File(path)) = &args.json {
         check_writable(path)?;
     }
-    make_folder(&args.out)?;
+    make_folder(&args.out).map_err(Failure::write_results(&args.out))?;
     check_writable(&path)?;
     let line = ProgressLine::new(match args.quiet {
         true => Visibility::Hidden,

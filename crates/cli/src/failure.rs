@@ -93,6 +93,11 @@ impl Failure {
         Self::io(format!("write {}", path.display()))
     }
 
+    /// Returns the failure for a folder of results that cannot be written to.
+    pub(crate) fn write_results(folder: &Path) -> impl FnOnce(io::Error) -> Self {
+        Self::io(format!("write results to {}", folder.display()))
+    }
+
     /// Returns whether another profile may still run. That is the case if the
     /// profile itself is the reason, and not the server, the account or this
     /// machine.

@@ -62,10 +62,7 @@ impl Results {
         let made = MadeFolders::missing(folder);
         let _tried = MadeFolders::missing(folder);
         let trial = folder.join(format!(".{stem}.{}.tmp", process::id()));
-        in_folder(folder, || try_writing(&trial)).map_err(|source| Failure::Io {
-            action: format!("write results to {}", folder.display()),
-            source,
-        })?;
+        in_folder(folder, || try_writing(&trial)).map_err(Failure::write_results(folder))?;
         Ok(Self {
             folder: folder.clone(),
             stem,
@@ -198,15 +195,7 @@ pub(crate) fn check_new(output: &OutputArgs) -> Result<(), Failure> {
 }
 
 /// Makes the folder of `--out`.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
-    let made = try_making(folder);
-    made.map_err(Failure::io(format!(
-        "write results to {}",
-        folder.display()
-    )))
-}
-
-fn try_making(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder).map_err(|error| match folder.is_file() {
         true => io::Error::other("this is a file; --out takes a folder: give another name"),
         false => error,
@@ -216,7 +205,7 @@ fn try_making(folder: &Path) -> io::Result<()> {
 /// Makes `folder` and does `work` in it. Tries again once if the folder is missing then:
 /// another run that had made the same folder removed it while it was still empty.
 fn in_folder(folder: &Path, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    let mut attempt = || try_making(folder).and_then(|()| work());
+    let mut attempt = || make_folder(folder).and_then(|()| work());
     match attempt() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => attempt(),
         done => done,

@@ -69,8 +69,8 @@ pub(super) enum Remains {
 impl Folder {
     /// Creates the folder, or continues the study that it contains.
     pub(super) fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
-        make_folder(path)?;
-        let to = || Failure::io(format!("write results to {}", path.display()));
+        let to = || Failure::write_results(path);
+        make_folder(path).map_err(to())?;
         if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {
             return Err(Failure::Usage(format!(
                 "folder {} holds something, but no study: give another --out",
