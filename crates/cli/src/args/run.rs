@@ -7,10 +7,10 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::plan::Timing;
 use smbench_model::units::Size;
 
-use super::calibrate::calibration_sources;
+use super::calibrate::{CalibrationSource, calibration_sources};
+use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{Destination, destinations, files, parse_profile, paths, timings};
-use super::{CalibrationSource, LoadArgs};
 
 /// Options of `run` and `plan`.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::Who;
 use crate::smb::tickets::TicketError;
-use advice::{handshake_action, handshake_advice, removed, status_advice};
+use advice::{handshake_action, handshake_advice, removed, status_advice, where_given};
 
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
@@ -161,14 +161,18 @@ pub enum SessionError {
         source: io::Error,
     },
     /// A session could not be established.
-    #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who))]
+    #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who), where_given(.source, .who, .password_note))]
     Handshake {
         /// Host and port of the server.
-        at: String,
+        at: Box<str>,
         /// The identity that logs on.
         who: Who,
         /// The share.
-        share: String,
+        share: Box<str>,
+        /// [`Secret::source_note`] of the password.
+        ///
+        /// [`Secret::source_note`]: smbench_model::secret::Secret::source_note
+        password_note: Box<str>,
         /// Why the handshake failed.
         source: HandshakeError,
     },

@@ -93,7 +93,7 @@ fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
 pub(super) fn status_advice(status: NtStatus) -> &'static str {
     match status {
         NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {
-            "; check the user and domain in the URL, and the password (SMBENCH_PASSWORD)"
+            "; check the user and domain in the URL, and the password"
         }
         NtStatus::ACCOUNT_LOCKED_OUT | NtStatus::ACCOUNT_DISABLED => {
             "; the server has closed this account for now"
@@ -114,6 +114,20 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
             "; the server takes no further sessions (a client edition of Windows stops at 20)"
         }
         NtStatus::INSUFFICIENT_RESOURCES => "; the server is out of some resource or at a limit",
+        _ => "",
+    }
+}
+
+/// Returns the place of the password, if the advice is to check the password.
+pub(super) fn where_given<'a>(error: &HandshakeError, who: &Who, note: &'a str) -> &'a str {
+    match (error, who) {
+        (
+            HandshakeError::Refused {
+                command: Command::SessionSetup,
+                status: NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD,
+            },
+            Who::User(_),
+        ) => note,
         _ => "",
     }
 }

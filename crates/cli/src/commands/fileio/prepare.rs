@@ -13,7 +13,7 @@ use super::{target, test};
 use crate::args::FileioArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::limits;
 use crate::signals;
 
@@ -30,7 +30,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
         Failure::Usage(format!("--{}: {problem}", field.replace('_', "-")))
     })?;
     let target = target(args, "prepare")?;
-    let line = Line::new(match args.output.quiet {
+    let line = ProgressLine::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
@@ -88,7 +88,7 @@ fn describe(test: &Fileio, prepared: &Prepared, took: Duration) -> String {
 pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     let target = target(args, "cleanup")?;
     let (options, limits) = (args.server.session.options(), limits(&args.server));
-    let line = Line::new(match args.output.quiet {
+    let line = ProgressLine::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
