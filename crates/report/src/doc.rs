@@ -17,6 +17,7 @@ mod file;
 mod fileio;
 mod generator;
 mod machine;
+mod named;
 mod pattern;
 mod plan;
 mod point;
@@ -24,8 +25,10 @@ mod pool;
 mod server;
 mod server_cpu;
 mod statistics;
+mod workload;
 
 use serde::{Deserialize, Serialize};
+use smbench_model::plan::LoadModel;
 
 pub use convert::Disclosure;
 pub use file::{LoadError, SaveError};
@@ -33,11 +36,9 @@ pub(crate) use file::{parse, read, save, to_json};
 pub use fileio::FileioDoc;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
+pub use named::Named;
 pub use pattern::PatternDoc;
-pub use plan::{
-    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc, VerifyDoc,
-    WorkloadDoc,
-};
+pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, ThinkTimesDoc};
 pub use point::{
     CachingDoc, ClientDoc, DifferenceDoc, DropoutDoc, FailureDoc, LoadPointDoc, OfferedDoc, OpDoc,
     SetupDoc, TotalsDoc, VerificationDoc,
@@ -47,6 +48,7 @@ pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
 pub(crate) use server_cpu::per;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
+pub use workload::{OperationDoc, ReplayDoc, SizeDoc, WorkloadDoc};
 
 use crate::calibration::CalibrationDoc;
 use crate::statistics::Estimate;
@@ -153,6 +155,16 @@ pub enum LoopDoc {
     /// The clock, at the recorded instants of a replay, but one operation after the
     /// other. Response times count as at a rate.
     Recorded,
+}
+
+impl From<LoadModel> for LoopDoc {
+    fn from(load: LoadModel) -> Self {
+        match load {
+            LoadModel::Closed { .. } => Self::Closed,
+            LoadModel::Rate { .. } => Self::Rate,
+            LoadModel::Recorded => Self::Recorded,
+        }
+    }
 }
 
 /// The valid passes at one number of clients.

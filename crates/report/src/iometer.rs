@@ -15,6 +15,7 @@
 
 use std::io::{self, Write};
 
+use smbench_model::plan::Access;
 use smbench_model::record::{Direction, OpKind};
 
 use crate::curve::total;
@@ -160,8 +161,8 @@ fn access_specification(doc: &RunDoc, output: &mut impl Write) -> io::Result<()>
         )?;
     }
     let random = match workload.access {
-        crate::doc::AccessDoc::Random => 100,
-        crate::doc::AccessDoc::Sequential => 0,
+        Access::Random => 100,
+        Access::Sequential => 0,
     };
     if let Some(reads) = workload.read_percent {
         for size in &workload.sizes {

@@ -11,6 +11,7 @@
 //! - [`published`]: the tables of published studies: changes from a baseline,
 //!   scaling, dips, efficiency
 //! - [`study`]: runs of several servers that belong together
+//! - [`plan`]: the plan of a run in words
 //! - [`table`]: a table as a value, for every kind of output
 //! - [`units`]: the only place that formats numbers
 //! - [`text`]: a document as text, and parts of it as tables and lines
@@ -31,6 +32,7 @@ mod iometer;
 pub mod latency;
 pub mod metric;
 pub mod percentile;
+pub mod plan;
 pub mod published;
 mod replayed;
 pub mod statistics;

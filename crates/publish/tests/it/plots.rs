@@ -2,9 +2,10 @@
 
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
+use smbench_model::cpu::CpuScope;
 use smbench_publish::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Rasterizer, Standing};
 use smbench_publish::report;
-use smbench_report::doc::ServerCpuDoc;
+use smbench_report::doc::{Named, ServerCpuDoc};
 use smbench_report::latency::{Hdr, pool};
 use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
 
@@ -370,7 +371,7 @@ fn what_is_not_valid_is_named_in_the_legend() {
 /// Returns transfers of two sizes in one direction, and of one size in another. One
 /// server has measured CPU figures, the other has none.
 fn transfers() -> Study {
-    let of = |throughput_mbps: f64, cpu: Option<(&str, f64)>| {
+    let of = |throughput_mbps: f64, cpu: Option<(CpuScope, f64)>| {
         let mut measured = point(20, 1, throughput_mbps, 400_000);
         let looked = ServerCpuDoc {
             source: "somewhere".to_owned(),
@@ -384,14 +385,14 @@ fn transfers() -> Study {
             ops_per_s_per_percent: None,
         };
         measured.server_cpu = cpu.map(|(scope, percent)| ServerCpuDoc {
-            scope: Some(scope.to_owned()),
+            scope: Some(Named::Known(scope)),
             percent: Some(percent),
             ..looked
         });
         run(vec![measured])
     };
     let mut study = study(&[
-        ("known", of(100.0, Some(("machine", 10.0)))),
+        ("known", of(100.0, Some((CpuScope::Machine, 10.0)))),
         ("unknown", of(300.0, None)),
     ]);
     let transfers = [
@@ -409,7 +410,7 @@ fn transfers() -> Study {
         .into();
     let names = study.doc.transfers.iter().map(|made| made.profile.clone());
     study.doc.profiles = names.collect();
-    let mut small = of(20.0, Some(("machine", 40.0)));
+    let mut small = of(20.0, Some((CpuScope::Machine, 40.0)));
     small.load_points[0].generator_limited = Some(true);
     let result = |server, profile, run| StudyResult {
         server,
@@ -419,7 +420,7 @@ fn transfers() -> Study {
     study.results.extend([
         result(0, 1, small),
         result(1, 1, of(30.0, None)),
-        result(0, 2, of(10.0, Some(("machine", 10.0)))),
+        result(0, 2, of(10.0, Some((CpuScope::Machine, 10.0)))),
     ]);
     study
 }
@@ -480,7 +481,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
     for result in study.results.iter_mut().filter(|result| result.server == 1) {
         let cpu = transfers().results[0].run.load_points[0].server_cpu.clone();
         let cpu = cpu.map(|cpu| ServerCpuDoc {
-            scope: Some("processes".to_owned()),
+            scope: Some(Named::Known(CpuScope::Processes)),
             ..cpu
         });
         result.run.load_points[0].server_cpu = cpu;
@@ -499,7 +500,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
     // A line of both kinds says so, no matter which kind its smallest size has.
     let largest = &mut study.results[0].run.load_points[0];
     let cpu = largest.server_cpu.as_mut().unwrap();
-    cpu.scope = Some("processes".to_owned());
+    cpu.scope = Some(Named::Known(CpuScope::Processes));
     let both = plot(&study, "00-transmit-index");
     assert_eq!(both.lines[0].name, "known (CPU of processes and machine)");
 }

@@ -20,10 +20,10 @@ use smbench_model::record::{
 
 use super::point::STALL_NS_MIN;
 use super::{
-    CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DropoutDoc, FailureDoc, FairnessDoc,
-    FlushDoc, GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc,
-    Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc,
-    StorageDoc, ToolDoc, TotalsDoc, VerificationDoc, pool::summary,
+    CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DriverDoc, DropoutDoc, FailureDoc,
+    FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc, MachineDoc, Named, OfferedDoc, OpDoc,
+    OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc,
+    SetupDoc, StorageDoc, ToolDoc, TotalsDoc, VerificationDoc, pool::summary,
 };
 use crate::calibration::CalibrationDoc;
 use crate::latency::{Hdr, LatencyDoc};
@@ -87,11 +87,7 @@ impl RunDoc {
             outcome_reason,
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: match record.plan.load {
-                LoadModel::Closed { .. } => LoopDoc::Closed,
-                LoadModel::Rate { .. } => LoopDoc::Rate,
-                LoadModel::Recorded => LoopDoc::Recorded,
-            },
+            pacing: record.plan.load.into(),
             machine: disclosure.machine.clone(),
             calibration: disclosure.calibration.clone(),
             server: server(&record.server, disclosure),
@@ -104,16 +100,13 @@ impl RunDoc {
 }
 
 fn plan(record: &RunRecord) -> PlanDoc {
-    let own = |origin| match origin {
-        Origin::Plan => None,
-        Origin::Own => Some("own".to_owned()),
-    };
-    let plan = PlanDoc::from(&record.plan);
-    PlanDoc {
-        driver: own(record.driver).or(plan.driver),
-        operations: own(record.operations),
-        ..plan
+    let mut plan = PlanDoc::from(&record.plan);
+    if record.driver == Origin::Own {
+        plan.driver = Some(Named::Known(DriverDoc::Own));
     }
+    let origin = record.operations;
+    plan.operations = (origin == Origin::Own).then_some(Named::Known(origin));
+    plan
 }
 
 fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {

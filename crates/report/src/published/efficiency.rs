@@ -6,8 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use smbench_model::cpu::CpuScope;
+
 use crate::curve::{Curve, Row};
-use crate::doc::{LoadPointDoc, RunDoc, ServerCpuDoc};
+use crate::doc::{LoadPointDoc, Named, RunDoc, ServerCpuDoc};
 use crate::study::Study;
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -36,8 +38,8 @@ impl CpuOf {
     }
 
     pub(crate) fn of(doc: &ServerCpuDoc) -> Option<Self> {
-        match doc.scope.as_deref()? {
-            "machine" => Some(Self::Machine),
+        match doc.scope.as_ref()? {
+            Named::Known(CpuScope::Machine) => Some(Self::Machine),
             _ => Some(Self::Processes),
         }
     }
@@ -355,8 +357,8 @@ pub(super) fn whose_cpu<'a>(
 ) -> Option<String> {
     let doc = docs.find(|doc| doc.percent.is_some())?;
     let cores = units::counted(doc.cores.unwrap_or(0).into(), "core");
-    let whose = match doc.scope.as_deref() {
-        Some("machine") => format!("all that its machine did, as told by {}", doc.source),
+    let whose = match CpuOf::of(doc) {
+        Some(CpuOf::Machine) => format!("all that its machine did, as told by {}", doc.source),
         _ => "the processes that serve".to_owned(),
     };
     Some(format!("CPU of {name}: {whose}; {cores}"))

@@ -12,7 +12,7 @@ use smbench_report::change::Noise;
 use smbench_report::compare::{
     Comparison, Condition, Depth, Held, Input, Pair, Verdict, compare, render, write_csv,
 };
-use smbench_report::doc::{ClientDoc, DifferenceDoc, MachineDoc, OutcomeDoc};
+use smbench_report::doc::{ClientDoc, DifferenceDoc, MachineDoc, Named, OutcomeDoc};
 use smbench_report::metric::Metric;
 
 use crate::samples::{
@@ -624,7 +624,7 @@ fn cpu_time_of_two_kinds_is_not_compared() {
             .map(|(pass, _)| on_a_busy_server(point(8, pass, 1600)));
         let mut doc = document(&run(points.collect()));
         for (point, scope) in doc.load_points.iter_mut().zip(scopes) {
-            point.server_cpu.as_mut().unwrap().scope = Some((*scope).to_owned());
+            point.server_cpu.as_mut().unwrap().scope = Some(Named::from((*scope).to_owned()));
         }
         doc
     };

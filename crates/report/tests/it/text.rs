@@ -33,7 +33,7 @@ fn a_plain_run() {
     run      2026-01-02T03:04:05Z, smbench 0.1.0, complete
     profile  file-server: 4 KiB to 64 KiB, sequential, 80 % reads, flush every 100 writes
     server   smb://bench@files.example/data, SMB 3.1.1, auth ntlm, signing aes-128-cmac, encryption off
-    load     closed loop, 4 outstanding per client, 2 threads, seed 42
+    load     closed loop, 4 outstanding per client, 2 pinned threads, seed 42
     data     1 file of 1 MiB per client, 16 MiB on the share (fits the cache of any server)
     window   10 s per load point, ramps of 2 s and 0.5 s excluded, 1 pass
     flushes  nobody has said whether the server honours them
@@ -304,7 +304,7 @@ fn the_header_is_true_to_what_ran() {
     record.plan.threads = 8;
     let text = render(&document(&record));
     assert!(text.contains("complete, 1 of 2 load points not valid\n"));
-    assert!(text.contains("outstanding per client, 1 thread, seed"));
+    assert!(text.contains("outstanding per client, 1 pinned thread, seed"));
 }
 
 #[test]
