@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use smbench_report::published::{CpuOf, Efficiency};
+use smbench_report::published::Efficiency;
+use smbench_report::server_cpu::CpuOf;
 use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 

@@ -26,7 +26,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::condition::{At, Condition, Side};
-use super::{CompareError, Held, MetricChange, Pair, Place};
+use super::error::CompareError;
+use super::held::{Held, MetricChange, Place};
+use super::pair::Pair;
 use crate::change::Noise;
 use crate::metric::Metric;
 use crate::units::{self, change, changes, counted, plain};

@@ -1,12 +1,13 @@
 //! A comparison as text for a terminal of 100 columns.
 
-mod difference;
 mod doubts;
 
-pub(super) use difference::{difference, profiles};
 use doubts::doubts;
 
-use super::{Comparison, Held, MetricChange, Pair, Subject, Verdict};
+use super::comparison::Comparison;
+use super::held::{Held, MetricChange, Verdict};
+use super::pair::{Pair, Subject};
+use super::words::{difference, profiles};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;

@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use super::{LoadPointDoc, RunDoc, SCHEMA_VERSION};
+use super::point::LoadPointDoc;
+use super::run::RunDoc;
+use super::tool::SCHEMA_VERSION;
 use crate::units::{counted, plain};
 
 /// Reason why a document could not be written.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::OpKind;
 
-use super::{ConcurrencyDoc, FairnessDoc, GeneratorDoc, SeriesDoc, ServerCpuDoc};
+use super::generator::GeneratorDoc;
+use super::server_cpu::ServerCpuDoc;
+use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
 

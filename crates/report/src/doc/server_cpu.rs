@@ -35,7 +35,7 @@ pub struct ServerCpuDoc {
 impl ServerCpuDoc {
     /// Builds the figures of a load point with this throughput in Mbit/s and
     /// operations per second.
-    pub(super) fn of(record: &LoadPointRecord, throughput_mbps: f64, ops_per_s: f64) -> Self {
+    pub(crate) fn of(record: &LoadPointRecord, throughput_mbps: f64, ops_per_s: f64) -> Self {
         let window_s = record.window.as_secs_f64();
         let used = record.server_cpu.used.as_ref().ok();
         let percent = used.map(|used| {

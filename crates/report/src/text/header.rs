@@ -19,7 +19,11 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
             .iter()
             .map(|software| ("software", plain(software))),
     );
-    facts.extend(doc.mixed_passes().map(|told| ("warning", plain(&told))));
+    facts.extend(
+        doc.server
+            .mixed_passes()
+            .map(|told| ("warning", plain(&told))),
+    );
     facts.extend(flushes(doc).map(|told| ("flushes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
@@ -81,7 +85,7 @@ fn server(server: &ServerDoc) -> String {
 fn flushes(doc: &RunDoc) -> Option<String> {
     let flushes = |point: &LoadPointDoc| point.whole.contains_key(OpKind::Flush.name());
     let told = match doc.server.flush? {
-        FlushDoc::Honours => match doc.idle_flushes() {
+        FlushDoc::Honours => match doc.server.idle_flushes() {
             Some(idle) => return Some(format!("honoured, but {}", plain(&idle))),
             None => "honoured: on stable storage before they are answered",
         },

@@ -4,8 +4,9 @@
 use insta::assert_snapshot;
 use smbench_model::cpu::CpuScope;
 use smbench_report::doc::{Named, RunDoc};
-use smbench_report::published::{CpuOf, Efficiency, Ranked, efficiency, ranked};
+use smbench_report::published::{Efficiency, Ranked, efficiency, ranked};
 use smbench_report::render;
+use smbench_report::server_cpu::CpuOf;
 use smbench_report::table::Table;
 
 use crate::samples::{document, metadata_point, on_a_busy_server, point, run};

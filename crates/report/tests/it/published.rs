@@ -340,7 +340,10 @@ fn tables_say_where_passes_are_not_of_the_same_server() {
     let mut untold = other.clone();
     untold.server.otherwise[0].software = None;
     untold.server.otherwise[0].storage = None;
-    assert_eq!((untold.mixed_passes(), untold.idle_flushes()), (None, None));
+    assert_eq!(
+        (untold.server.mixed_passes(), untold.server.idle_flushes()),
+        (None, None)
+    );
 }
 
 /// A server that refuses a part of a replay is faster because of that.

@@ -28,7 +28,7 @@ fn judged(side: Side, limit: f64, before: &[f64], after: &[f64]) -> (Outcome, Me
         high_percent: interval.map(|interval| interval.high),
         noise: interval.map(|interval| interval.noise),
         shows_from_percent: interval.map(|interval| interval.shows_from),
-        verdict: super::super::Verdict::CannotTell,
+        verdict: crate::compare::Verdict::CannotTell,
     };
     let percent = change.change_percent.unwrap();
     let evidence = Evidence::of(&change, side);

@@ -1,0 +1,280 @@
+//! Converts the record of a run to its document. This module defines the numbers:
+//!
+//! - Throughput is application bytes over the window, in 10^6 bits per second.
+//! - A mean is over operations, never over means.
+//! - Errors are those of the whole load point, because an error in a ramp spoils it
+//!   as well.
+//! - A load point is valid only if every client ran the whole window.
+//!
+//! Not here: averages over passes.
+
+mod load;
+mod operations;
+
+use std::time::{Duration, SystemTime};
+
+use smbench_model::plan::{Caching, Verify};
+use smbench_model::record::{
+    ClientUsage, Direction, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts, SetupRecord,
+};
+
+use crate::doc::{
+    CalibrationDoc, ClientDoc, DriverDoc, DropoutDoc, FairnessDoc, FlushDoc, GeneratorDoc,
+    LoadPointDoc, MachineDoc, Named, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
+    STALL_NS_MIN, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, StorageDoc, ToolDoc,
+};
+use crate::latency::{Hdr, LatencyDoc};
+use crate::passes::summary;
+use load::{concurrency, is_at_rate, latency_noise, offered, steady};
+use operations::{by_kind, caching, differences, failures, op, totals, verification};
+
+/// Facts that a reader must know and that no measurement shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disclosure {
+    /// Where the server ran.
+    pub place: Place,
+    /// The server's handling of a FLUSH.
+    pub flush: FlushDoc,
+    /// Further facts that affect the numbers, one sentence each. Example: server
+    /// and generator share a machine.
+    pub notes: Vec<String>,
+    /// The machine that generates the load; `None` to leave it out.
+    pub machine: Option<MachineDoc>,
+    /// The highest load that the machine can generate, if that was measured.
+    pub calibration: Option<CalibrationDoc>,
+    /// The command line without secrets; empty to leave it out.
+    pub command: Vec<String>,
+    /// The server's program and its version, if they are known.
+    pub software: Option<String>,
+    /// The storage of the share, if it is known.
+    pub storage: Option<StorageDoc>,
+}
+
+impl RunDoc {
+    /// Builds the document of a run, finished or not.
+    #[must_use]
+    pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
+        let asked = record.plan.caching != Caching::None;
+        let paced = record.plan.load.is_paced();
+        let is_at_rate = is_at_rate(&record.plan);
+        let verified = record.plan.verify == Verify::ReadBack;
+        let load_points: Vec<_> = record
+            .load_points
+            .iter()
+            .map(|point| LoadPointDoc {
+                caching: asked.then(|| caching(point.ops.caching())),
+                offered: paced.then(|| offered(point, is_at_rate)),
+                unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
+                    .then_some(point.punctuality.unanswered_max.0),
+                verification: verified.then(|| verification(point.ops.verification())),
+                ..load_point(point)
+            })
+            .collect();
+        let (repeats, peak) = summary(&load_points);
+        let (outcome, outcome_reason) = match &record.outcome {
+            Outcome::Complete => (OutcomeDoc::Complete, None),
+            Outcome::Interrupted => (OutcomeDoc::Interrupted, None),
+            Outcome::Aborted(reason) => (OutcomeDoc::Aborted, Some(reason.clone())),
+        };
+        // The formatter panics if the clock is set before 1970.
+        let started = record.started.max(SystemTime::UNIX_EPOCH);
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc::this(),
+            started: humantime::format_rfc3339_seconds(started).to_string(),
+            outcome,
+            outcome_reason,
+            command: disclosure.command.clone(),
+            plan: plan(record),
+            pacing: record.plan.load.into(),
+            machine: disclosure.machine.clone(),
+            calibration: disclosure.calibration.clone(),
+            server: server(&record.server, disclosure),
+            load_points,
+            repeats,
+            peak,
+            leftover: record.leftover.clone(),
+        }
+    }
+}
+
+fn plan(record: &RunRecord) -> PlanDoc {
+    let mut plan = PlanDoc::from(&record.plan);
+    if record.driver == Origin::Own {
+        plan.driver = Some(Named::Known(DriverDoc::Own));
+    }
+    let origin = record.operations;
+    plan.operations = (origin == Origin::Own).then_some(Named::Known(origin));
+    plan
+}
+
+fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
+    ServerDoc {
+        url: facts.url.clone(),
+        auth: facts.logon.map(|logon| logon.name().to_owned()),
+        dialect: facts
+            .dialect
+            .map_or("none", |dialect| dialect.name())
+            .to_owned(),
+        signing: facts
+            .signing
+            .map_or("off", |algorithm| algorithm.name())
+            .to_owned(),
+        encryption: facts
+            .encryption
+            .map_or("off", |cipher| cipher.name())
+            .to_owned(),
+        max_read_bytes: facts.max_read,
+        max_write_bytes: facts.max_write,
+        max_transact_bytes: facts.max_transact,
+        flush: Some(disclosure.flush),
+        software: disclosure.software,
+        storage: disclosure.storage,
+        otherwise: Vec::new(),
+        place: disclosure.place,
+        notes: disclosure.notes,
+    }
+}
+
+fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
+    let all = record.ops.window_all();
+    let bytes_read = record.ops.window_bytes(Direction::Read);
+    let bytes_written = record.ops.window_bytes(Direction::Write);
+    let invalid_reason = invalid_reason(record);
+    let throughput_mbps = throughput_mbps(bytes_read + bytes_written, record.window);
+    let ops_per_s = per_second(all.count() as f64, record.window);
+    let stall = stall(record, all.service.max());
+    LoadPointDoc {
+        clients: record.clients,
+        repeat: record.repeat,
+        window_s: record.window.as_secs_f64(),
+        valid: invalid_reason.is_none(),
+        invalid_reason,
+        throughput_mbps,
+        ops_per_s,
+        bytes_read,
+        bytes_written,
+        errors: record.ops.errors(),
+        latency_ns: LatencyDoc::of(all.latency()),
+        ops: by_kind(&record.ops, |kind| {
+            op(record.ops.window(kind), record.ops.whole(kind))
+        }),
+        whole: by_kind(&record.ops, |kind| totals(record.ops.whole(kind))),
+        failures: failures(&record.ops),
+        differences: differences(&record.ops),
+        clients_served: Some(record.clients_served),
+        dropouts: record
+            .dropouts
+            .iter()
+            .map(|dropout| DropoutDoc {
+                client: dropout.client,
+                reason: dropout.reason.clone(),
+            })
+            .collect(),
+        client: client(record.client, all.count()),
+        server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
+        stalled: Some(stall.is_some()),
+        stalled_ns: stall,
+        generator_limited: Some(record.generator.limited.is_some()),
+        latency_noise_ns: latency_noise(&record.generator),
+        generator: Some(GeneratorDoc::from(record)),
+        setup: setup(&record.setup),
+        caching: None,
+        offered: None,
+        unanswered_ns_max: None,
+        verification: None,
+        series: Some(SeriesDoc::from(&record.series)),
+        steady: Some(steady(record)),
+        drain_s: Some(record.drain.as_secs_f64()),
+        final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),
+        fairness: FairnessDoc::of(&record.fairness),
+        concurrency: Some(concurrency(record, &all)),
+        credit_starved_s: record.credit_starved.as_secs_f64(),
+        held_back_s: record.held_back.as_secs_f64(),
+    }
+}
+
+/// The service time of a request that was in flight when the window closed, in
+/// nanoseconds, if it shows a stall that the latencies miss; `None` otherwise.
+///
+/// A limit of p99.9 alone would accuse many load points. A request that is in flight at a
+/// given instant is more often a long one, and with many clients one of them exceeds p99.9
+/// by chance. Of 39 closed loops without a stall 6 also exceeded their longest latency,
+/// by up to 1.6 times.
+fn stall(record: &LoadPointRecord, longest_ns: u64) -> Option<u64> {
+    let took = record.punctuality.in_flight_max.0;
+    (took > STALL_NS_MIN && took > longest_ns.saturating_mul(2)).then_some(took)
+}
+
+/// Returns why the point is invalid. Drop-outs alone make it invalid, even if the
+/// record gives no reason.
+fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
+    let dropped = || {
+        let (count, clients) = (record.dropouts.len(), record.clients);
+        (count > 0).then(|| format!("{count} of {clients} clients dropped out"))
+    };
+    record.invalid.clone().or_else(dropped)
+}
+
+/// Returns Mbit/s (10^6 bits); 0 for a window of length 0.
+fn throughput_mbps(bytes: u64, window: Duration) -> f64 {
+    per_second(bytes as f64 * 8.0 / 1e6, window)
+}
+
+fn per_second(amount: f64, window: Duration) -> f64 {
+    if window.is_zero() {
+        0.0
+    } else {
+        amount / window.as_secs_f64()
+    }
+}
+
+fn client(usage: ClientUsage, operations: u64) -> ClientDoc {
+    let cpu_us = (usage.cpu_user + usage.cpu_system).as_secs_f64() * 1e6;
+    ClientDoc {
+        cpu_user_s: usage.cpu_user.as_secs_f64(),
+        cpu_system_s: usage.cpu_system.as_secs_f64(),
+        cpu_us_per_op: (operations > 0).then(|| cpu_us / operations as f64),
+        max_rss_bytes: usage.max_rss_bytes,
+    }
+}
+
+fn setup(record: &SetupRecord) -> SetupDoc {
+    SetupDoc {
+        sessions: record.session.len(),
+        connections: Some(record.connections),
+        elapsed_s: record.elapsed.as_secs_f64(),
+        sessions_per_s: Some(per_second(record.session.len() as f64, record.elapsed)),
+        latency_ns: LatencyDoc::of(&record.session),
+        hdr: Some(Hdr::from(&record.session)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_in_decimal_megabits() {
+        let cases = [
+            (125_000, 1, 1.0),
+            (1_250_000_000, 10, 1000.0),
+            (1 << 20, 8, 1.048_576),
+            (1, 0, 0.0),
+        ];
+        for (bytes, seconds, mbps) in cases {
+            assert_eq!(throughput_mbps(bytes, Duration::from_secs(seconds)), mbps);
+        }
+    }
+
+    #[test]
+    fn cpu_per_operation_needs_operations() {
+        let usage = ClientUsage {
+            cpu_user: Duration::from_millis(300),
+            cpu_system: Duration::from_millis(700),
+            max_rss_bytes: 1,
+        };
+        assert_eq!(client(usage, 100_000).cpu_us_per_op, Some(10.0));
+        assert_eq!(client(usage, 0).cpu_us_per_op, None);
+    }
+}
