@@ -54,10 +54,10 @@ impl RunDoc {
     /// Builds the document of a run, finished or not.
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
-        let asked = record.plan.caching != Caching::None;
-        let paced = record.plan.load.is_paced();
+        let asked = record.plan.sessions.caching != Caching::None;
+        let paced = record.plan.work.load.is_paced();
         let is_at_rate = is_at_rate(&record.plan);
-        let verified = record.plan.verify == Verify::ReadBack;
+        let verified = record.plan.work.verify == Verify::ReadBack;
         let load_points: Vec<_> = record
             .load_points
             .iter()
@@ -86,7 +86,7 @@ impl RunDoc {
             outcome_reason,
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: record.plan.load.into(),
+            pacing: record.plan.work.load.into(),
             machine: disclosure.machine.clone(),
             calibration: disclosure.calibration.clone(),
             server: server(&record.server, disclosure),

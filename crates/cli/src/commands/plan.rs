@@ -30,14 +30,14 @@ fn describe(request: &Request) -> String {
     let doc = PlanDoc::from(plan);
     let server = match request.server {
         Server::Embedded => "embedded, started on this machine for the run".to_owned(),
-        Server::Given(_) => plan.target.redacted(),
+        Server::Given(_) => plan.sessions.target.redacted(),
     };
-    let [profile, load, data, window] = facts(&doc, LoopDoc::from(plan.load));
+    let [profile, load, data, window] = facts(&doc, LoopDoc::from(plan.work.load));
     let mut lines = vec![profile, ("server", server)];
-    lines.extend(login(&plan.target.login).map(|text| ("log on", text)));
+    lines.extend(login(&plan.sessions.target.login).map(|text| ("log on", text)));
     lines.extend([load, data, window]);
     lines.extend(details(&doc));
-    if plan.workload.replay().is_some() {
+    if plan.work.workload.replay().is_some() {
         let largest = Size(plan.largest_request().into());
         lines.push(("sizes", format!("as recorded, up to {largest:#}")));
     }
@@ -73,14 +73,14 @@ fn login(login: &Login) -> Option<String> {
 }
 
 fn operations(plan: &Plan) -> String {
-    if let Some(replay) = plan.workload.replay() {
-        let first = Replays::new(replay.clone(), plan.seed).of_client(0);
+    if let Some(replay) = plan.work.workload.replay() {
+        let first = Replays::new(replay.clone(), plan.work.seed).of_client(0);
         let shown = first.take(OPERATIONS_SHOWN);
         let describe = |operation: Operation| replay.trace.describe(operation.file as usize, 0);
         return shown.map(describe).collect::<Vec<_>>().join("\n");
     }
-    let mix = Mix::new(&plan.workload);
-    let mut stream = OpStream::new(&mix, plan.seed, 0);
+    let mix = Mix::new(&plan.work.workload);
+    let mut stream = OpStream::new(&mix, plan.work.seed, 0);
     let mut lines = Vec::new();
     for _ in 0..OPERATIONS_SHOWN {
         lines.push(operation(plan, &mix, stream.next()));

@@ -61,14 +61,16 @@ const RATE_MISSED_S: f64 = 0.1;
 /// number of operations leaves the arrivals after the last one uncounted.
 pub(super) fn is_at_rate(plan: &Plan) -> bool {
     let by_count = plan
+        .work
         .workload
         .fileio()
         .is_some_and(|test| test.events.is_some())
         || plan
+            .work
             .workload
             .replay()
             .is_some_and(|replay| replay.loops.is_some());
-    matches!(plan.load, LoadModel::Rate { .. }) && !by_count
+    matches!(plan.work.load, LoadModel::Rate { .. }) && !by_count
 }
 
 pub(super) fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc {

@@ -191,58 +191,66 @@ impl PlanDoc {
 
 impl From<&Plan> for PlanDoc {
     fn from(plan: &Plan) -> Self {
-        let (rate, think) = match plan.load {
+        let (rate, think) = match plan.work.load {
             LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
             LoadModel::Closed { think } => (None, think),
             LoadModel::Recorded => (None, None),
         };
         Self {
-            profile: plan.profile.clone(),
+            profile: plan.work.profile.clone(),
             digest: plan.digest(),
-            workload: WorkloadDoc::from(&plan.workload),
-            load_points: plan.load_points.clone(),
-            repeat: plan.repeat,
-            outstanding: plan.outstanding,
+            workload: WorkloadDoc::from(&plan.work.workload),
+            load_points: plan.work.load_points.clone(),
+            repeat: plan.work.repeat,
+            outstanding: plan.work.outstanding,
             rate_per_s: rate.map(|(rate, _)| rate.per_second),
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| Named::Known(think.spacing.into())),
-            ramp: (plan.ramp != Ramp::Full).then_some(Named::Known(plan.ramp)),
-            ramp_up_s: plan.ramp_up.as_secs_f64(),
-            duration_s: plan.duration.as_secs_f64(),
-            ramp_down_s: plan.ramp_down.as_secs_f64(),
-            seed: plan.seed,
-            threads: plan.threads,
-            pin_threads: Some(plan.pinning == Pinning::Pinned),
-            setup_rate: plan.setup_rate,
-            driver: Some(Named::from(plan.driver.name().to_owned())),
+            ramp: (plan.work.ramp != Ramp::Full).then_some(Named::Known(plan.work.ramp)),
+            ramp_up_s: plan.work.ramp_up.as_secs_f64(),
+            duration_s: plan.work.duration.as_secs_f64(),
+            ramp_down_s: plan.work.ramp_down.as_secs_f64(),
+            seed: plan.work.seed,
+            threads: plan.generator.threads,
+            pin_threads: Some(plan.generator.pinning == Pinning::Pinned),
+            setup_rate: plan.generator.setup_rate,
+            driver: Some(Named::from(plan.generator.driver.name().to_owned())),
             operations: None,
-            oplock: (plan.caching != Caching::None).then_some(Named::Known(plan.caching)),
-            dialect: match plan.session.dialects {
+            oplock: (plan.sessions.caching != Caching::None)
+                .then_some(Named::Known(plan.sessions.caching)),
+            dialect: match plan.sessions.options.dialects {
                 all if all == SessionOptions::default().dialects => "auto".to_owned(),
                 dialects => dialects.to_string(),
             },
-            signing: plan.session.signing,
+            signing: plan.sessions.options.signing,
             signing_algorithm: Some(
-                plan.session
+                plan.sessions
+                    .options
                     .signing_algorithm
                     .map_or("auto", |algorithm| algorithm.name())
                     .to_owned(),
             ),
-            encryption: Some(plan.session.encryption),
+            encryption: Some(plan.sessions.options.encryption),
             ciphers: Some(
-                plan.session
+                plan.sessions
+                    .options
                     .ciphers
                     .iter()
                     .map(|cipher| cipher.name().to_owned())
                     .collect(),
             ),
-            sessions_per_connection: Some(plan.connections.sessions_per_connection),
-            connections_per_session: Some(plan.connections.connections_per_session),
-            credits: plan.connections.credits,
-            source_ip: plan.connections.sources.as_ref().map(ToString::to_string),
-            verify: plan.verify,
+            sessions_per_connection: Some(plan.sessions.connections.sessions_per_connection),
+            connections_per_session: Some(plan.sessions.connections.connections_per_session),
+            credits: plan.sessions.connections.credits,
+            source_ip: plan
+                .sessions
+                .connections
+                .sources
+                .as_ref()
+                .map(ToString::to_string),
+            verify: plan.work.verify,
             limits: LimitsDoc::from(plan.limits),
             bytes_on_share: plan.bytes_on_share(),
         }
