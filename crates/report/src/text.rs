@@ -47,7 +47,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         let peak = peak_line(doc.pacing, &curve);
-        let peak = peak.map(|line| line + "\n").unwrap_or_default();
+        let peak = peak.map(|line| wrapped(&line)).unwrap_or_default();
         let cautions = peak + &brief(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));

@@ -437,6 +437,11 @@ fn a_client_limited_load_point_is_marked_and_explained_once() {
       client 0: connection reset by the server
     ");
     assert_eq!(text.matches("client-limited at").count(), 1, "{text}");
+    let from_peak = "; client-limited from the peak on: 16, 24 clients\n";
+    assert!(text.replace("\n  ", " ").contains(from_peak), "{text}");
+    let above = render(&document(&run(vec![point(8, 1, 1700), limited(16, 1)])));
+    let above_peak = "; client-limited above the peak: 16 clients\n";
+    assert!(above.replace("\n  ", " ").contains(above_peak), "{above}");
     assert!(text.contains("\nclient-limited at 16, 24 clients: at 24, thread 0 ran 97 %"));
     assert!(
         text.lines().all(|line| line.chars().count() <= 100),
