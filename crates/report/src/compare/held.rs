@@ -95,6 +95,12 @@ impl Verdict {
     }
 }
 
+/// Returns the fall that is as large as this rise, both in percent. Intervals are of
+/// ratios: a rise to 5/4 is as large as a fall to 4/5.
+pub(super) fn as_fall(rise: f64) -> f64 {
+    -100.0 * rise / (100.0 + rise)
+}
+
 impl MetricChange {
     /// Compares a metric of all operations, or of one kind. `None` if neither run
     /// has a value.
@@ -128,6 +134,17 @@ impl MetricChange {
             noise: interval.map(|interval| interval.noise),
             shows_from_percent: interval.map(|interval| interval.shows_from),
             verdict,
+        })
+    }
+
+    /// Returns the smallest deterioration that such passes show in four of five
+    /// cases, in percent. `None` if the noise between passes is not known.
+    pub(super) fn shows_worse_from(&self) -> Option<f64> {
+        let is_over_passes = self.noise == Some(Noise::Passes);
+        let rise = self.shows_from_percent.filter(|_| is_over_passes)?;
+        Some(match self.metric.better() {
+            Better::Higher => as_fall(rise),
+            Better::Lower => rise,
         })
     }
 }

@@ -16,6 +16,8 @@ pub struct Pair {
     pub baseline: Subject,
     /// The run that is compared with the baseline.
     pub other: Subject,
+    /// Whether both are one and the same result, so that no change can show.
+    pub is_same_result: bool,
     /// Differences of servers, sessions and generators. They may be the purpose of
     /// the comparison.
     pub settings: Vec<Difference>,
@@ -99,6 +101,7 @@ impl Pair {
         Ok(Self {
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),
+            is_same_result: baseline.1 == other.1,
             baseline: baseline.0,
             other: other.0,
             settings,

@@ -90,8 +90,8 @@ fn passes_make_verdicts() {
 
     B against A at the peak, 8 clients, 3 passes each
                           A            B   change    95 % interval  verdict              shows from
-    throughput  65.5 Mbit/s  73.6 Mbit/s  +12.2 %  +9.3 to +15.2 %  better                   +3.6 %
-    ops/s              2001         2246  +12.2 %  +9.3 to +15.2 %  better                   +3.6 %
+    throughput  65.5 Mbit/s  73.6 Mbit/s  +12.2 %  +9.3 to +15.2 %  better                   -3.4 %
+    ops/s              2001         2246  +12.2 %  +9.3 to +15.2 %  better                   -3.4 %
     mean            1.21 ms      1.21 ms   -0.1 %    -0.3 to 0.0 %  no difference shown      +0.1 %
     p50             1.00 ms      1.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     p90             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
@@ -111,9 +111,52 @@ fn passes_make_verdicts() {
           8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
 
     values are means over passes, intervals Welch's over passes; (in brackets): no difference shown
-    shows from: the smallest change that such passes show in 4 of 5 cases
+    shows from: the smallest change for the worse that such passes show in 4 of 5 cases
     56 comparisons at the load points: without any difference some 3 would show one
     ");
+}
+
+/// The detectable change of a table and that of a condition are one number.
+#[test]
+fn the_detectable_change_has_one_direction() {
+    let noisy = compared(passes(&[1600, 1300, 1800]), passes(&[1500, 1204, 1700]));
+    let text = render(&noisy, Depth::Overview);
+    let row = text.lines().find(|line| line.starts_with("throughput"));
+    assert!(row.unwrap().ends_with(" -39.5 %"), "{text}");
+    let line = judged("throughput < -5%", &noisy.pairs[0]);
+    assert!(line.contains("changes beyond -39.5 %"), "{line}");
+}
+
+#[test]
+fn a_result_against_itself_is_named() {
+    let told = "warning  A and B are the same result: no change can show\n";
+    let same = passes(&[1600, 1620, 1580]);
+    let text = render(&compared(same.clone(), same.clone()), Depth::Overview);
+    assert_eq!(text.matches(told).count(), 1, "{text}");
+    let other = passes(&[1600, 1620, 1581]);
+    let text = render(&compared(same, other), Depth::Overview);
+    assert!(!text.contains("the same result"), "{text}");
+}
+
+/// A condition on a rate names the sides whose generator was the limit.
+#[test]
+fn a_condition_on_a_rate_names_the_client_limited_sides() {
+    let mut limited = passes(&[1600, 1620, 1580]);
+    for point in &mut limited.load_points {
+        point.generator_limited = Some(point.clients == 8);
+    }
+    let pair = pair(passes(&[1600, 1620, 1580]), limited);
+    for (condition, ending) in [
+        ("throughput < -5%", "; throughput of B is client-limited"),
+        ("ops/s at 8 < -5%", "; ops/s of B is client-limited"),
+    ] {
+        let line = judged(condition, &pair);
+        assert!(line.ends_with(ending), "{line}");
+    }
+    for certain in ["throughput at 4 < -5%", "p99 at 8 > +5%"] {
+        let line = judged(certain, &pair);
+        assert!(!line.contains("client-limited"), "{line}");
+    }
 }
 
 /// Throughput stands where answers were handled late, but percentiles may not.
