@@ -25,7 +25,8 @@ pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
     let mut requests: Vec<_> = workload.operations.iter().map(operation).collect();
     requests.extend(workload.pattern.iter().map(pattern));
     requests.extend(workload.replay.iter().flat_map(replay));
-    let sizes = workload.sizes.iter().map(|entry| {
+    let is_mixed = workload.sizes.len() > 1;
+    let sizes = workload.sizes.iter().filter(|_| is_mixed).map(|entry| {
         let size = format!("{:#}", Size(entry.bytes.into()));
         format!("{size:>9}  {:>8}", percent(entry.weight_percent))
     });
