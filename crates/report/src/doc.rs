@@ -18,6 +18,7 @@ mod fileio;
 mod generator;
 mod machine;
 mod named;
+mod operation;
 mod pattern;
 mod plan;
 mod point;
@@ -35,13 +36,14 @@ pub use fileio::FileioDoc;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use named::Named;
+pub use operation::{DifferenceDoc, FailureDoc, OpDoc, TotalsDoc};
+pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, ThinkTimesDoc};
 pub use point::{
-    CachingDoc, ClientDoc, DifferenceDoc, DropoutDoc, FailureDoc, LoadPointDoc, OfferedDoc, OpDoc,
-    SetupDoc, TotalsDoc, VerificationDoc,
+    CachingDoc, ClientDoc, DropoutDoc, LoadPointDoc, OfferedDoc, SetupDoc, VerificationDoc,
 };
-pub(crate) use point::{OldReason, STALL_NS_MIN, is_asked_for, is_of_window};
+pub(crate) use point::{OldReason, STALL_NS_MIN};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;

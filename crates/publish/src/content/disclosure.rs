@@ -7,6 +7,7 @@ use smbench_report::study::Study;
 use smbench_report::text;
 use smbench_report::units;
 
+use super::profile::server_name;
 use crate::report::{Block, Section};
 
 pub(super) fn section(study: &Study) -> Section {
@@ -55,7 +56,7 @@ fn calibration(study: &Study) -> Section {
 
 /// Describes a server: its software, its configuration, and every run on it.
 fn of_server(study: &Study, number: usize) -> Section {
-    let mut part = Section::new(super::server_name(study, number));
+    let mut part = Section::new(server_name(study, number));
     let Some(server) = study.doc.servers.get(number) else {
         return part;
     };
@@ -124,7 +125,9 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
         "plan",
         format!("digest {}, seed {}", plan.digest, plan.seed),
     );
-    add("generator", generator(run));
+    if !run.load_points.is_empty() {
+        add("generator", generator(run));
+    }
     if let Some(machine) = &run.machine {
         add("machine", self::machine(machine));
     }

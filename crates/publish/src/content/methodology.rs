@@ -6,7 +6,7 @@ use smbench_report::doc::PlanDoc;
 use smbench_report::plan;
 use smbench_report::study::Study;
 
-use super::Profile;
+use super::profile::Profile;
 use crate::report::{Block, Section};
 
 /// Definitions of the numbers, which are the same in every report.

@@ -1,15 +1,21 @@
 //! A document as a whole.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::LoadModel;
 
 use super::calibration::CalibrationDoc;
+use super::file::{
+    LoadError, SaveError, malformed, parse, read, save, save_under_free_name, to_json,
+};
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
 use super::server::ServerDoc;
 use super::tool::ToolDoc;
 use crate::statistics::Estimate;
+use crate::units::counted;
 
 /// All results and settings of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +67,57 @@ impl RunDoc {
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.load_points.iter().any(|point| point.window_s > 0.0)
+    }
+
+    /// Returns the document as indented JSON with a final newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// Writes the document and replaces an older one atomically.
+    ///
+    /// # Errors
+    ///
+    /// When the file, or the temporary file next to it, cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), SaveError> {
+        save(self, path)
+    }
+
+    /// Writes the document to the first of `paths` that does not exist yet, and
+    /// returns that path. Replaces no file. All paths must be in one directory.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`RunDoc::save`]; also when all paths exist.
+    pub fn save_under_free_name(
+        &self,
+        paths: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<PathBuf, SaveError> {
+        save_under_free_name(self, paths)
+    }
+
+    /// Reads a document that this build or an older one wrote.
+    ///
+    /// # Errors
+    ///
+    /// One line per [`LoadError`]. No content of a file causes a panic.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        Self::parse(&read(path)?, path)
+    }
+
+    /// Reads the document in `bytes`; messages name `path`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`RunDoc::load`], except those of reading the file.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
+        let doc: Self = parse(bytes, path)?;
+        doc.load_points
+            .iter()
+            .try_for_each(consistent)
+            .map_err(|detail| malformed(path, &detail))?;
+        Ok(doc)
     }
 }
 
@@ -145,4 +202,19 @@ pub struct PeakDoc {
     /// Clients of the first load point from which the curve stays within 95 % of
     /// the peak, up to the peak.
     pub within_95_percent_from_clients: u32,
+}
+
+/// Checks that each histogram has as many values as its count claims, because
+/// pooling uses the histograms.
+fn consistent(point: &LoadPointDoc) -> Result<(), String> {
+    let differs = point.ops.iter().find(|(_, op)| op.hdr.count() != op.count);
+    differs.map_or(Ok(()), |(name, op)| {
+        Err(format!(
+            "load point of {}, pass {}: {name} has count {} but a histogram of {}",
+            counted(point.clients.into(), "client"),
+            point.repeat,
+            op.count,
+            op.hdr.count()
+        ))
+    })
 }
