@@ -71,7 +71,7 @@ pub struct ThinkTime {
 }
 
 /// How the gaps between events vary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {
     /// No variation: `fixed` think times, `constant` arrivals.

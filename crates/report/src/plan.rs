@@ -8,9 +8,9 @@ mod workload;
 
 pub use details::{details, session, waits};
 
-use smbench_model::plan::{RateScope, Scope, Verify};
+use smbench_model::plan::{RateScope, Scope, Spacing, Verify};
 
-use crate::doc::{ArrivalsDoc, DriverDoc, LoopDoc, Named, PlanDoc, ThinkTimesDoc};
+use crate::doc::{ArrivalsDoc, DriverDoc, LoopDoc, Named, PlanDoc};
 use crate::units::{self, bytes, counted, plain, seconds};
 
 /// Working set below which the data fits in the memory of any file server.
@@ -78,7 +78,7 @@ fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
         (LoopDoc::Rate, None, _) => "at a rate".to_owned(),
         (LoopDoc::Recorded, ..) => "as recorded".to_owned(),
         (LoopDoc::Closed, _, Some(think_s)) => {
-            let fixed = Named::Known(ThinkTimesDoc::Fixed);
+            let fixed = Named::Known(Spacing::Fixed);
             let kind = plan.think_distribution.as_ref().unwrap_or(&fixed);
             let think = units::latency(think_s * 1e9);
             format!(

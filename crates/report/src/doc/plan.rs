@@ -45,7 +45,7 @@ pub struct PlanDoc {
     pub think_time_s: Option<f64>,
     /// Distribution of think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub think_distribution: Option<Named<ThinkTimesDoc>>,
+    pub think_distribution: Option<Named<Spacing>>,
     /// Start of clients: `linear` over the ramp-up. Absent if all began at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Named<Ramp>>,
@@ -126,16 +126,6 @@ pub enum ArrivalsDoc {
     Poisson,
 }
 
-/// Distribution of think times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ThinkTimesDoc {
-    /// All are equal.
-    Fixed,
-    /// Exponentially distributed.
-    Exponential,
-}
-
 /// The client that carried out the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -207,7 +197,7 @@ impl From<&Plan> for PlanDoc {
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
-            think_distribution: think.map(|think| Named::Known(think.spacing.into())),
+            think_distribution: think.map(|think| Named::Known(think.spacing)),
             ramp: (plan.work.ramp != Ramp::Full).then_some(Named::Known(plan.work.ramp)),
             ramp_up_s: plan.work.ramp_up.as_secs_f64(),
             duration_s: plan.work.duration.as_secs_f64(),
@@ -274,15 +264,6 @@ impl From<Spacing> for ArrivalsDoc {
         match spacing {
             Spacing::Fixed => Self::Constant,
             Spacing::Exponential => Self::Poisson,
-        }
-    }
-}
-
-impl From<Spacing> for ThinkTimesDoc {
-    fn from(spacing: Spacing) -> Self {
-        match spacing {
-            Spacing::Fixed => Self::Fixed,
-            Spacing::Exponential => Self::Exponential,
         }
     }
 }
