@@ -175,7 +175,8 @@ pub fn session(plan: &PlanDoc) -> Vec<(&'static str, String)> {
 /// Describes the encryption, with the ciphers offered if they are a choice.
 fn encryption(plan: &PlanDoc, wanted: Mode) -> String {
     let all = SessionOptions::default().ciphers;
-    let is_choice = |ciphers: &&Vec<String>| !all.iter().map(|cipher| cipher.name()).eq(*ciphers);
+    let all: Vec<_> = all.iter().map(|cipher| cipher.name().to_owned()).collect();
+    let is_choice = |ciphers: &&Vec<String>| all != **ciphers;
     match plan.ciphers.as_ref().filter(is_choice) {
         Some(ciphers) if wanted != Mode::Off => {
             format!("{}, with {}", mode(wanted), plain(&ciphers.join(" ")))

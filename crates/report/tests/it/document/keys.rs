@@ -120,15 +120,13 @@ fn contracted_keys_have_their_types() {
         assert!(!values.is_empty(), "{path}");
         assert!(values.into_iter().all(has_type), "{path}");
     };
-    let is: [(&[&str], fn(&Value) -> bool); 4] = [
-        (&INTEGERS, Value::is_u64),
-        (&NUMBERS, Value::is_f64),
-        (&STRINGS, Value::is_string),
-        (&BOOLEANS, Value::is_boolean),
-    ];
-    for (paths, has_type) in is {
+    let check_all = |paths: &[&str], has_type: fn(&Value) -> bool| {
         paths.iter().for_each(|path| check(path, has_type));
-    }
+    };
+    check_all(&INTEGERS, Value::is_u64);
+    check_all(&NUMBERS, Value::is_f64);
+    check_all(&STRINGS, Value::is_string);
+    check_all(&BOOLEANS, Value::is_boolean);
     for op in ["read", "write", "flush"] {
         for totals in ["ops", "whole"] {
             for key in ["count", "bytes", "errors"] {

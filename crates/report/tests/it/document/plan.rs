@@ -1,7 +1,7 @@
 //! The plan in a document.
 
 use serde_json::Value;
-use smbench_report::RunDoc;
+use smbench_report::{RunDoc, render};
 
 use super::json;
 use crate::samples::{curve, document, metadata_plan};
@@ -43,4 +43,30 @@ fn a_mix_is_kept_with_its_parameters() {
     );
     let read: RunDoc = serde_json::from_value(json).unwrap();
     assert_eq!(read.plan, document.plan);
+}
+
+/// Another release may know more names. They are kept, printed and compared.
+#[test]
+fn names_of_other_releases_are_read_printed_and_kept() {
+    let mut later = json(&document(&curve()));
+    for (key, name) in [
+        ("rate_scope", "thread"),
+        ("arrivals", "bursty"),
+        ("think_distribution", "pareto"),
+        ("ramp", "steep"),
+        ("driver", "quic"),
+        ("operations", "elsewhere"),
+        ("oplock", "lease-dir"),
+    ] {
+        later["plan"][key] = name.into();
+    }
+    later["plan"]["rate_per_s"] = 100.0.into();
+    later["loop"] = "rate".into();
+    let read: RunDoc = serde_json::from_value(later.clone()).unwrap();
+    assert_eq!(json(&read), later);
+    let text = render(&read);
+    let load = "load     100 operations/s, bursty arrivals, at most 4 outstanding per client, \
+                2 pinned threads, seed 42, driver quic, operations not the profile's, \
+                oplock lease-dir\n";
+    assert!(text.contains(load), "{text}");
 }
