@@ -32,8 +32,10 @@ use smbench_model::record::{RunRecord, ServerFacts};
 use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
 use smbench_model::target::Target;
 use smbench_model::units::Size;
-use smbench_report::calibration::{CALIBRATION_FILE, CalibrationDoc, CeilingDoc, CeilingTarget};
-use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::calibration::CALIBRATION_FILE;
+use smbench_report::doc::{
+    CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, ToolDoc,
+};
 use smbench_report::units::{counted, plain};
 use smbench_report::{Disclosure, FlushDoc, LoadError, Place, RunDoc};
 
