@@ -48,7 +48,6 @@
 //!
 //! Not here: built-in profiles ([`crate::profile`]) and reading files.
 
-mod operation;
 mod pattern;
 
 use std::fmt;
@@ -60,6 +59,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 use crate::access::{Access, Split};
+use crate::action::WeightedAction;
 use crate::contents::Verify;
 use crate::cpu::CpuSource;
 use crate::files::Scope;
@@ -71,7 +71,6 @@ use crate::netbench::Variant;
 use crate::sessions::{Caching, Mode};
 use crate::units::{Size, parse_duration};
 use crate::workload::Timing;
-pub use operation::{OpName, OperationSpec};
 pub use pattern::PatternSpec;
 
 /// A profile as written.
@@ -98,7 +97,7 @@ pub struct Spec {
     /// The mix of request sizes. Required where requests have a size.
     pub sizes: Vec<SizeSpec>,
     /// A mix of any commands. It replaces plain reads and writes.
-    pub operations: Vec<OperationSpec>,
+    pub operations: Vec<WeightedAction>,
     /// The lines of an access pattern. They replace `read_percent` and
     /// `operations`.
     pub pattern: Vec<PatternSpec>,

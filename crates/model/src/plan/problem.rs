@@ -92,36 +92,6 @@ pub enum Problem {
     /// The weights of the operations do not sum to 100.
     #[error("the weights of the operations sum to {}, not to 100: change them to add up", rounded(*.0))]
     OperationWeightSum(f64),
-    /// The operation does not take the parameter.
-    #[error("operation {op} takes no {parameter}: {}", listed(.takes))]
-    Parameter {
-        /// The operation.
-        op: &'static str,
-        /// The parameter as written.
-        parameter: &'static str,
-        /// The parameters that the operation takes.
-        takes: &'static [&'static str],
-    },
-    /// A required parameter is missing.
-    #[error("operation {op} needs a {parameter}: give {expected}")]
-    NoParameter {
-        /// The operation.
-        op: &'static str,
-        /// The missing parameter.
-        parameter: &'static str,
-        /// The values that it may have.
-        expected: String,
-    },
-    /// A parameter has a value that it cannot have.
-    #[error("{parameter} of operation {op}: {problem}")]
-    Value {
-        /// The operation.
-        op: &'static str,
-        /// The parameter.
-        parameter: &'static str,
-        /// The problem with the value, and how to correct it.
-        problem: String,
-    },
     /// Sizes are given, but no operation has a size.
     #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
     UnusedSizes,
@@ -294,11 +264,4 @@ pub enum Problem {
 /// Rounds to three decimals, so that a float sum of 99.99999999 reads 100.
 pub(super) fn rounded(sum: f64) -> f64 {
     (sum * 1000.0).round() / 1000.0
-}
-
-fn listed(parameters: &[&str]) -> String {
-    match parameters {
-        [] => "it has no parameters".to_owned(),
-        some => format!("it has {}", some.join(", ")),
-    }
 }
