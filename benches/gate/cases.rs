@@ -9,7 +9,7 @@ use smbench_engine::clock::Nanos;
 use smbench_engine::pattern::{self, Salt, Stamp};
 use smbench_engine::plan::{LoadModel, Spacing};
 use smbench_engine::record::{OpKind, Recorder, Times};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
@@ -89,7 +89,10 @@ pub(crate) const ALL: &[Case] = &[
             on_the_loop(
                 calls,
                 RunOptions {
-                    outstanding,
+                    work: WorkSpec {
+                        outstanding,
+                        ..WorkSpec::default()
+                    },
                     ..RunOptions::default()
                 },
             );

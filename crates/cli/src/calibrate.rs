@@ -26,7 +26,7 @@ use smbench_engine::profile::Profile;
 use smbench_engine::record::{RunRecord, ServerFacts};
 use smbench_engine::run::{self, RunError, Unobserved};
 use smbench_engine::server_cpu::CpuSource;
-use smbench_engine::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
+use smbench_engine::spec::{FilesSpec, GeneratorSpec, RunOptions, SizeSpec, Spec, WorkSpec};
 use smbench_engine::stream::{Drawn, Mix};
 use smbench_engine::target::Target;
 use smbench_engine::units::Size;
@@ -273,12 +273,18 @@ fn plan(
         ..Spec::default()
     };
     let options = RunOptions {
-        clients: clients.to_string().parse().ok(),
-        threads: Some(threads),
-        ramp_up: Some(RAMP),
-        duration: Some(duration),
-        ramp_down: Some(Duration::ZERO),
-        server_cpu: Some(CpuSource::Off),
+        work: WorkSpec {
+            clients: clients.to_string().parse().ok(),
+            ramp_up: Some(RAMP),
+            duration: Some(duration),
+            ramp_down: Some(Duration::ZERO),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(threads),
+            server_cpu: Some(CpuSource::Off),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     };
     let profile = Profile::from_spec("calibration", spec);

@@ -226,7 +226,7 @@ fn chain(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use smbench_engine::fileio::FileioError;
-    use smbench_engine::plan::Problem;
+    use smbench_engine::plan::WorkProblem;
     use smbench_engine::server_cpu::MetricsError;
 
     use super::*;
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_cannot_run_was_asked_for_wrongly() {
-        let failure = Failure::from(RunError::Plan(Problem::RepeatZero));
+        let failure = Failure::from(RunError::Plan(WorkProblem::RepeatZero.into()));
         assert_eq!(failure.exit(), Exit::Usage);
         assert_eq!(
             failure.to_string(),

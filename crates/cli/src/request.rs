@@ -1,22 +1,21 @@
-//! From the command line to a plan. Only this module turns flags into
-//! [`RunOptions`], and defaults and profiles into a [`Plan`].
+//! From the command line and a profile to a plan. Not here: from flags to
+//! [`RunOptions`] ([`crate::args`]).
 
 use std::thread;
 
 use smbench_engine::loadfile::Unknown;
 use smbench_engine::login::Login;
-use smbench_engine::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
+use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::record::RunRecord;
 use smbench_engine::server_cpu::{CpuSource, MetricsUrlError};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{GeneratorSpec, RunOptions};
 use smbench_engine::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
 use crate::args::{
-    ConnectArgs, OutputArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
-    command_line,
+    ConnectArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs, command_line,
 };
 use crate::calibrate;
 use crate::failure::Failure;
@@ -75,7 +74,7 @@ impl Request {
             )));
         }
         let profile = profile::load_with(name, unknown)?;
-        Self::of(&profile, options(args), &args.server, &args.output)
+        Self::of(&profile, args.options(), &args.server, &args.output)
     }
 
     /// Builds the run of a profile with these options, on the server in `args`.
@@ -93,12 +92,11 @@ impl Request {
             }
         };
         let options = RunOptions {
-            dialect: args.session.dialect,
-            sign: args.session.sign,
-            signing_algorithm: args.session.signing_algorithm,
-            encrypt: args.session.encrypt,
-            cipher: args.session.cipher,
-            server_cpu: server_cpu(args)?,
+            generator: GeneratorSpec {
+                server_cpu: server_cpu(args)?,
+                ..options.generator
+            },
+            sessions: args.session.options().or(options.sessions),
             ..options
         };
         // If the system does not provide the number, one thread always works.
@@ -168,31 +166,6 @@ impl Visit {
     }
 }
 
-impl ProbeArgs {
-    pub(crate) fn session(&self) -> SessionOptions {
-        self.session.options()
-    }
-}
-
-impl SessionArgs {
-    pub(crate) fn options(&self) -> SessionOptions {
-        let Self {
-            dialect,
-            sign,
-            signing_algorithm,
-            encrypt,
-            cipher,
-        } = *self;
-        SessionOptions {
-            dialects: dialect.unwrap_or_default(),
-            signing: sign.unwrap_or_default(),
-            signing_algorithm,
-            encryption: encrypt.unwrap_or_default(),
-            ciphers: cipher.unwrap_or_default(),
-        }
-    }
-}
-
 /// Returns how to treat lines of loadfiles that have no meaning here.
 pub(crate) fn unknown(is_skipped: bool) -> Unknown {
     match is_skipped {
@@ -213,45 +186,6 @@ pub(crate) fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Source
     let sources = Sources::open(secrets, &mut target, in_url)?;
     login::choose(&secrets.login, &mut target, &sources)?;
     Ok((target, sources))
-}
-
-fn options(args: &RunArgs) -> RunOptions {
-    let RunArgs {
-        server: _,
-        workload,
-        load,
-        connections,
-        output: _,
-    } = args;
-    RunOptions {
-        clients: load.clients.clone(),
-        outstanding: load.outstanding,
-        rate: load.rate,
-        arrivals: load.arrivals,
-        think_time: load.think_time,
-        think_distribution: load.think_distribution,
-        timing: workload.timing,
-        loops: workload.loops,
-        ramp: load.ramp,
-        duration: load.window.duration,
-        ramp_up: load.window.ramp_up,
-        ramp_down: load.window.ramp_down,
-        repeat: load.repeat,
-        seed: workload.seed,
-        threads: load.window.threads,
-        pin_threads: load.pin_threads.then_some(Pinning::Pinned),
-        setup_rate: load.setup_rate,
-        driver: load.driver,
-        oplock: load.oplock,
-        sessions_per_connection: connections.sessions_per_connection,
-        connections_per_session: connections.connections_per_session,
-        credits: connections.credits,
-        source_ip: connections.source_ip.clone(),
-        verify: workload.verify.then_some(Verify::ReadBack),
-        file_size: workload.file_size,
-        // Options of the server are read together with it.
-        ..RunOptions::default()
-    }
 }
 
 /// Returns the source of the server's CPU time from the command line.

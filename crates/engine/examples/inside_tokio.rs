@@ -14,7 +14,7 @@ use smbench_engine::plan::Plan;
 use smbench_engine::profile;
 use smbench_engine::record::Outcome;
 use smbench_engine::run::{Event, Progress, events, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use tokio::task::spawn_blocking;
@@ -26,10 +26,13 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     let target = Target::with_password(&server.url(), server.password())?;
     let mut profile = profile::load("file-server")?;
     profile.spec.run = RunOptions {
-        clients: Some("4".parse()?),
-        // Much longer than the run will last: it is cancelled after two intervals.
-        duration: Some(Duration::from_secs(600)),
-        ramp_up: Some(Duration::from_millis(100)),
+        work: WorkSpec {
+            clients: Some("4".parse()?),
+            // Much longer than the run will last: it is cancelled after two intervals.
+            duration: Some(Duration::from_secs(600)),
+            ramp_up: Some(Duration::from_millis(100)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let plan = Plan::of(&profile, target)?;

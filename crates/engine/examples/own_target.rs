@@ -14,7 +14,7 @@ use smbench_engine::plan::Plan;
 use smbench_engine::profile;
 use smbench_engine::record::{OpKind, Outcome, ServerFacts};
 use smbench_engine::run::{Unobserved, execute_on};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_engine::stream::{Mix, Operation};
 use smbench_engine::target::Target;
 use smbench_engine::{Cancel, SessionError};
@@ -114,9 +114,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // duration.
     let mut profile = profile::load("read-4k")?;
     profile.spec.run = RunOptions {
-        clients: Some("8".parse()?),
-        outstanding: Some(4),
-        duration: Some(Duration::from_millis(500)),
+        work: WorkSpec {
+            clients: Some("8".parse()?),
+            outstanding: Some(4),
+            duration: Some(Duration::from_millis(500)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let plan = Plan::of(&profile, Target::none())?;

@@ -11,7 +11,7 @@ use smbench_engine::plan::{Mode, Plan, Scope};
 use smbench_engine::profile::Profile;
 use smbench_engine::record::{OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
+use smbench_engine::spec::{FilesSpec, RunOptions, SessionsSpec, SizeSpec, Spec, WorkSpec};
 use smbench_engine::target::Target;
 use smbench_engine::units::Size;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
@@ -35,11 +35,17 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
             size: Some(Size(1 << 20)),
         },
         run: RunOptions {
-            clients: Some("1,4".parse()?),
-            duration: Some(Duration::from_millis(500)),
-            ramp_up: Some(Duration::from_millis(100)),
-            ramp_down: Some(Duration::ZERO),
-            sign: Some(Mode::Required),
+            work: WorkSpec {
+                clients: Some("1,4".parse()?),
+                duration: Some(Duration::from_millis(500)),
+                ramp_up: Some(Duration::from_millis(100)),
+                ramp_down: Some(Duration::ZERO),
+                ..WorkSpec::default()
+            },
+            sessions: SessionsSpec {
+                sign: Some(Mode::Required),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         },
         ..Spec::default()

@@ -37,7 +37,12 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let cancel = Cancel::default();
     let remedy = left_behind(&url);
     signals::stop_on_interrupt(&cancel, &progress::Line::new(Visibility::Hidden), remedy)?;
-    let probe = probe::probe(&visit.target, args.session(), visit.limits, &cancel)?;
+    let probe = probe::probe(
+        &visit.target,
+        args.session.options().session(),
+        visit.limits,
+        &cancel,
+    )?;
     print(&describe(&url, &probe))?;
     match &probe.leftover {
         Some(leftover) => {

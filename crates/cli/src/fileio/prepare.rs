@@ -44,7 +44,10 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
             line.show(&Progress::Preparing { done, total });
         }
     };
-    let (options, limits) = (args.server.session.options(), limits(&args.server));
+    let (options, limits) = (
+        args.server.session.options().session(),
+        limits(&args.server),
+    );
     let prepared = fileio::prepare(&target, options, limits, &test, &cancel, &mut show);
     line.clear();
     match prepared {
@@ -85,7 +88,10 @@ fn describe(test: &Fileio, prepared: &Prepared, took: Duration) -> String {
 
 pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     let target = target(args, "cleanup")?;
-    let (options, limits) = (args.server.session.options(), limits(&args.server));
+    let (options, limits) = (
+        args.server.session.options().session(),
+        limits(&args.server),
+    );
     let line = Line::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,

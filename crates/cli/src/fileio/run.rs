@@ -5,11 +5,13 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use smbench_engine::fileio::{Fileio, Home};
-use smbench_engine::plan::{Place, PlanError, Problem, Rate, RateScope, Spacing, Verify};
+use smbench_engine::plan::{
+    Place, PlanError, Problem, Rate, RateScope, Spacing, Verify, WorkProblem,
+};
 use smbench_engine::profile::Profile;
 use smbench_engine::record::Series;
 use smbench_engine::run::MeasuredInterval;
-use smbench_engine::spec::{RunOptions, Spec};
+use smbench_engine::spec::{RunOptions, Spec, WorkSpec};
 use smbench_engine::units::Size;
 use smbench_report::fileio::{Interim, Shown, report};
 use smbench_report::{RunDoc, render};
@@ -66,16 +68,19 @@ fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
     let clients = load.threads.to_string().parse();
     let clients = clients.map_err(|error| Failure::Usage(format!("--threads: {error}")))?;
     Ok(RunOptions {
-        clients: Some(clients),
-        rate: (load.rate > 0).then(|| Rate {
-            per_second: load.rate.into(),
-            scope: RateScope::Total,
-        }),
-        arrivals: (load.rate > 0).then_some(Spacing::Exponential),
-        duration: test.time,
-        ramp_up: Some(load.warmup_time),
-        seed: Some(seed(args)),
-        verify: args.test.validate.then_some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some(clients),
+            rate: (load.rate > 0).then(|| Rate {
+                per_second: load.rate.into(),
+                scope: RateScope::Total,
+            }),
+            arrivals: (load.rate > 0).then_some(Spacing::Exponential),
+            duration: test.time,
+            ramp_up: Some(load.warmup_time),
+            seed: Some(seed(args)),
+            verify: args.test.validate.then_some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     })
 }
@@ -101,10 +106,10 @@ fn in_sysbench_terms(failure: Failure) -> Failure {
             place => place,
         },
         problem: match problem {
-            Problem::PeriodTooLong { name, period } => Problem::PeriodTooLong {
-                name: named(name),
-                period,
-            },
+            Problem::Work(WorkProblem::PeriodTooLong { name, period }) => {
+                let name = named(name);
+                WorkProblem::PeriodTooLong { name, period }.into()
+            }
             problem => problem,
         },
     })

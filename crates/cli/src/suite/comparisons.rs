@@ -95,7 +95,7 @@ fn of_gain(servers: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use smbench_engine::server_cpu::CpuSource;
-    use smbench_engine::spec::{self, RunOptions};
+    use smbench_engine::spec::{self, SessionsSpec};
     use smbench_report::FlushDoc;
 
     use super::*;
@@ -110,7 +110,7 @@ mod tests {
             notes: Vec::new(),
             kind: HostKind::Samba { lines: Vec::new() },
             cpu: CpuSource::default(),
-            run: RunOptions::default(),
+            run: SessionsSpec::default(),
             named: name == "Windows",
         }
     }

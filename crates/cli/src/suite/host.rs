@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use smbench_engine::server_cpu::CpuSource;
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::SessionsSpec;
 use smbench_engine::storage::Storage;
 use smbench_engine::target::{Secret, Target};
 use smbench_lab::{SambaOptions, ScratchSamba};
@@ -18,7 +18,6 @@ use smbench_report::doc::StorageDoc;
 use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};
 
-use super::client;
 use crate::failure::Failure;
 use crate::password::Sources;
 use crate::request;
@@ -33,8 +32,8 @@ pub(super) struct Host {
     pub(super) kind: HostKind,
     /// Source of the server's CPU time.
     pub(super) cpu: CpuSource,
-    /// Options of its clients that differ from those of the suite.
-    pub(super) run: RunOptions,
+    /// Options of its sessions that differ from those of the suite.
+    pub(super) run: SessionsSpec,
     /// Whether the command line named the server.
     pub(super) named: bool,
 }
@@ -85,7 +84,7 @@ impl Host {
             url,
             notes: self.notes.clone(),
             settings,
-            client: client::lines(&self.run),
+            client: self.run.lines(),
         }
     }
 

@@ -7,14 +7,14 @@ use std::time::SystemTime;
 use smbench_engine::clients::{ClientList, ClientListError};
 use smbench_engine::plan::{Limits, Place, Plan, PlanError};
 use smbench_engine::profile::{self, Profile};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{StudyDoc, TransferDoc};
 
 use super::client;
 use super::comparisons::comparison;
 use super::folder::Slot;
-use super::given::{given_fields, options, quick};
+use super::given::{options, quick};
 use super::host::Host;
 use super::servers::hosts;
 use super::source::Source;
@@ -52,7 +52,7 @@ impl Suite {
     pub(super) fn resolve(source: &Source, args: &SuiteArgs) -> Result<Self, Failure> {
         let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
         let spec = &source.spec;
-        if spec.run.clients.is_some() || spec.run.repeat.is_some() {
+        if spec.run.work.clients.is_some() || spec.run.work.repeat.is_some() {
             return Err(refuse(
                 "[run] has clients or repeat: in a suite these are `clients` and `passes` at its \
                  top"
@@ -81,11 +81,10 @@ impl Suite {
             )));
         }
         let hosts = hosts(source, &args.servers)?;
-        let of_host =
-            |common: &Plan, chosen: &Chosen, host: &Host| match host.run == RunOptions::default() {
-                true => Ok(common.clone()),
-                false => plan(source, args, &load_points, chosen, Some(host)),
-            };
+        let of_host = |common: &Plan, chosen: &Chosen, host: &Host| match host.run.given().next() {
+            None => Ok(common.clone()),
+            Some(_) => plan(source, args, &load_points, chosen, Some(host)),
+        };
         let plans = plans
             .iter()
             .zip(&chosen)
@@ -245,7 +244,7 @@ fn plan(
     host: Option<&Host>,
 ) -> Result<Plan, Failure> {
     let Chosen { profile, run, doc } = chosen;
-    if run.clients.is_some() || run.repeat.is_some() {
+    if run.work.clients.is_some() || run.work.repeat.is_some() {
         return Err(Failure::Usage(format!(
             "suite {}: profile {} has clients or repeat: load points and passes are the same for \
              all profiles of a suite",
@@ -255,9 +254,7 @@ fn plan(
     // The engine counts each generator of a client as a client.
     let generators = doc.as_ref().map_or(1, |doc| doc.generators_per_client);
     let given = options(args);
-    let is_given = given_fields(&given);
     let quick = quick(args);
-    let is_quick = given_fields(&quick);
     let points = points
         .iter()
         .map(|clients| clients.saturating_mul(generators));
@@ -269,13 +266,16 @@ fn plan(
         ))
     })?;
     let fixed = RunOptions {
-        clients: Some(clients),
-        repeat: Some(1),
+        work: WorkSpec {
+            clients: Some(clients),
+            repeat: Some(1),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     // Otherwise the row would state an option that the run did not have.
     if let Some(host) = host
-        && let Some(key) = client::clash(&given, &host.run)
+        && let Some(key) = client::clash(&given.sessions, &host.run)
     {
         return Err(Failure::Usage(format!(
             "suite {}: server `{}` has {key} of its own, and --{} is given for all servers: leave \
@@ -285,9 +285,12 @@ fn plan(
             key.replace('_', "-")
         )));
     }
-    let own = host.map(|host| host.run.clone()).unwrap_or_default();
+    let own = RunOptions {
+        sessions: host.map(|host| host.run.clone()).unwrap_or_default(),
+        ..RunOptions::default()
+    };
     let written = own.or(run.clone()).or(source.spec.run.clone());
-    let options = given.or(quick).or(fixed).or(written);
+    let options = given.clone().or(quick.clone()).or(fixed).or(written);
     Plan::resolve(
         profile,
         &options,
@@ -297,10 +300,8 @@ fn plan(
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
     .map_err(|PlanError { place, problem }| match place {
-        Place::Option(field) if is_given.contains(&field) => {
-            Failure::Plan(PlanError { place, problem })
-        }
-        Place::Option(field) if is_quick.contains(&field) => Failure::Usage(format!(
+        Place::Option(field) if given.gives(field) => Failure::Plan(PlanError { place, problem }),
+        Place::Option(field) if quick.gives(field) => Failure::Usage(format!(
             "suite {}, profile {}: --quick sets {field}: {problem} (--{})",
             source.origin,
             profile.origin,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum as _;
 use smbench_engine::server_cpu::CpuSource;
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::SessionsSpec;
 use smbench_engine::target::{Target, UrlPassword};
 use smbench_lab::{LabError, ScratchSamba};
 use smbench_report::FlushDoc;
@@ -81,7 +81,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
         notes: Vec::new(),
         kind: HostKind::Given(Box::new(Account { target, sources })),
         cpu: CpuSource::default(),
-        run: RunOptions::default(),
+        run: SessionsSpec::default(),
         named: true,
     })
 }
@@ -95,7 +95,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         ))
     };
     check_name(&entry.name).map_err(refuse)?;
-    client::check(&entry.run).map_err(refuse)?;
+    let run = client::sessions(&entry.run).map_err(refuse)?;
     let (flush, kind) = match (&entry.url, &entry.samba) {
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
@@ -145,7 +145,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         notes: entry.notes.clone(),
         kind,
         cpu: cpu.unwrap_or_default(),
-        run: entry.run.clone(),
+        run,
         named: false,
     })
 }

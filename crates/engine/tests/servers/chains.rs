@@ -7,7 +7,7 @@ use smbench_engine::Cancel;
 use smbench_engine::plan::{Mode, Plan};
 use smbench_engine::record::{OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 
 use crate::capture::{Conversation, Message, TSHARK, captured_while};
@@ -71,10 +71,16 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(60)),
-        sign: Some(Mode::Off),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(60)),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     let server = target(&samba.url(), samba.password());

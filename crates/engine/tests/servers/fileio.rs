@@ -11,7 +11,7 @@ use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::Profile;
 use smbench_engine::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::{RunOptions, Spec};
+use smbench_engine::spec::{GeneratorSpec, RunOptions, Spec, WorkSpec};
 use smbench_engine::target::Target;
 use smbench_engine::units::Size;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
@@ -54,10 +54,16 @@ fn plan(test: Fileio, passes: u32, target: Target) -> Plan {
         ..Profile::from_spec("fileio", Spec::default())
     };
     let options = RunOptions {
-        clients: Some("3".parse().unwrap()),
-        threads: Some(2),
-        duration: Some(HANG),
-        repeat: Some(passes),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            duration: Some(HANG),
+            repeat: Some(passes),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     };
     Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()

@@ -9,7 +9,7 @@ use smbench_engine::plan::{Mode, Plan, Verify};
 use smbench_engine::profile;
 use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 use smbench_protocol::{Dialect, NtStatus};
@@ -22,10 +22,13 @@ const RUNS_MAX: u32 = 5;
 
 fn options() -> RunOptions {
     RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_millis(700)),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_millis(700)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     }
 }
@@ -102,9 +105,12 @@ fn samba_does_every_command_in_every_dialect_however_protected() {
         (Dialect::Smb311, Mode::Auto, Mode::Required),
     ] {
         let options = RunOptions {
-            dialect: Some(dialect.into()),
-            sign: Some(sign),
-            encrypt: Some(encrypt),
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                encrypt: Some(encrypt),
+                ..options().sessions
+            },
             ..options()
         };
         let record = run_all_kinds(plan_of(&every_command(dialect), &options, &server));
@@ -185,8 +191,11 @@ fn metadata_runs_clean_on_both_servers() {
 fn a_server_that_grants_few_credits_gets_every_chain_to_its_end() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        // As many credits as the costliest frame takes, so that slots wait in turn.
-        credits: Some(3),
+        sessions: SessionsSpec {
+            // As many credits as the costliest frame takes, so that slots wait in turn.
+            credits: Some(3),
+            ..options().sessions
+        },
         ..options()
     };
     let plan = plan(
@@ -279,11 +288,14 @@ fn log_ons_are_operations_like_others() {
                 [(1, 1, None), (2, 1, Some(1)), (2, connections, None)]
             {
                 let options = RunOptions {
-                    sign: Some(sign),
-                    encrypt: Some(encrypt),
-                    sessions_per_connection: Some(sessions),
-                    connections_per_session: Some(connections),
-                    credits,
+                    sessions: SessionsSpec {
+                        sign: Some(sign),
+                        encrypt: Some(encrypt),
+                        sessions_per_connection: Some(sessions),
+                        connections_per_session: Some(connections),
+                        credits,
+                        ..options().sessions
+                    },
                     ..options()
                 };
                 let record = run(&plan_of(TEXT, &options, &server));

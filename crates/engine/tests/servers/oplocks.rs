@@ -10,7 +10,7 @@ use smbench_engine::Cancel;
 use smbench_engine::plan::{Caching, Plan};
 use smbench_engine::record::{LoadPointRecord, OpKind};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_engine::target::Target;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 use smbench_protocol::Dialect;
@@ -27,9 +27,15 @@ fn profile(scope: &str, operations: &str) -> tempfile::NamedTempFile {
 
 fn asking(caching: &str, clients: &str, dialect: Dialect) -> RunOptions {
     RunOptions {
-        clients: Some(clients.parse().unwrap()),
-        dialect: Some(dialect.into()),
-        oplock: Some(caching.parse().unwrap()),
+        work: WorkSpec {
+            clients: Some(clients.parse().unwrap()),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            dialect: Some(dialect.into()),
+            oplock: Some(caching.parse().unwrap()),
+            ..short().sessions
+        },
         ..short()
     }
 }
@@ -148,8 +154,11 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
     let required = Some(Mode::Required);
     for (sign, encrypt) in [(required, None), (None, required)] {
         let options = RunOptions {
-            sign,
-            encrypt,
+            sessions: SessionsSpec {
+                sign,
+                encrypt,
+                ..asking("lease-rwh", "2", Dialect::Smb311).sessions
+            },
             ..asking("lease-rwh", "2", Dialect::Smb311)
         };
         met(&target, &mix, &options);
@@ -169,8 +178,14 @@ fn one_credit_is_enough_to_agree_and_to_go_on() {
     for caching in ["batch", "lease-rwh"] {
         for outstanding in [1, 4] {
             let options = RunOptions {
-                credits: Some(1),
-                outstanding: Some(outstanding),
+                work: WorkSpec {
+                    outstanding: Some(outstanding),
+                    ..asking(caching, "3", Dialect::Smb311).work
+                },
+                sessions: SessionsSpec {
+                    credits: Some(1),
+                    ..asking(caching, "3", Dialect::Smb311).sessions
+                },
                 ..asking(caching, "3", Dialect::Smb311)
             };
             met(&target, &mix, &options);
@@ -191,8 +206,11 @@ fn breaks_are_answered_on_connections_that_are_shared() {
         let mix = profile("shared", OPENS_AND_WRITES);
         for connections in [1, 2] {
             let options = RunOptions {
-                sessions_per_connection: Some(2),
-                connections_per_session: Some(connections),
+                sessions: SessionsSpec {
+                    sessions_per_connection: Some(2),
+                    connections_per_session: Some(connections),
+                    ..asking(caching, "2", Dialect::Smb311).sessions
+                },
                 ..asking(caching, "2", Dialect::Smb311)
             };
             let point = met(&target, &mix, &options);

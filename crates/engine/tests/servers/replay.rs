@@ -12,7 +12,7 @@ use smbench_engine::probe::cleanup;
 use smbench_engine::profile::Profile;
 use smbench_engine::record::{Difference, Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::{RunOptions, Spec};
+use smbench_engine::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_engine::target::Target;
 use smbench_engine::trace::Verb;
 use smbench_engine::{Cancel, profile};
@@ -42,9 +42,15 @@ fn profile_of(loadfile: &str) -> Profile {
 
 fn options(clients: &str, loops: u32) -> RunOptions {
     RunOptions {
-        clients: Some(clients.parse().unwrap()),
-        loops: Some(loops),
-        threads: Some(2),
+        work: WorkSpec {
+            clients: Some(clients.parse().unwrap()),
+            loops: Some(loops),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     }
 }
@@ -175,7 +181,10 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
     let trace = profile.trace.as_ref().unwrap();
     for oplock in [None, Some("batch"), Some("lease-rwh")] {
         let options = RunOptions {
-            oplock: oplock.map(|name| name.parse().unwrap()),
+            sessions: SessionsSpec {
+                oplock: oplock.map(|name| name.parse().unwrap()),
+                ..options("1,3", 4).sessions
+            },
             ..options("1,3", 4)
         };
         let record = run(&plan(&profile, &options, &samba));
@@ -382,7 +391,10 @@ fn operations_wait_for_the_instants_that_were_recorded() {
 "#,
     );
     let options = RunOptions {
-        timing: Some(Timing::Recorded),
+        work: WorkSpec {
+            timing: Some(Timing::Recorded),
+            ..options("2", 2).work
+        },
         ..options("2", 2)
     };
     let record = run(&plan(&profile, &options, &samba));
@@ -425,8 +437,11 @@ fn an_interrupted_replay_leaves_nothing() {
             profile = profile::load(name).unwrap();
         }
         let options = RunOptions {
-            loops: None,
-            duration: Some(Duration::from_secs(600)),
+            work: WorkSpec {
+                loops: None,
+                duration: Some(Duration::from_secs(600)),
+                ..options("3", 1).work
+            },
             ..options("3", 1)
         };
         let cancel = Cancel::default();
@@ -469,9 +484,12 @@ fn office_clients_go_as_made_up() {
     for name in ["netbench-like", "netbench-like-oplocks"] {
         let profile = profile::load(name).unwrap();
         let options = RunOptions {
-            loops: None,
-            duration: Some(Duration::from_secs(2)),
-            ramp_up: Some(Duration::ZERO),
+            work: WorkSpec {
+                loops: None,
+                duration: Some(Duration::from_secs(2)),
+                ramp_up: Some(Duration::ZERO),
+                ..options("2", 1).work
+            },
             ..options("2", 1)
         };
         let record = run(&plan(&profile, &options, &samba));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use smbench_engine::plan::{Mode, Verify};
 use smbench_engine::record::{IntervalSummary, OpKind, Outcome};
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_engine::{Cancel, record};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
@@ -30,9 +30,12 @@ fn assert_clean(record: &record::RunRecord, points: usize) {
 fn the_file_server_profile_runs_on_the_embedded_server() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1,3".parse().unwrap()),
-        outstanding: Some(4),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1,3".parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan(
@@ -65,10 +68,16 @@ impl Observer for Intervals {
 fn intervals_add_up_to_the_window() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1,5".parse().unwrap()),
-        outstanding: Some(3),
-        duration: Some(Duration::from_millis(2500)),
-        threads: Some(2),
+        work: WorkSpec {
+            clients: Some("1,5".parse().unwrap()),
+            outstanding: Some(3),
+            duration: Some(Duration::from_millis(2500)),
+            ..short().work
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..short().generator
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -115,9 +124,12 @@ fn the_file_server_profile_runs_on_samba() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1,4".parse().unwrap()),
-        outstanding: Some(2),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1,4".parse().unwrap()),
+            outstanding: Some(2),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan(
@@ -145,11 +157,14 @@ fn requests_of_many_credits_carry_the_right_data() {
          [[sizes]]\nsize = \"1MiB\"\nweight = 50\n[[sizes]]\nsize = \"300KiB\"\nweight = 50\n",
     );
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(4),
-        verify: Some(Verify::ReadBack),
-        // Long enough for flushes that wait for a busy disk.
-        duration: Some(Duration::from_secs(1)),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            // Long enough for flushes that wait for a busy disk.
+            duration: Some(Duration::from_secs(1)),
+            ..short().work
+        },
         ..short()
     };
     let path = profile.path().to_str().unwrap();
@@ -201,11 +216,17 @@ fn every_dialect_runs_signed_and_unsigned_on_samba() {
         (&strict, Dialect::Smb311, Mode::Auto, gmac),
     ] {
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
-            outstanding: Some(3),
-            dialect: Some(dialect.into()),
-            sign: Some(sign),
-            verify: Some(Verify::ReadBack),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                outstanding: Some(3),
+                verify: Some(Verify::ReadBack),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                ..short().sessions
+            },
             ..short()
         };
         let target = target(&samba.url(), samba.password());
@@ -218,7 +239,10 @@ fn every_dialect_runs_signed_and_unsigned_on_samba() {
         );
     }
     let options = RunOptions {
-        sign: Some(Mode::Off),
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     let target = target(&strict.url(), strict.password());

@@ -117,7 +117,10 @@ fn cleanup_leaves_a_living_run_alone() {
         target(&server.url(), server.password()),
     ] {
         let options = smbench_engine::spec::RunOptions {
-            clients: Some("1,2".parse().unwrap()),
+            work: smbench_engine::spec::WorkSpec {
+                clients: Some("1,2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         };
         let mut observer = CleanUpMeanwhile {

@@ -10,7 +10,7 @@ use smbench_engine::pattern::{self, BLOCK_BYTES};
 use smbench_engine::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
 use smbench_engine::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_engine::stream::{Mix, OpStream};
 use smbench_engine::target::Target;
 use smbench_lab::{
@@ -20,7 +20,10 @@ use smbench_protocol::{Cipher, Dialect, NtStatus, SigningAlgorithm};
 
 fn by_smb_rs(options: RunOptions) -> RunOptions {
     RunOptions {
-        driver: Some(DriverKind::SmbRs),
+        generator: GeneratorSpec {
+            driver: Some(DriverKind::SmbRs),
+            ..options.generator
+        },
         ..options
     }
 }
@@ -52,15 +55,21 @@ fn run_both(server: &Target) {
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(profile.path(), MIXED).unwrap();
     let options = RunOptions {
-        clients: Some("1,4".parse().unwrap()),
-        outstanding: Some(5),
-        duration: Some(Duration::from_secs(1)),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1,4".parse().unwrap()),
+            outstanding: Some(5),
+            duration: Some(Duration::from_secs(1)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let digests = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
         let options = RunOptions {
-            driver: Some(driver),
+            generator: GeneratorSpec {
+                driver: Some(driver),
+                ..options.generator.clone()
+            },
             ..options.clone()
         };
         let plan = plan(profile.path().to_str().unwrap(), &options, server.clone());
@@ -148,11 +157,17 @@ fn both_drivers_do_the_same_operations_on_samba() {
     for outstanding in [1, 4] {
         let digests = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
             let options = RunOptions {
-                driver: Some(driver),
-                clients: Some("1".parse().unwrap()),
-                outstanding: Some(outstanding),
-                duration: Some(Duration::from_secs(1)),
-                verify: Some(Verify::ReadBack),
+                work: WorkSpec {
+                    clients: Some("1".parse().unwrap()),
+                    outstanding: Some(outstanding),
+                    duration: Some(Duration::from_secs(1)),
+                    verify: Some(Verify::ReadBack),
+                    ..short().work
+                },
+                generator: GeneratorSpec {
+                    driver: Some(driver),
+                    ..short().generator
+                },
                 ..short()
             };
             let plan = plan(profile.path().to_str().unwrap(), &options, server.clone());
@@ -193,8 +208,14 @@ fn both_drivers_count_what_a_server_refuses() {
     std::fs::write(profile.path(), text.to_owned() + &operations.concat()).unwrap();
     let causes = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
         let options = RunOptions {
-            driver: Some(driver),
-            clients: Some("1".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("1".parse().unwrap()),
+                ..short().work
+            },
+            generator: GeneratorSpec {
+                driver: Some(driver),
+                ..short().generator
+            },
             ..short()
         };
         let server = target(&server.url(), server.password());
@@ -268,9 +289,12 @@ fn what_smb_rs_writes_is_on_the_disk_of_samba() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = by_smb_rs(RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     });
     let server = target(&samba.url(), samba.password());
@@ -293,8 +317,11 @@ fn what_smb_rs_writes_is_on_the_disk_of_samba() {
 /// Returns the record of a short run with smb-rs, or the error.
 fn outcome(server: &Target, options: RunOptions) -> Result<RunRecord, String> {
     let options = by_smb_rs(RunOptions {
-        clients: Some("2".parse().unwrap()),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..options.work
+        },
         ..options
     });
     let plan = plan("file-server", &options, server.clone());
@@ -315,10 +342,16 @@ fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher)
         // smb-rs sends one request at a time in SMB 2.0.2.
         let outstanding = Some(if dialect == Dialect::Smb202 { 1 } else { 3 });
         let options = |sign, encrypt| RunOptions {
-            dialect: Some(dialect.into()),
-            outstanding,
-            sign: Some(sign),
-            encrypt: Some(encrypt),
+            work: WorkSpec {
+                outstanding,
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                encrypt: Some(encrypt),
+                ..short().sessions
+            },
             ..short()
         };
         let signed = Some(dialect.fixed_signing().unwrap_or(in_311));
@@ -380,7 +413,10 @@ fn encryption_that_the_share_demands_is_given_and_told() {
     assert_eq!(facts.signing, None);
     assert_eq!(facts.encryption, Some(Cipher::Aes128Gcm));
     let refused = RunOptions {
-        encrypt: Some(Mode::Off),
+        sessions: SessionsSpec {
+            encrypt: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     let text = outcome(&server, refused).unwrap_err();
@@ -400,7 +436,10 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
     let expected = {
         let failing = embedded(Fault::FailReadEvery(10.try_into().unwrap()));
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         };
         let server = target(&failing.url(), failing.password());
@@ -417,9 +456,12 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
         [(OpKind::Read, Failure::Status(status))] if status != NtStatus::SUCCESS
     ));
     let options = by_smb_rs(RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(3),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(3),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     });
     for (fault, cause) in [
@@ -450,9 +492,12 @@ fn troubled(trouble: Trouble) -> RunRecord {
     let mut server = target(&server.url(), server.password());
     server.port = proxy.port();
     let options = by_smb_rs(RunOptions {
-        clients: Some("3,4".parse().unwrap()),
-        outstanding: Some(2),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("3,4".parse().unwrap()),
+            outstanding: Some(2),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     });
     let mut plan = plan("read-4k", &options, server);
@@ -509,7 +554,10 @@ fn a_lack_of_credits_is_not_blamed_on_the_server() {
     )
     .unwrap();
     let options = by_smb_rs(RunOptions {
-        clients: Some("1".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     });
     let server = target(&samba.url(), samba.password());
@@ -529,8 +577,11 @@ fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
     let mut server = target(&server.url(), server.password());
     server.port = proxy.port();
     let options = by_smb_rs(RunOptions {
-        clients: Some("1".parse().unwrap()),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     });
     let mut plan = plan("read-4k", &options, server);
@@ -562,9 +613,12 @@ impl Observer for StopUnderLoad {
 fn a_cancelled_run_cleans_up() {
     let server = embedded(Fault::None);
     let options = by_smb_rs(RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     });
     let plan = plan(

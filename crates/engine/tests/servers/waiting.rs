@@ -14,7 +14,7 @@ use smbench_engine::driver::{
 use smbench_engine::plan::Plan;
 use smbench_engine::record::{LoadPointRecord, Outcome, RunRecord, ServerFacts};
 use smbench_engine::run::{RunError, Unobserved, execute, execute_on};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_engine::stream::{Drawn, Mix};
 use smbench_engine::target::Target;
 use smbench_engine::{Cancel, SessionError, profile};
@@ -155,9 +155,12 @@ impl Driver for Withholder {
 fn withheld(duration: Duration) -> Plan {
     let mut profile = profile::load("read-4k").unwrap();
     profile.spec.run = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        duration: Some(duration),
-        ramp_up: Some(Duration::ZERO),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            duration: Some(duration),
+            ramp_up: Some(Duration::ZERO),
+            ..short().work
+        },
         ..short()
     };
     Plan::of(&profile, Target::none()).unwrap()
@@ -262,10 +265,13 @@ fn nothing_measured_is_lost_with_clients_that_are_broken_off() {
     let mut target = target(&server.url(), server.password());
     target.port = relay.port();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        rate: Some("1000".parse().unwrap()),
-        duration: Some(HANG),
-        ramp_up: Some(Duration::ZERO),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            rate: Some("1000".parse().unwrap()),
+            duration: Some(HANG),
+            ramp_up: Some(Duration::ZERO),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan("read-4k", &options, target);

@@ -11,7 +11,7 @@ use smbench_engine::driver::{
 };
 use smbench_engine::record::{OpKind, ServerFacts};
 use smbench_engine::run::{RunError, Unobserved, execute_on};
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_engine::stream::{Mix, Operation};
 use smbench_engine::{Cancel, SessionError};
 
@@ -23,7 +23,10 @@ fn operations_beyond_the_plan_drop_their_client() {
     let plan = plan(
         "read-4k",
         RunOptions {
-            clients: Some("2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         },
     );
@@ -186,7 +189,10 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
         let mut plan = plan(
             "read-4k",
             RunOptions {
-                clients: Some("1".parse().unwrap()),
+                work: WorkSpec {
+                    clients: Some("1".parse().unwrap()),
+                    ..short().work
+                },
                 ..short()
             },
         );
@@ -269,7 +275,10 @@ fn a_panic_is_told_of_whose_it_is() {
     let plan = plan(
         "read-4k",
         RunOptions {
-            clients: Some("2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         },
     );

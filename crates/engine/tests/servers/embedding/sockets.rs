@@ -9,7 +9,7 @@ use smbench_engine::loopback::{self, Loopback};
 use smbench_engine::plan::{Limits, Plan};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::record::OpKind;
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, WorkSpec};
 use smbench_engine::stream::{Drawn, Mix};
 use smbench_engine::target::Target;
 
@@ -34,7 +34,10 @@ fn bare_sockets_move_every_byte() {
         );
         let profile = Profile::parse("loopback", &toml).unwrap();
         let options = RunOptions {
-            outstanding: Some(2),
+            work: WorkSpec {
+                outstanding: Some(2),
+                ..short().work
+            },
             ..short()
         };
         let plan = Plan::resolve(&profile, &options, Target::none(), Limits::default(), 2).unwrap();

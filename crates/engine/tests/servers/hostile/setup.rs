@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use smbench_engine::plan::Mode;
-use smbench_engine::spec::RunOptions;
+use smbench_engine::spec::{RunOptions, SessionsSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;
 
@@ -399,8 +399,11 @@ fn logons_that_no_server_may_grant() {
 #[test]
 fn shares_that_no_server_may_have() {
     let options = RunOptions {
-        dialect: Some("2.1".parse().unwrap()),
-        sign: Some(Mode::Off),
+        sessions: SessionsSpec {
+            dialect: Some("2.1".parse().unwrap()),
+            sign: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     check(TREE, "read-4k", &options);

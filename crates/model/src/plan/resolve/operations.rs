@@ -48,8 +48,7 @@ impl Written<'_> {
                     needs,
                     dialects: dialects.to_string(),
                 };
-                let given = self.options.dialect.is_some();
-                return Err(self.in_option("dialect", given, problem));
+                return Err(self.in_option("dialect", problem));
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::contents::Verify;
 use crate::kind::OpKind;
 use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::spec::RunOptions;
+use crate::spec::{RunOptions, SessionsSpec, WorkSpec};
 
 fn plan(text: &str) -> Plan {
     let profile = Profile::parse("x.toml", text).unwrap();
@@ -73,7 +73,10 @@ fn what_goes_together_and_what_does_not() {
 fn what_a_dialect_lacks_is_refused_where_it_was_chosen() {
     let interfaces = "operations = [{ op = \"query_interfaces\", weight = 100 }]";
     let old = |dialect: &str| RunOptions {
-        dialect: Some(dialect.parse().unwrap()),
+        sessions: SessionsSpec {
+            dialect: Some(dialect.parse().unwrap()),
+            ..SessionsSpec::default()
+        },
         ..RunOptions::default()
     };
     assert_eq!(
@@ -109,7 +112,10 @@ fn kinds_are_those_of_every_request_once() {
 #[test]
 fn a_mix_can_be_verified_like_any_other() {
     let verified = RunOptions {
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            verify: Some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let text = "sizes = [{ size = 1025, weight = 100 }]\n\
